@@ -1,0 +1,93 @@
+"""Values to JSON and back, by type: what is written to the log is read back equal."""
+
+import base64
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from kith.core.events import Event
+
+KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+def encode_event(event: Event) -> str:
+    """One event as JSON text, its kind left out (the log has a column for it)."""
+    # ASCII keeps lone surrogates (file names that are not UTF-8) intact on their way through SQLite.
+    return json.dumps(encode(event), ensure_ascii=True, separators=(",", ":"))
+
+
+def decode_event(kind: str, body: str) -> Event:
+    """The event that `encode_event` wrote. Raises ValueError for a kind this version does not know."""
+    if kind not in KINDS:
+        raise ValueError(f"unknown event kind {kind!r}")
+    event: Event = decode(json.loads(body), KINDS[kind])
+    return event
+
+
+def encode(value: Any) -> Any:
+    """A value as plain JSON data. Dataclasses become objects, bytes `{"base64": ...}`."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _encode_field(value, field.name) for field in fields(value)}
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    return value
+
+
+def _encode_field(value: Any, name: str) -> Any:
+    item = getattr(value, name)
+    kind: type = type(value)
+    options = _dataclasses_in(_hints(kind)[name])
+    return _tagged(item, options)
+
+
+def _tagged(item: Any, options: tuple[type, ...]) -> Any:
+    """Where a field may hold several types, the object says which one it is."""
+    if len(options) > 1 and isinstance(item, tuple):
+        return [_tagged(each, options) for each in item]
+    if len(options) > 1 and isinstance(item, options):
+        return {"type": type(item).__name__, **encode(item)}
+    return encode(item)
+
+
+def decode(data: Any, hint: Any) -> Any:
+    """JSON data as a value of type `hint`; missing fields take their defaults, unknown ones are left out."""
+    origin, args = get_origin(hint), get_args(hint)
+    if data is None or hint is Any or origin is Literal:
+        return data
+    if origin in (Union, types.UnionType):
+        return decode(data, _pick(data, [arg for arg in args if arg is not type(None)]))
+    if origin is tuple:
+        return tuple(decode(item, args[0]) for item in data)
+    if hint is bytes:
+        return base64.b64decode(data["base64"])
+    if isinstance(hint, type) and is_dataclass(hint):
+        hints = _hints(hint)
+        return hint(**{name: decode(item, hints[name]) for name, item in data.items() if name in hints})
+    return float(data) if hint is float else data
+
+
+def _pick(data: Any, options: list[Any]) -> Any:
+    if isinstance(data, dict) and "type" in data:
+        for option in options:
+            if getattr(option, "__name__", "") == data["type"]:
+                return option
+    return options[0]
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)}
+    return {name: hint for name, hint in get_type_hints(kind).items() if name in names}
+
+
+def _dataclasses_in(hint: Any) -> tuple[type, ...]:
+    if isinstance(hint, type) and is_dataclass(hint):
+        return (hint,)
+    return tuple(found for arg in get_args(hint) for found in _dataclasses_in(arg))

@@ -1,0 +1,62 @@
+"""The errors a person can do something about, each with its exit code; anything else is a bug."""
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_REJECTED = 3
+EXIT_LIMIT = 4
+EXIT_NO_MODEL = 5
+EXIT_TRY_LATER = 75
+
+
+class KithError(Exception):
+    """One sentence for the person, and the exit code of the command that met it."""
+
+    code = EXIT_FAILED
+
+
+class UsageError(KithError):
+    """The command, a configuration key, a path or a name was wrong."""
+
+    code = EXIT_USAGE
+
+
+class LimitError(KithError):
+    """A budget that the user set is spent: steps, tries, time, size."""
+
+    code = EXIT_LIMIT
+
+
+class NoModelError(KithError):
+    """There is no model to ask, or not the one that was named."""
+
+    code = EXIT_NO_MODEL
+
+
+class TreeError(KithError):
+    """A path, a file or the disk refused; nothing was changed."""
+
+
+class BusyError(KithError):
+    """Another kith holds what this one needs."""
+
+    code = EXIT_TRY_LATER
+
+
+class ModelError(KithError):
+    """A model's server refused or failed.
+
+    `retryable`: the same request may succeed later. `overflow`: the prompt does not fit the window.
+    `after_s`: the server's own wish (`Retry-After`), in seconds.
+    """
+
+    code = EXIT_TRY_LATER
+
+    def __init__(
+        self, text: str, *, retryable: bool = False, overflow: bool = False, after_s: float | None = None
+    ) -> None:
+        super().__init__(text)
+        self.retryable = retryable
+        self.overflow = overflow
+        self.after_s = after_s
+        self.code = EXIT_LIMIT if overflow else EXIT_TRY_LATER if retryable else EXIT_FAILED

@@ -1,0 +1,211 @@
+"""Everything that can happen, as values; the log is a list of these and all else is read from it."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from kith.core.values import (
+    Answer,
+    Effect,
+    Message,
+    Plan,
+    Question,
+    Ran,
+    Stop,
+    Timing,
+    TodoItem,
+    Usage,
+)
+
+Status = Literal["done", "failed", "rejected", "limit", "unavailable", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A task was given, in a folder, to a model ("" when none is needed)."""
+
+    task: str
+    root: str
+    model: str
+    version: str
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The task is over, and why."""
+
+    status: Status
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A named step of a workflow began or ended."""
+
+    name: str
+    state: Literal["began", "ended", "failed"]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message joined a thread."""
+
+    thread: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A model answered, or failed in words."""
+
+    model: str
+    purpose: str
+    attempt: int
+    usage: Usage = Usage()
+    timing: Timing = Timing()
+    stop: Stop | Literal["error"] = "end"
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBegan:
+    """A tool was allowed and is about to run."""
+
+    call_id: str
+    name: str
+    effect: Effect
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A tool answered; `line` is its result in one line for people, `ran` the command behind it if any."""
+
+    call_id: str
+    name: str
+    ok: bool
+    seconds: float
+    line: str = ""
+    ran: Ran | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question went to the person."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The first answer to a question."""
+
+    question_id: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan that the work follows."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class TodoSet:
+    """The model's list, whole, as it now stands."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A gate's verdict on the change. `when` is "before" for a check of the untouched tree."""
+
+    gate: str
+    ok: bool
+    attempt: int
+    feedback: str = ""
+    ran: tuple[Ran, ...] = ()
+    when: Literal["before", "after"] = "after"
+    skipped: bool = False  # it could not be carried out: the text says why, and nothing was checked
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One changed file, in numbers and as a unified diff."""
+
+    path: str
+    added: int
+    removed: int
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The change that waits for a yes."""
+
+    files: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The user's tree was changed, whole; `change_id` names the journal that can undo it."""
+
+    change_id: str
+    files: tuple[FileChange, ...]
+    undoes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the person should know, in one sentence."""
+
+    text: str
+    level: Literal["info", "warning"] = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a reply as it arrives. Shown, never stored: the whole message follows as Said."""
+
+    text: str
+    kind: Literal["text", "thinking", "tool"] = "text"
+    transient: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a slow thing is: prompt tokens read (of `total`, 0 when unknown). Shown, never stored."""
+
+    what: str
+    done: int
+    total: int = 0
+    transient: ClassVar[bool] = True
+
+
+Event = (
+    RunStarted
+    | RunEnded
+    | Stepped
+    | Said
+    | Called
+    | ToolBegan
+    | ToolEnded
+    | Asked
+    | Answered
+    | Planned
+    | TodoSet
+    | Judged
+    | Proposed
+    | Applied
+    | Notice
+    | Delta
+    | Progress
+)
+
+
+def is_transient(event: Event) -> bool:
+    """True for events that are shown and not stored."""
+    return getattr(event, "transient", False)

@@ -1,0 +1,151 @@
+"""The one loop: finish what is unanswered, then think, until there is nothing left to answer."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from kith.core.errors import LimitError
+from kith.core.events import ToolBegan, ToolEnded
+from kith.core.model import Prompt, Role, Tool
+from kith.core.run import Run, Thread, new_id
+from kith.core.values import Message, Question, Reply, ToolCall, ToolResult, say
+
+INTERRUPTED = (
+    "Interrupted, outcome unknown: kith stopped while this was running, and it is not run twice. "
+    "Look at the present state before you go on."
+)
+CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
+GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
+
+
+async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> str:
+    """Let the model talk and use tools until it stops; returns its last words.
+
+    Calls that are pending on entry are left over from a process that died: those that only read are run
+    again, any other is answered with INTERRUPTED. Raises LimitError when the steps are spent, ModelError
+    when the model cannot answer.
+    """
+    await _answer(run, role, thread, left_over=True)
+    for _ in range(run.limits.steps):
+        if thread.finished:
+            return thread.last_words
+        reply = await role.model(_prompt(role, thread, attempt), run.emit)
+        thread.add(run, reply.message)
+        if reply.stop == "length":
+            _refuse_cut(run, thread, reply)
+        await _answer(run, role, thread)
+    if thread.finished:
+        return thread.last_words
+    raise LimitError(f"stopped after {run.limits.steps} steps without an end")
+
+
+def _prompt(role: Role, thread: Thread, attempt: int) -> Prompt:
+    return Prompt(role.system, thread.messages, role.tools, role.purpose, attempt, role.sampling)
+
+
+def _refuse_cut(run: Run, thread: Thread, reply: Reply) -> None:
+    """A reply cut at the token limit is never executed."""
+    if reply.message.calls:
+        thread.add(run, *(_tool_message(ToolResult(call.id, CUT, ok=False)) for call in thread.pending))
+    else:
+        thread.add(run, say(GO_ON, "kith"))
+
+
+async def _answer(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:
+    """Answer every pending call, one after the other, each result logged before the next begins."""
+    for call in thread.pending:
+        tool = next((tool for tool in role.tools if tool.name == call.name), None)
+        if left_over and tool is not None and tool.effect_for(call.args) != "read":
+            result = ToolResult(call.id, INTERRUPTED, ok=False)
+        else:
+            result = await _use(run, role, tool, call)
+        thread.add(run, _tool_message(result))
+
+
+async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall) -> ToolResult:
+    """Check one call, ask the policy, run it: the only place where a tool runs."""
+    if tool is None:
+        names = ", ".join(each.name for each in role.tools)
+        return _refusal(run, call, f"There is no tool {call.name!r}. There are: {names}.")
+    if call.fault:
+        return _refusal(run, call, call.fault)
+    args, fault = check_args(call.args, tool.schema)
+    if fault:
+        return _refusal(run, call, f"{tool.name}: {fault}")
+    effect, target = tool.effect_for(args), tool.target(args)
+    decision = role.policy.decide(effect, target)
+    if decision == "deny":
+        return _refusal(run, call, f"{tool.name} ({effect}) is not allowed in {role.policy.name} mode.")
+    if decision == "ask":
+        words = f"{tool.name}: {target}" if target else tool.name
+        answer = await run.ask(Question(new_id(), "tool", words, ("yes", "no")))
+        if answer.choice != "yes":
+            why = f" They said: {answer.text}" if answer.text else ""
+            return _refusal(run, call, f"The person did not allow this.{why}")
+    run.emit(ToolBegan(call.id, tool.name, effect, target))
+    began = time.monotonic()
+    answered = await tool.fn(args, run)
+    result = ToolResult(call.id, answered.text, answered.ok, answered.detail)
+    line = str(answered.detail.get("line", ""))
+    ran = answered.detail.get("ran")
+    run.emit(ToolEnded(call.id, tool.name, result.ok, time.monotonic() - began, line, ran))
+    # The command itself is in the event; the message keeps plain data only.
+    return ToolResult(
+        call.id, answered.text, answered.ok, {k: v for k, v in answered.detail.items() if k != "ran"}
+    )
+
+
+def _refusal(run: Run, call: ToolCall, text: str) -> ToolResult:
+    run.emit(ToolEnded(call.id, call.name, False, 0.0, text))
+    return ToolResult(call.id, text, ok=False)
+
+
+def _tool_message(result: ToolResult) -> Message:
+    return Message("tool", (result,), "kith")
+
+
+_CHECKS: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+
+
+def check_args(args: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Arguments as the schema wants them, or what is wrong in words for the model.
+
+    Small slips are forgiven where only one meaning is possible: a number in quotes, one value for a list.
+    """
+    known: Mapping[str, Any] = schema.get("properties", {})
+    checked: dict[str, Any] = {}
+    for name, value in args.items():
+        if name not in known:
+            return {}, f"unknown argument {name!r}; there are: {', '.join(known)}"
+        if value is None and name not in schema.get("required", ()):
+            continue
+        fitted = _fit(value, known[name])
+        if fitted is None:
+            return {}, f"argument {name!r} must be {known[name].get('type', 'valid')}, not {value!r:.80}"
+        checked[name] = fitted
+    missing = [name for name in schema.get("required", ()) if name not in checked]
+    return (checked, "") if not missing else ({}, f"argument {missing[0]!r} is missing")
+
+
+def _fit(value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value as the schema's type, or None. Enumerations are held to their values."""
+    kind = schema.get("type", "")
+    if kind == "array" and not isinstance(value, list):
+        value = [value]
+    if kind == "integer" and isinstance(value, str) and value.strip().lstrip("-").isdigit():
+        value = int(value)
+    if kind == "boolean" and value in ("true", "false", "True", "False"):
+        value = value in ("true", "True")
+    wrong_bool = isinstance(value, bool) and kind not in ("boolean", "")
+    if wrong_bool or (kind in _CHECKS and not isinstance(value, _CHECKS[kind])):
+        return None
+    if "enum" in schema and value not in schema["enum"]:
+        return None
+    return value

@@ -1,0 +1,69 @@
+"""What a model is (one callable), what a tool is (data and a function), and what a role is (data)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kith.core.events import Event
+from kith.core.policy import Policy
+from kith.core.values import Effect, Message, Reply, Sampling, ToolResult
+
+if TYPE_CHECKING:
+    from kith.core.run import Run
+
+Emit = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something a model may do. `effect` and `target(args)` are all that the policy sees.
+
+    `fn` gets checked arguments and the run; it answers mistakes of the model with `ok=False` and words for
+    the model. A result whose detail holds `final: True` ends the loop.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]  # JSON Schema of the arguments: an object
+    effect: Effect
+    fn: "Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]"
+    target: Callable[[Mapping[str, Any]], str] = lambda args: ""
+    # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
+    effect_of: Callable[[Mapping[str, Any]], Effect] | None = None
+
+    def effect_for(self, args: Mapping[str, Any]) -> Effect:
+        return self.effect_of(args) if self.effect_of else self.effect
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One request: everything a model gets to see, and what it is for."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    purpose: str = "chat"  # plan, edit, review, judge, chat ...
+    attempt: int = 1
+    sampling: Sampling = Sampling()
+
+
+class Model(Protocol):
+    """Providers and their wrappers have this one shape. Raises ModelError."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """An agent is data: who it is, what answers for it, what it may use and do."""
+
+    name: str
+    system: str
+    model: Model
+    tools: tuple[Tool, ...]
+    policy: Policy
+    purpose: str = "chat"
+    sampling: Sampling = Sampling()

@@ -1,0 +1,220 @@
+"""The plain values everything else speaks in: messages, replies, changes, verdicts, questions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+Stop = Literal["end", "tools", "length"]
+Effect = Literal["read", "write", "exec", "net"]
+Decision = Literal["allow", "ask", "deny"]
+
+
+# --- what was said ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words, of a person, a gate or a model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A model's reasoning; `opaque` is a provider's signature, returned to it unread."""
+
+    text: str
+    opaque: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model asks for a tool. `fault` says why it cannot be run as sent (broken arguments)."""
+
+    id: str
+    name: str
+    args: Mapping[str, Any]
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call: `text` is for the model, `detail` for people and the receipt."""
+
+    call_id: str
+    text: str
+    ok: bool = True
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+Part = Text | Thinking | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What was said, and by whom: `author` names the model, gate or person."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    author: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+
+def say(text: str, author: str = "person") -> Message:
+    """A user message: the task, a person's correction, or a gate's feedback."""
+    return Message("user", (Text(text),), author)
+
+
+# --- what a model answers --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model picks tokens; None leaves the server's own default in place."""
+
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    mirostat: int | None = None
+    mirostat_tau: float | None = None
+    mirostat_eta: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; `cached` counts prompt tokens that were not computed again."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of one call, as the server reports them (0.0 where it does not)."""
+
+    load_s: float = 0.0
+    queue_s: float = 0.0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+    first_token_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of a model: why it stopped, and what it cost."""
+
+    message: Message
+    stop: Stop
+    model: str
+    usage: Usage = Usage()
+    timing: Timing = Timing()
+
+
+# --- what happens to files -------------------------------------------------------------------
+
+FILE, EXECUTABLE, SYMLINK = 0o100644, 0o100755, 0o120000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file, before and after. None means absent; modes are git's (FILE, EXECUTABLE, SYMLINK).
+
+    `path` is relative to the tree's root, with forward slashes; bytes that are not UTF-8 are kept as
+    surrogate escapes. A symlink's content is its target.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode: int = FILE
+    mode_before: int = FILE
+
+    @property
+    def inverse(self) -> "Change":
+        return Change(self.path, self.after, self.before, self.mode_before, self.mode)
+
+
+Changes = tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that ended: exit code, and its output (stdout and stderr together, the middle cut if long)."""
+
+    command: str
+    code: int
+    output: str
+    seconds: float
+    timed_out: bool = False
+    cut: int = 0  # bytes left out of `output`
+    sandboxed: bool = True
+
+
+# --- what is decided -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A gate's yes, or its no and why; `feedback` becomes the next user message."""
+
+    ok: bool
+    feedback: str = ""
+    by: str = ""
+    ran: tuple[Ran, ...] = ()
+    changes: Changes | None = None  # what was kept, when a person kept less (or other) than was proposed
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something only a person can answer. `choices` empty means free text."""
+
+    id: str
+    kind: Literal["change", "plan", "tool", "trust"]
+    text: str
+    choices: tuple[str, ...] = ()
+    changes: Changes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any."""
+
+    choice: str
+    text: str = ""
+    changes: Changes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a planner means to do before anything is written."""
+
+    steps: tuple[str, ...]
+    assumptions: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    modify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TodoItem:
+    """One line of the model's own list."""
+
+    text: str
+    state: Literal["pending", "active", "done"] = "pending"

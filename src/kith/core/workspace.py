@@ -1,0 +1,87 @@
+"""What a tree can do: the only way anything in kith reaches files or processes."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from kith.core.values import Changes, Ran
+
+
+@dataclass(frozen=True, slots=True)
+class ExecLimits:
+    """What one command may use. Sizes in bytes, time in seconds."""
+
+    seconds: float = 120.0
+    output: int = 30_000
+    memory: int = 0  # 0: three quarters of the machine's
+    processes: int = 4096
+    file_size: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimits:
+    """How large a change may be, in bytes."""
+
+    file: int = 1_000_000
+    change: int = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A shell command, its folder inside the tree, and variables beyond the allowed ones."""
+
+    line: str
+    folder: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class Workspace(Protocol):
+    """One tree. Paths are relative to `root`, with forward slashes; every one passes the same guard.
+
+    All methods raise TreeError with one sentence when a path, a file or the disk refuses.
+    """
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def confined(self) -> bool:
+        """True when commands run in a sandbox that cannot reach beyond the tree."""
+
+    async def files(self) -> Sequence[str]:
+        """Every file that is not ignored, sorted."""
+
+    async def read(self, path: str) -> bytes: ...
+
+    async def write(self, path: str, data: bytes | None) -> None:
+        """Create or replace a file (keeping its mode), or delete it with None."""
+
+    async def exec(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
+        """Run a command to its end or its limits; never raises for a command that merely failed."""
+
+    async def apply(self, changes: Changes) -> str:
+        """All of the changes or none, journaled; returns the change's id.
+
+        Refuses when a file is no longer what `before` says.
+        """
+
+    def trial(self, name: str = "") -> AbstractAsyncContextManager["Trial"]:
+        """A throw-away copy on the side; leaving the block discards it.
+
+        With a `name`, the trial survives a crash of the process and is found again under that name.
+        """
+
+
+class Trial(Workspace, Protocol):
+    """A copy of a tree in which anything may happen."""
+
+    async def changes(self) -> Changes:
+        """What differs from the user's tree: what `git diff` would say, plus untracked files."""
+
+    async def check(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
+        """Run a command whose by-products are not part of the change (tests leave caches and reports)."""
+
+    async def commits(self) -> Sequence[str]:
+        """Messages of the commits made inside the trial, oldest first."""
