@@ -39,6 +39,11 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
     raise LimitError(f"stopped after {run.limits.steps} steps without an end")
 
 
+def close_pending(run: Run, thread: Thread) -> None:
+    """Answer calls that were left over and will not be run, so that somebody else may speak."""
+    thread.add(run, *(_tool_message(ToolResult(c.id, INTERRUPTED, ok=False)) for c in thread.pending))
+
+
 def _prompt(role: Role, thread: Thread, attempt: int) -> Prompt:
     return Prompt(role.system, thread.messages, role.tools, role.purpose, attempt, role.sampling)
 

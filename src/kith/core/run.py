@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from kith.core.events import Answered, Asked, Event, Said, Stepped
-from kith.core.values import Answer, Message, Question, ToolCall
+from kith.core.values import Answer, Changes, Message, Question, ToolCall, Verdict
 from kith.core.workspace import ExecLimits, Workspace
 
 Sink = Callable[[Event, tuple[str, ...]], None]
@@ -61,6 +61,10 @@ class Run:
     def inside(self, workspace: Workspace) -> "Run":
         """The same run, on another tree."""
         return replace(self, workspace=workspace)
+
+
+# A gate looks at a change, made in the trial that `run.workspace` is, and says yes, or no and why.
+Gate = Callable[[Run, Changes], Awaitable[Verdict]]
 
 
 class Thread:

@@ -157,7 +157,7 @@ Changes = tuple[Change, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that ended: exit code, and its output (stdout and stderr together, the middle cut if long)."""
+    """A command that ended: exit code and output (stdout and stderr together, the middle cut if long)."""
 
     command: str
     code: int

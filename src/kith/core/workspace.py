@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kith.core.values import Changes, Ran
 
@@ -70,10 +70,12 @@ class Workspace(Protocol):
     def trial(self, name: str = "") -> AbstractAsyncContextManager["Trial"]:
         """A throw-away copy on the side; leaving the block discards it.
 
-        With a `name`, the trial survives a crash of the process and is found again under that name.
+        With a `name`, the trial survives a crash, a cancellation or an error, and is found again under
+        that name; only leaving the block normally discards it.
         """
 
 
+@runtime_checkable
 class Trial(Workspace, Protocol):
     """A copy of a tree in which anything may happen."""
 

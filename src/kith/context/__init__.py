@@ -1,0 +1,1 @@
+"""What the model gets to see: the words of a task, the files and symbols that fit them, and their cost."""

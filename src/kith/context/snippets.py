@@ -1,0 +1,135 @@
+"""Numbered excerpts of files around what a task speaks of, sized to a budget of tokens."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kith.context.budget import estimate_tokens
+from kith.context.symbols import Symbol, find_symbols
+from kith.context.words import Words, find_words, stems_of
+
+_LONGEST_LINE = 240  # characters; what is longer is generated or data
+_LONGEST_SPAN = 80  # lines of one definition
+_LONGEST_NAME = 60
+_AROUND = 2  # lines before and after a mention
+_MENTIONS = 4  # places shown per name
+_SHORTEST_HEAD = 6  # lines; less of a definition says nothing
+_GAP: Final = "..."
+_DEFINES: Final = "defines "
+_NAMED, _QUOTED, _MENTIONED = 10.0, 6.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Lines worth showing, from 1, both ends included."""
+
+    score: float
+    first: int
+    last: int
+
+
+def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
+    """Excerpts of `sources` (path to text, the most important first) in at most `budget` tokens.
+
+    A file that fits into what is left is shown whole. Of a larger one the definitions whose names the task
+    uses are shown, the lines that mention names or quotes of the task, and an outline of the rest; it gets at
+    most half of what is left. The count of tokens is `estimate_tokens`.
+    """
+    words, blocks, left = find_words(task), [], budget
+    for path, text in sources.items():
+        block = _excerpt(words, path, _lines_of(text), left)
+        cost = estimate_tokens(block + "\n")
+        if block and cost <= left:
+            blocks.append(block)
+            left -= cost
+    return "\n".join(blocks)
+
+
+def _lines_of(text: str) -> list[str]:
+    """The lines of a text, whatever ends them; overlong ones are cut."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    return [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + " [...]" for line in lines]
+
+
+def _excerpt(words: Words, path: str, lines: Sequence[str], room: int) -> str:
+    """The best of one file in about `room` tokens, or an empty string when there is nothing to show."""
+    # A line costs three tokens or more with its number, so most files that cannot fit are known at once.
+    if 3 * len(lines) <= room:
+        whole = "\n".join([path, *_numbered(range(1, len(lines) + 1), lines)])
+        if estimate_tokens(whole + "\n") <= room:
+            return whole
+    symbols = find_symbols(path, "\n".join(lines))
+    outline = _outline(symbols, room // 8)
+    heading = "\n".join([f"{path} ({len(lines)} lines, in part)", *outline]) + "\n"
+    shown = _choose(_spans(words, symbols, lines), lines, room // 2 - estimate_tokens(heading))
+    return heading + "\n".join(_numbered(shown, lines)) if shown or outline else ""
+
+
+def _choose(spans: Sequence[_Span], lines: Sequence[str], room: int) -> list[int]:
+    """The numbers of the lines that fit, from the best span down; of one too long, its head."""
+    shown: set[int] = set()
+    for span in spans:
+        left, added = room - estimate_tokens(_GAP + "\n"), []
+        for number in range(span.first, span.last + 1):
+            cost = 0 if number in shown else estimate_tokens(_row(number, lines[number - 1]) + "\n")
+            if cost > left:
+                break
+            left -= cost
+            added.append(number)
+        if len(added) >= min(_SHORTEST_HEAD, span.last - span.first + 1) and not shown.issuperset(added):
+            shown.update(added)
+            room = left
+    return sorted(shown)
+
+
+def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_Span]:
+    """What to show, best first: definitions by their names, then mentions."""
+    names = frozenset(words.names)
+    stems = frozenset(words.stems)
+    spans = []
+    for symbol in symbols:
+        own = re.split(r"::|\.", symbol.name)[-1]
+        parts = stems_of(own)
+        score = _NAMED if own in names else 0.0
+        score += 3.0 * len(stems.intersection(parts)) / max(len(parts), 1)
+        if score:
+            last = min(symbol.last, symbol.first + _LONGEST_SPAN)
+            spans.append(_Span(score, symbol.first, last))
+    mentions = [(name, _MENTIONED) for name in words.names] + [(text, _QUOTED) for text in words.quoted]
+    for text, score in mentions:
+        pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+        places = [number for number, line in enumerate(lines, 1) if text in line and pattern.search(line)]
+        for number in places[:_MENTIONS]:
+            spans.append(_Span(score, max(1, number - _AROUND), min(len(lines), number + _AROUND)))
+    return sorted(spans, key=lambda span: (-span.score, span.last - span.first, span.first))
+
+
+def _outline(symbols: Sequence[Symbol], room: int) -> list[str]:
+    """Where everything is, in one line of at most `room` tokens; as a list, empty when there is nothing."""
+    shown: list[str] = []
+    left = room - estimate_tokens(_DEFINES)
+    for symbol in symbols:
+        lines = f"{symbol.first}-{symbol.last}" if symbol.last > symbol.first else str(symbol.first)
+        entry = f"{symbol.name[:_LONGEST_NAME]} {lines}"
+        left -= estimate_tokens(entry + ", ")
+        if left < 0:
+            break
+        shown.append(entry)
+    return [_DEFINES + ", ".join(shown)] if shown else []
+
+
+def _numbered(numbers: Iterable[int], lines: Sequence[str]) -> list[str]:
+    """Lines with their numbers; a mark stands where some are missing."""
+    numbered, before = [], 0
+    for number in numbers:
+        if number != before + 1:
+            numbered.append(_GAP)
+        numbered.append(_row(number, lines[number - 1]))
+        before = number
+    return numbered
+
+
+def _row(number: int, line: str) -> str:
+    """A line as the read tool shows it too: its number, a tab, its text."""
+    return f"{number:>4}\t{line}"

@@ -1,0 +1,1 @@
+"""The demo's project and the conversation that was recorded for it."""

@@ -1,0 +1,27 @@
+"""Edits: what a model wrote becomes changes of files, all of them or none."""
+
+from kith.edits.apply import make_changes, paths_of
+from kith.edits.find import find_edits
+from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch, Replace, Whole
+from kith.edits.hunks import keep_hunks, split_hunks
+from kith.edits.render import summarise, unified_diff
+from kith.edits.replace import replace_text
+
+__all__ = [
+    "Create",
+    "Delete",
+    "Edit",
+    "EditError",
+    "Hunk",
+    "Patch",
+    "Replace",
+    "Whole",
+    "find_edits",
+    "keep_hunks",
+    "make_changes",
+    "paths_of",
+    "replace_text",
+    "split_hunks",
+    "summarise",
+    "unified_diff",
+]

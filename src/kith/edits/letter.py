@@ -1,0 +1,89 @@
+"""What the model is told when an edit does not fit: why, the real text nearby, and what to send again."""
+
+from collections.abc import Mapping, Sequence
+
+from kith.edits.forms import Create, Delete, Edit, Patch, Replace
+
+QUOTED_ROWS = 24
+_COMPARED_ROWS = 20
+_LARGEST_FILE = 50_000  # rows; beyond it no nearest text is looked for
+_ALIKE = 55.0  # per cent; text less alike than this is no help
+
+
+def missing(keys: Sequence[str], old: Sequence[str], sent: str = "lines to change") -> str:
+    """The lines are not in the file; the nearest real ones are quoted, with their line numbers."""
+    text = f"the {sent} are not in the file exactly as sent."
+    at = nearest(keys, old)
+    if at is None:
+        return f"{text} Nothing in the file is like them; read the file again."
+    first, last = max(0, at - 1), min(len(keys), at + len(old) + 1)
+    return f"{text} The nearest text in the file is:\n{numbered(keys, first, last)}"
+
+
+def ambiguous(positions: Sequence[int]) -> str:
+    """The lines stand in several places (rows from 0)."""
+    return (
+        f"these lines stand in the file {len(positions)} times, at lines {listed(positions)}. "
+        "Add lines from above or below them, so that they are found only once."
+    )
+
+
+ALREADY = "the file already says this; the change seems to be made. Read the file again before you go on."
+NO_CONTEXT = "there are no lines to find the place by. Add the lines above and below the new ones."
+
+
+def listed(positions: Sequence[int]) -> str:
+    """Rows from 0 as line numbers in words, at most ten."""
+    numbers = [str(position + 1) for position in positions[:10]]
+    if len(positions) > 10:
+        return ", ".join(numbers) + ", ..."
+    return " and ".join((", ".join(numbers[:-1]), numbers[-1])) if len(numbers) > 1 else numbers[0]
+
+
+def numbered(keys: Sequence[str], first: int, last: int) -> str:
+    """Rows `first` to `last` (from 0, the end excluded) with their line numbers, cut when long."""
+    last = min(last, first + QUOTED_ROWS)
+    width = len(str(last))
+    return "\n".join(f"{row + 1:>{width}} | {keys[row]}" for row in range(first, last))
+
+
+def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
+    """Where the text most like `old` begins (row, from 0); None when nothing is like it."""
+    wanted = "\n".join(old[:_COMPARED_ROWS])
+    if not wanted.strip() or not keys or len(keys) > _LARGEST_FILE:
+        return None
+    from rapidfuzz import fuzz, process
+
+    size = min(len(old), _COMPARED_ROWS, len(keys))
+    windows = ["\n".join(keys[row : row + size]) for row in range(len(keys) - size + 1)]
+    best = process.extractOne(wanted, windows, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+    return best[2] if best else None
+
+
+def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
+    """The whole letter, from the faults by index of edit."""
+    fit = [index + 1 for index in range(len(edits)) if index not in faults]
+    if len(edits) == 1:
+        opening = "Nothing was changed, because the edit does not fit."
+    else:
+        opening = f"Nothing was changed, because {len(faults)} of your {len(edits)} edits do not fit."
+    parts = [opening]
+    for index, fault in sorted(faults.items()):
+        parts.append(f"Edit {index + 1} ({describe(edits[index])}): {fault}")
+    if fit:
+        numbers = listed([number - 1 for number in fit])
+        parts.append(f"{'Edit' if len(fit) == 1 else 'Edits'} {numbers} would have fitted.")
+    closing = "it" if len(edits) == 1 else f"all {len(edits)} edits"
+    parts.append(f"Send {closing} again, corrected; copy the lines to change exactly from the file.")
+    return "\n\n".join(parts)
+
+
+def describe(edit: Edit) -> str:
+    """An edit in two or three words."""
+    if isinstance(edit, Delete):
+        return f"delete {edit.path}"
+    if isinstance(edit, Create) or (isinstance(edit, Replace) and not edit.old):
+        return f"new file {edit.path}"
+    if isinstance(edit, Patch) and edit.moved_to:
+        return f"move {edit.path} to {edit.moved_to}"
+    return edit.path

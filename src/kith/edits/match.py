@@ -1,0 +1,158 @@
+"""Finding the one place in a file that a hunk means: exact, or evenly indented further; never similar."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kith.edits import letter
+from kith.edits.forms import EditError, Hunk
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a hunk's old lines begin (row, from 0), and how the file's indentation differs from theirs."""
+
+    start: int
+    more: str = ""
+    less: str = ""
+
+    def indent(self, line: str) -> str:
+        """A new line as deep as its surroundings. Raises EditError when it cannot be moved left."""
+        if not line.strip():
+            return line
+        if not line.startswith(self.less):
+            raise EditError("the indentation differs from the file's, and not everywhere by the same.")
+        return self.more + line[len(self.less) :]
+
+
+def locate(keys: Sequence[str], hunk: Hunk) -> Place:
+    """The place of a hunk among rows without terminators.
+
+    It must be the only one, or stand at the exact line that the hunk names. Raises EditError.
+    """
+    old = _keys(hunk.old)
+    if not old:
+        return _place_of_insertion(keys, hunk)
+    begin = _below_anchors(keys, hunk)
+    found = [Place(row) for row in positions(keys, old, begin)]
+    shifted = not found
+    if shifted:
+        found = _shifted(keys, _old_lines(hunk), begin)
+    place = _choose(found, hunk, len(keys), len(old))
+    if place is None:
+        if _is_there(keys, hunk):
+            raise EditError(letter.ALREADY)
+        raise EditError(letter.missing(keys, old))
+    if (shifted and _is_there(keys, hunk)) or _surrounds(keys, place, hunk):
+        raise EditError(letter.ALREADY)
+    return place
+
+
+def positions(keys: Sequence[str], wanted: Sequence[str], begin: int = 0) -> list[int]:
+    """Every row at which `wanted` stands in `keys`."""
+    wanted, first = list(wanted), wanted[0]
+    last = len(keys) - len(wanted) + 1
+    return [
+        row for row in range(begin, last) if keys[row] == first and keys[row : row + len(wanted)] == wanted
+    ]
+
+
+def _keys(lines: Sequence[str]) -> list[str]:
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _old_lines(hunk: Hunk) -> list[tuple[str, str]]:
+    """The signs and the lines that should stand in the file."""
+    return [(line[0], line[1:].removesuffix("\r")) for line in hunk.lines if line[:1] in (" ", "-")]
+
+
+def _choose(found: Sequence[Place], hunk: Hunk, rows: int, size: int) -> Place | None:
+    if len(found) < 2:
+        return found[0] if found else None
+    if hunk.at_end:
+        found = [place for place in found if place.start + size == rows] or found
+    if hunk.start is not None:
+        found = [place for place in found if place.start + 1 == hunk.start] or found
+    if len(found) > 1 and not hunk.anchors:
+        raise EditError(letter.ambiguous([place.start for place in found]))
+    return found[0]
+
+
+def _place_of_insertion(keys: Sequence[str], hunk: Hunk) -> Place:
+    if not keys:
+        return Place(0)
+    if hunk.at_end and not hunk.anchors:
+        added = _keys(hunk.new)
+        if keys[-len(added) :] == added:
+            raise EditError(letter.ALREADY)
+        return Place(len(keys))
+    raise EditError(letter.NO_CONTEXT)
+
+
+def _below_anchors(keys: Sequence[str], hunk: Hunk) -> int:
+    """The first row below all anchors. Raises EditError when one is missing, or stands there twice."""
+    begin = 0
+    for anchor in hunk.anchors:
+        wanted = anchor.strip()
+        rows = [row for row in range(begin, len(keys)) if keys[row].strip() == wanted]
+        if not rows:
+            raise EditError(f"the line {wanted!r}, below which to look, is not in the file.")
+        if len(rows) > 1 and len(positions(keys, _keys(hunk.old), rows[0] + 1)) != 1:
+            raise EditError(f"the line {wanted!r}: {letter.ambiguous(rows)}")
+        begin = rows[0] + 1
+    return begin
+
+
+def _shifted(keys: Sequence[str], old: Sequence[tuple[str, str]], begin: int) -> list[Place]:
+    """Every place where all of `old` (sign and line) stands indented by the same amount more, or less.
+
+    Blank lines of the context match whatever blanks they have in the file.
+    """
+    lead = next((index for index, (_, line) in enumerate(old) if line.strip()), None)
+    if lead is None:
+        return []
+    wanted = old[lead][1].lstrip()
+    found = []
+    for row in range(begin, len(keys) - len(old) + 1):
+        here = keys[row + lead]
+        if not here.endswith(wanted) or here.lstrip() != wanted:
+            continue
+        difference = _difference(here, old[lead][1])
+        place = Place(row, *difference) if difference else None
+        if place and all(_same(place, sign, line, keys[row + i]) for i, (sign, line) in enumerate(old)):
+            found.append(place)
+    return found
+
+
+def _difference(here: str, sent: str) -> tuple[str, str] | None:
+    """What to put before, and what to take away from, a sent line to get the file's."""
+    if here.endswith(sent):
+        return here[: len(here) - len(sent)], ""
+    return ("", sent[: len(sent) - len(here)]) if sent.endswith(here) else None
+
+
+def _same(place: Place, sign: str, sent: str, here: str) -> bool:
+    if not sent.strip():
+        return not here.strip() and (sign == " " or here in ("", sent, place.more + sent))
+    return sent.startswith(place.less) and place.more + sent[len(place.less) :] == here
+
+
+def _is_there(keys: Sequence[str], hunk: Hunk) -> bool:
+    """True when what the hunk would write stands in the file as it is."""
+    new = _keys(hunk.new)
+    return any(line.strip() for line in new) and bool(positions(keys, new))
+
+
+def _surrounds(keys: Sequence[str], place: Place, hunk: Hunk) -> bool:
+    """True when lines to be added next to the place are there already."""
+    lines = [line for line in hunk.lines if line[:1] != "\\"]
+    signs = re.fullmatch(r"(\+*)( +)(\+*)", "".join(line[0] for line in lines))
+    if not signs:
+        return False
+    above, below = len(signs[1]), len(signs[3])
+    added = [line[1:].removesuffix("\r") for line in lines if line[0] == "+"]
+    if place.start < above or not any(line.strip() for line in added):
+        return False
+    end = place.start + len(signs[2])
+    expected = [place.indent(line) for line in added]
+    return [*keys[place.start - above : place.start], *keys[end : end + below]] == expected

@@ -1,0 +1,245 @@
+"""Unified diffs as models really write them: wrong counts, no headers, in fences, with prose around them.
+
+Sources: git's `Documentation/diff-format` and POSIX `diff -u`. Counts are hints here, since models cannot
+count; what may be lost by that is caught by matching every old line.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kith.core.values import EXECUTABLE, FILE
+from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch
+from kith.edits.paths import path_in, unquote
+
+UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)", re.M)
+_NUMBERS = re.compile(r"^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_GIT = re.compile(r'^diff --git ("?)(?:a/)?(.*?)\1 ("?)(?:b/)?(.*?)\3$')
+_TIME = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
+_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})")
+_NOTHING = "/dev/null"
+_MODES = {"100644": FILE, "100755": EXECUTABLE}
+
+
+@dataclass
+class _Section:
+    """One file's part of a diff, while it is read."""
+
+    old: str = ""
+    new: str = ""
+    mode: int | None = None
+    created: bool = False
+    deleted: bool = False
+    renamed: bool = False
+    hunks: list[Hunk] = field(default_factory=list)
+
+
+def parse_unified(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:
+    """The edits of every diff in a reply. Raises EditError when one is broken or names no file."""
+    reader = _Reader(_dedent(lines), known)
+    reader.read()
+    edits = [edit for section in reader.sections if (edit := _edit(section, known))]
+    if not edits:
+        raise EditError("The diff changes nothing. Mark removed lines with '-' and added ones with '+'.")
+    return edits
+
+
+def _dedent(lines: Sequence[str]) -> list[str]:
+    """The lines of a diff that stands indented, as under a list item, moved back to the margin."""
+    indent = ""
+    for above, line in zip(["", *lines], [*lines, ""], strict=True):
+        if line.lstrip().startswith(("+++ ", "diff --git ")) or _NUMBERS.match(line.lstrip()):
+            first = above if line.lstrip().startswith("+++ ") else line
+            indent = first[: len(first) - len(first.lstrip())]
+            break
+    return [line.removeprefix(indent) for line in lines] if indent else list(lines)
+
+
+class _Reader:
+    """Reads lines into sections, one file after the other."""
+
+    def __init__(self, lines: Sequence[str], known: Collection[str]) -> None:
+        self.lines = lines
+        self.known = known
+        self.row = 0
+        self.fenced = False
+        self.sections: list[_Section] = []
+
+    def read(self) -> None:
+        while self.row < len(self.lines):
+            line = self.lines[self.row]
+            if _FENCE.match(line):
+                self.fenced = not self.fenced
+            if line.startswith("diff --git "):
+                self._git_header(line)
+            elif self._is_header(self.row):
+                self._file_header()
+            elif line.startswith("@@"):
+                self._hunk()
+            else:
+                self.row += 1
+
+    def _is_header(self, row: int) -> bool:
+        """True for `---` and `+++` lines that begin a file, and are not a removed and an added line."""
+        if not self._at(row).startswith("--- ") or not self._at(row + 1).startswith("+++ "):
+            return False
+        below = self._at(row + 2)
+        return not below.strip() or below.startswith(("@@", "diff ")) or bool(_FENCE.match(below))
+
+    def _at(self, row: int) -> str:
+        return self.lines[row] if row < len(self.lines) else ""
+
+    def _git_header(self, line: str) -> None:
+        match = _GIT.match(line.rstrip("\r"))
+        section = _Section()
+        if match:
+            section.old, section.new = (unquote(f"{q}{name}{q}") for q, name in (match.group(1, 2), match.group(3, 4)))
+        self.sections.append(section)
+        self.row += 1
+        while self.row < len(self.lines) and self._extended(section, self.lines[self.row]):
+            self.row += 1
+        if self._is_header(self.row):
+            self._names(section)
+
+    def _extended(self, section: _Section, line: str) -> bool:
+        """Takes in one of git's header lines; False when it is none."""
+        words = line.rstrip("\r")
+        if mode := re.match(r"^(new file|deleted file|new|old) mode (\d{6})$", words):
+            if mode[2] not in _MODES:
+                raise EditError(f"{section.new} is a link or a submodule; only plain files are edited.")
+            section.created |= mode[1] == "new file"
+            section.deleted |= mode[1] == "deleted file"
+            section.mode = _MODES[mode[2]] if mode[1].startswith("new") else section.mode
+        elif move := re.match(r"^rename (from|to) (.+)$", words):
+            section.renamed = True
+            section.old = unquote(move[2]) if move[1] == "from" else section.old
+            section.new = unquote(move[2]) if move[1] == "to" else section.new
+        elif words.startswith(("copy from ", "copy to ")):
+            raise EditError("Diffs that copy a file are not understood; add it as a new file.")
+        elif words.startswith(("Binary files ", "GIT binary patch")):
+            raise EditError(f"The diff of {section.new} is binary; only text can be edited.")
+        else:
+            return bool(re.match(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )", words))
+        return True
+
+    def _file_header(self) -> None:
+        section = _Section()
+        self._names(section)
+        last = self.sections[-1] if self.sections else None
+        if last and last.hunks and (last.old, last.new) == (section.old, section.new):
+            return  # some models repeat the header above each hunk
+        self.sections.append(section)
+
+    def _names(self, section: _Section) -> None:
+        """Takes in the `---` and `+++` lines at the present row."""
+        old, new = (_file_name(self.lines[self.row + i][4:]) for i in (0, 1))
+        self.row += 2
+        section.created |= old == _NOTHING
+        section.deleted |= new == _NOTHING
+        prefixed = all(name.startswith(sign) or name == _NOTHING for name, sign in ((old, "a/"), (new, "b/")))
+        if prefixed:
+            old, new = old.removeprefix("a/"), new.removeprefix("b/")
+        section.old = section.old if section.renamed else old
+        section.new = section.new if section.renamed else new
+
+    def _hunk(self) -> None:
+        header = self.lines[self.row]
+        self.row += 1
+        if not self.sections:
+            self.sections.append(self._nameless(header))
+        hunk = self._read_hunk(header)
+        if set(line[:1] for line in hunk.lines) & {"+", "-"}:
+            self.sections[-1].hunks.append(hunk)
+
+    def _nameless(self, header: str) -> _Section:
+        """A section for hunks without a file header: a name above them, or the only known file."""
+        above = [line for line in self.lines[: self.row - 1] if line.strip() and not _FENCE.match(line)]
+        path = path_in(above[-1], self.known) if above else ""
+        if not path and len(self.known) == 1:
+            path = next(iter(self.known))
+        if not path:
+            raise EditError(f"The hunk {header!r} names no file. Begin with '--- a/name' and '+++ b/name'.")
+        return _Section(path, path)
+
+    def _read_hunk(self, header: str) -> Hunk:
+        numbers = _NUMBERS.match(header)
+        old, new = _counts(numbers)
+        body = list(self._body(old, new))
+        body = _trim(body, old, new)
+        lines = tuple(line or " " for line in body)
+        hunk = Hunk(lines, int(numbers[1]) if numbers else None)
+        self._check_end(hunk, old, new)
+        # A line number is only as good as the counts next to it.
+        return hunk if len(hunk.old) == old else Hunk(lines)
+
+    def _body(self, old: int | None, new: int | None) -> Iterator[str]:
+        """The lines of a hunk; one that forgot its sign counts as context where more lines are due."""
+        while self.row < len(self.lines):
+            line = self.lines[self.row]
+            if line.startswith(("@@", "diff --git ")) or self._is_header(self.row):
+                return
+            if line[:1] not in ("", " ", "+", "-", "\\"):
+                if _FENCE.match(line) or not self._due(line, old, new):
+                    return
+                line = " " + line
+            self.row += 1
+            if line[:1] in ("", " ", "-"):
+                old = None if old is None else old - 1
+            if line[:1] in ("", " ", "+"):
+                new = None if new is None else new - 1
+            yield line
+
+    def _due(self, line: str, old: int | None, new: int | None) -> bool:
+        return self.fenced or (old is not None and new is not None and old > 0 and new > 0)
+
+    def _check_end(self, hunk: Hunk, old: int | None, new: int | None) -> None:
+        """Refuses a hunk that announces more lines than it has, and ends where no hunk would."""
+        if old is None or new is None or self._at(self.row).startswith("@@"):
+            return
+        signs = "".join(line[0] for line in hunk.lines if line[0] != "\\")
+        lead, tail = len(signs) - len(signs.lstrip(" ")), len(signs) - len(signs.rstrip(" "))
+        if len(hunk.old) < old and len(hunk.new) < new and tail < max(1, lead):
+            raise EditError("A hunk ends before the number of lines in its header; send the diff again, whole.")
+
+
+def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
+    if not numbers:
+        return None, None
+    return int(numbers[2] or 1), int(numbers[4] or 1)
+
+
+def _trim(body: list[str], old: int | None, new: int | None) -> list[str]:
+    """The lines without the blank ones at their end that belong to the reply and not to the hunk."""
+    body = list(body)
+    while body and not body[-1]:
+        have = sum(line[:1] in ("", " ", "-") for line in body), sum(line[:1] in ("", " ", "+") for line in body)
+        if have == (old, new):
+            break
+        body.pop()
+    return body
+
+
+def _file_name(words: str) -> str:
+    return unquote(_TIME.sub("", words.rstrip("\r")).strip()).removeprefix("./")
+
+
+def _edit(section: _Section, known: Collection[str]) -> Edit | None:
+    """What a section asks for; None when it asks for nothing."""
+    hunks = tuple(section.hunks)
+    if section.created:
+        if any(hunk.old for hunk in hunks):
+            raise EditError(f"The new file {section.new} has lines that are not added; begin each with '+'.")
+        return Create(section.new, "".join(map(_content, hunks)), section.mode)
+    if section.deleted:
+        if any(hunk.new for hunk in hunks):
+            raise EditError(f"{section.old} is to be deleted, but the diff keeps lines of it.")
+        return Delete(section.old, "\n".join("\n".join(hunk.old) + "\n" for hunk in hunks) if hunks else None)
+    if section.renamed:
+        return Patch(section.old, hunks, section.new, section.mode)
+    path = section.old if section.old in known and section.new not in known else section.new
+    return Patch(path, hunks, None, section.mode) if hunks or section.mode else None
+
+
+def _content(hunk: Hunk) -> str:
+    text = "".join(line + "\n" for line in hunk.new)
+    return text.removesuffix("\n") if hunk.lines[-1:] and hunk.lines[-1][0] == "\\" else text

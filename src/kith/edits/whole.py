@@ -1,0 +1,73 @@
+"""Whole files: a line with a file name, and directly below it a fence with the entire content."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from kith.edits.forms import Edit, EditError, Whole
+from kith.edits.paths import path_in
+
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+_SHELL = {"bash", "sh", "shell", "console", "shell-session", "zsh", "powershell", "cmd", "output", "diff"}
+# "# ... rest of the code unchanged": a whole file that is not whole would lose the rest.
+_LEFT_OUT = re.compile(
+    r"^\s*(?:#|//|/\*|<!--|--|;|%)?\s*(?:\.\.\.|…)\s*\(?\s*"
+    r"(?:existing|rest|other|remaining|unchanged|previous|same|keep|your|the rest|code)\b",
+    re.I | re.M,
+)
+
+
+def parse_whole(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:
+    """The files that a reply gives whole; prose with samples of code gives none.
+
+    Raises EditError when a file is not closed, given twice, or leaves parts out.
+    """
+    edits: list[Edit] = []
+    row = 0
+    while row < len(lines):
+        fence = _FENCE.match(lines[row])
+        if not fence:
+            row += 1
+            continue
+        path = _path_of(lines, row, fence[3].strip(), known)
+        end = _closing(lines, row, fence)
+        if path:
+            edits.append(_read(lines, row, end, fence[1], path))
+        row = (len(lines) if end is None else end) + 1
+    paths = [edit.path for edit in edits]
+    if twice := next((path for path in paths if paths.count(path) > 1), ""):
+        raise EditError(f"{twice} is given twice. Send each file once, whole.")
+    return edits
+
+
+def _path_of(lines: Sequence[str], row: int, info: str, known: Collection[str]) -> str:
+    """The name on the fence itself ("python:src/a.py") or on the line above it; "" for a sample."""
+    language, _, named = info.partition(":")
+    if named and (path := path_in(named, known)):
+        return path
+    above = [line for line in lines[max(0, row - 2) : row] if line.strip()][-1:]
+    path = path_in(above[0], known) if above else ""
+    if language.split(" ")[0].lower() in _SHELL and not path.endswith((".sh", ".bash", ".zsh", ".ps1")):
+        return ""
+    return path
+
+
+def _closing(lines: Sequence[str], row: int, fence: re.Match[str]) -> int | None:
+    """The row that closes a fence. One with a language inside it opens another (Markdown files do)."""
+    depth = 1
+    for i in range(row + 1, len(lines)):
+        inner = _FENCE.match(lines[i])
+        if not inner or inner[2][0] != fence[2][0] or len(inner[2]) < len(fence[2]):
+            continue
+        depth += 1 if inner[3].strip() else -1
+        if not depth:
+            return i
+    return None
+
+
+def _read(lines: Sequence[str], row: int, end: int | None, indent: str, path: str) -> Whole:
+    if end is None:
+        raise EditError(f"The fence with {path} is not closed, so the file may be cut. Send it again, whole.")
+    content = "".join(line.removeprefix(indent) + "\n" for line in lines[row + 1 : end])
+    if gap := _LEFT_OUT.search(content):
+        raise EditError(f"{path} leaves parts out ({gap[0].strip()!r}). Send the whole file, or only the change.")
+    return Whole(path, content)

@@ -1,0 +1,1 @@
+"""Faces read events and answer questions; nothing else."""

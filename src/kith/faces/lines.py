@@ -1,0 +1,124 @@
+"""Events in words: one calm line each, the same in every face."""
+
+from kith.core.events import (
+    Applied,
+    Called,
+    Delta,
+    Event,
+    Judged,
+    Notice,
+    Planned,
+    Progress,
+    Proposed,
+    Stepped,
+    TodoSet,
+    ToolBegan,
+    ToolEnded,
+)
+from kith.core.values import Plan, TodoItem
+
+_MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+
+
+def line_of(event: Event) -> tuple[str, str]:
+    """The event as (style, line); the line is "" for what a person need not see."""
+    match event:
+        case ToolEnded(name=name, ok=ok, seconds=seconds, line=line, ran=ran):
+            took = f"  {seconds:.1f} s" if seconds >= 0.1 else ""
+            said = printable(line or name)
+            if ran is not None:
+                said = f"$ {printable(_first_line(ran.command))}  exit {ran.code}"
+            return ("tool" if ok else "bad", f"  {'·' if ok else '!'} {said}{took}")
+        case Judged():
+            return _judged_line(event)
+        case Planned(plan):
+            return ("plain", plan_text(plan))
+        case TodoSet(items):
+            return ("tool", todo_text(items))
+        case Applied(change_id=id, files=files, undoes=undoes):
+            verb = "Undone" if undoes else "Applied"
+            return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {id}")
+        case Notice(text, level):
+            return ("bad" if level == "warning" else "tool", f"  {'!' if level == 'warning' else '·'} {text}")
+        case Called(error=error) if error:
+            return ("bad", f"  ! {printable(error)}")
+        case _:
+            return ("", "")
+
+
+def status_of(event: Event) -> str | None:
+    """What is going on now, for a status line; None when the event says nothing about it."""
+    match event:
+        case Stepped(name, "began"):
+            return name
+        case Progress(what, done, total):
+            return f"{what} {done:,} of {total:,} tokens" if total else f"{what} {done:,} tokens"
+        case ToolBegan(name=name, target=target):
+            return f"{name} {printable(_first_line(target))[:60]}".strip()
+        case ToolEnded():
+            return "thinking"
+        case Delta(kind="thinking"):
+            return "thinking"
+        case Delta():
+            return "writing"
+        case Proposed():
+            return "checking"
+        case _:
+            return None
+
+
+def _judged_line(event: Judged) -> tuple[str, str]:
+    where = " before the change" if event.when == "before" else ""
+    if event.skipped:
+        return ("tool", f"  - not checked: {event.feedback}")
+    if not event.ran:
+        return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}: {_first_line(event.feedback)}")
+    ran = event.ran[-1]
+    if event.ok:
+        return ("good", f"  ✓ {event.gate} passes{where}  {ran.seconds:.1f} s")
+    what = "timed out" if ran.timed_out else f"fails{where}"
+    style = "tool" if event.when == "before" else "bad"
+    return (style, f"  ✗ {event.gate} {what} (exit {ran.code})  {ran.seconds:.1f} s")
+
+
+def plan_text(plan: Plan) -> str:
+    """A plan, numbered, with what it takes for granted and touches."""
+    lines = ["Plan"] + [f"  {n}. {printable(step)}" for n, step in enumerate(plan.steps, 1)]
+    for title, items in (("Assumes", plan.assumptions), ("Reads", plan.read), ("Changes", plan.modify)):
+        if items:
+            lines.append(f"  {title}: " + printable("; ".join(items)))
+    return "\n".join(lines)
+
+
+def todo_text(items: tuple[TodoItem, ...]) -> str:
+    """The TODO list, one line an item."""
+    return "\n".join(f"  {_MARKS[item.state]} {printable(item.text)}" for item in items)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def printable(text: str) -> str:
+    """Foreign text with everything that could move a cursor or deceive made visible."""
+    return "".join(char if _is_plain(char) else _spell(char) for char in text)
+
+
+def _is_plain(char: str) -> bool:
+    code = ord(char)
+    if char in "\n\t" or 0x20 <= code < 0x7F:
+        return True
+    # Bidirectional overrides, zero-width characters, tags and variation selectors can hide or reorder text.
+    hidden = (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xE0000, 0xE0FFF)
+    surrogate = 0xD800 <= code <= 0xDFFF
+    return code >= 0xA0 and not surrogate and code != 0xFEFF and not any(a <= code <= b for a, b in hidden)
+
+
+def _spell(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0]

@@ -1,0 +1,189 @@
+"""A first conversation: words go to the model, changes come back as one diff, keys say yes or no."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kith.app import App, Result, Task
+from kith.core.errors import KithError
+from kith.core.run import new_id
+from kith.faces.lines import printable, todo_text
+from kith.faces.run import print_receipt
+from kith.faces.terminal import TerminalVoice, press, print_diff
+from kith.memory.log import Session
+from kith.memory.past import Past, fold
+from kith.settings import describe_settings
+
+HELP = {
+    "help": "this list",
+    "model [NAME]": "show or choose the model",
+    "plan TASK": "plan first, and ask",
+    "diff": "the last change",
+    "undo [ID]": "take a change back",
+    "todo": "the model's list",
+    "clear": "begin a new conversation",
+    "save": "conversations are saved as they happen; shows this one's id",
+    "load [ID]": "go back to a conversation, or list them",
+    "delete ID": "forget a conversation for good",
+    "config": "every setting and where it came from",
+    "exit": "leave (Ctrl-D too)",
+}
+WORDS = tuple(usage.split()[0] for usage in HELP)
+
+
+class Conversation:
+    """One open conversation in one folder."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.voice = TerminalVoice(stream_words=True)
+        self.id = new_id()
+
+    @property
+    def past(self) -> Past:
+        return fold(record.event for record in self.app.log.events(self.id))
+
+    def say(self, text: str, style: str = "") -> None:
+        self.voice.console.print(text, style=style, markup=False)
+
+    def do(self, words: str, plan: bool = False) -> None:
+        """Give the words to the model, in a trial; Ctrl-C ends the turn, not the conversation."""
+        task = Task(words, plan="show" if plan else "no")
+        try:
+            with Session(self.app.log, self.id) as session:
+                session.listeners.append(self.voice.hear)
+                result = asyncio.run(self.app.run_in(session, task, self.voice.answer))
+        except KeyboardInterrupt:
+            self.voice.close()
+            self.say("Interrupted.", "red")
+            return
+        self.voice.close()
+        self._show(result)
+
+    def _show(self, result: Result) -> None:
+        text, status = result.report["text"], result.report["status"]
+        if status != "done":
+            self.say(printable(text), "red")
+        elif text and text.strip() not in self.voice.streamed:
+            self.say(printable(text))
+        if result.report["changes"]:
+            print_receipt(result.report)
+
+    # --- commands ----------------------------------------------------------------------------
+
+    def help(self, rest: str) -> None:
+        for usage, meaning in HELP.items():
+            self.say(f"  /{usage:14} {meaning}")
+
+    def model(self, rest: str) -> None:
+        if rest:
+            self.app = replace(self.app, settings=replace(self.app.settings, model=rest))
+        name = asyncio.run(self.app.open_model()).name
+        self.say(f"The model is {printable(name)}.")
+
+    def plan(self, rest: str) -> None:
+        if rest:
+            self.do(rest, plan=True)
+        else:
+            self.say("Plan what? /plan TASK", "red")
+
+    def diff(self, rest: str) -> None:
+        past = self.past
+        files = past.applied[-1].files if past.applied else past.proposed
+        for file in files:
+            print_diff(self.voice.console, file.diff)
+        if not files:
+            self.say("Nothing was changed yet.")
+
+    def undo(self, rest: str) -> None:
+        undone = asyncio.run(self.app.undo(rest))
+        self.say(f"Took {undone.undoes} back. To have it again: /undo {undone.change_id}", "green")
+
+    def todo(self, rest: str) -> None:
+        self.say(todo_text(self.past.todo) or "The list is empty.")
+
+    def clear(self, rest: str) -> None:
+        self.id = new_id()
+        self.say("A new conversation.")
+
+    def save(self, rest: str) -> None:
+        self.say(f"Saved as it happens, as {self.id}. Back to it later: /load {self.id}")
+
+    def load(self, rest: str) -> None:
+        if rest:
+            self.id = self.app.log.find(rest)
+            started = self.past.started
+            self.say(f"Back in {self.id}: {printable(started.task if started else '')}")
+            return
+        for session in self.app.sessions()[:10]:
+            first = session.task.split("\n")[0]
+            self.say(f"  {session.id}  {session.status:11} {printable(first)[:50]}")
+
+    def delete(self, rest: str) -> None:
+        id = self.app.log.find(rest)
+        if asyncio.run(press(f"Forget {id} for good? [y]es  [n]o: ", "yn")) == "y":
+            self.app.log.delete(id)
+            self.say(f"{id} is gone.")
+
+    def config(self, rest: str) -> None:
+        for key, value, origin in describe_settings(self.app.settings):
+            self.say(f"  {key:22} {printable(value):24} {origin}")
+
+
+def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
+    """The read-answer loop; returns 0 when the person leaves."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import FileHistory
+
+    conversation = Conversation(App.open(root, flags))
+    history = conversation.app.settings.state / "history"
+    prompt = PromptSession[str](history=FileHistory(str(history)), multiline=False, key_bindings=_newlines())
+    conversation.say(f"kith in {root}.  /help for commands, Ctrl-D to leave.", "dim")
+    while True:
+        try:
+            words = prompt.prompt("> ").strip()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return 0
+        if words.lstrip("/") in ("exit", "quit"):
+            return 0
+        if words:
+            _answer(conversation, words)
+
+
+def _answer(conversation: Conversation, words: str) -> None:
+    """A command, with or without its slash, or a task; a person's mistake costs one sentence."""
+    name, _, rest = words.removeprefix("/").partition(" ")
+    bare = not words.startswith("/") and (rest or name not in WORDS)
+    try:
+        if bare:
+            conversation.do(words)
+        elif name in WORDS:
+            command: Callable[[str], None] = getattr(conversation, name)
+            command(rest.strip())
+        else:
+            import difflib
+
+            close = difflib.get_close_matches(name, WORDS, 1)
+            hint = f"did you mean /{close[0]}?" if close else "/help lists what there is."
+            conversation.say(f"There is no /{name}; {hint}", "red")
+    except KithError as error:
+        conversation.voice.close()
+        conversation.say(printable(str(error)), "red")
+
+
+def _newlines() -> Any:
+    """Alt-Enter and Ctrl-J put a line break into the message; Enter sends it."""
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+
+    @bindings.add("escape", "enter")
+    @bindings.add("c-j")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return bindings

@@ -1,0 +1,94 @@
+"""`kith run`: one task from the first word to the exit code, as text, JSON or a stream of events."""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from kith.app import App, Task
+from kith.core.codec import encode
+from kith.core.events import Event
+from kith.faces.lines import count
+from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+
+
+def run_command(root: Path, args: argparse.Namespace, task: str, flags: dict[str, Any]) -> int:
+    """Do one task and print its result on stdout; progress goes to stderr."""
+    app = App.open(root, flags)
+    format = args.output_format
+    interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
+    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
+    answerer = voice.answer if interactive else PlainVoice().answer
+    wanted = Task(task, plan=args.plan, resume=args.resume or "")
+    listeners = [voice.hear] if format != "stream-json" else [print_event]
+    try:
+        result = run_until_signal(
+            app.run(wanted, yes_to_changes(answerer) if args.yes else answerer, listeners)
+        )
+    finally:
+        voice.close()
+    if format == "json":
+        print(json.dumps(result.report, indent=2))
+    elif format == "text":
+        print_text(result.report, asked=interactive or args.yes)
+    return result.code
+
+
+def run_until_signal(work: Any) -> Any:
+    """asyncio.run, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
+    terminated = False
+
+    async def guarded() -> Any:
+        nonlocal terminated
+        task = asyncio.current_task()
+
+        def stop() -> None:
+            nonlocal terminated
+            terminated = True
+            if task:
+                task.cancel()
+
+        if sys.platform != "win32":
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+        return await work
+
+    try:
+        return asyncio.run(guarded())
+    except asyncio.CancelledError:
+        raise SystemExit(143 if terminated else 130) from None
+
+
+def print_event(event: Event, path: tuple[str, ...]) -> None:
+    """One event as one line of JSON."""
+    line = {"event": type(event).__name__, "path": list(path), **encode(event)}
+    print(json.dumps(line), flush=True)
+
+
+def print_text(report: dict[str, Any], asked: bool) -> None:
+    """The answer on stdout; a diff that nobody could be asked about is printed there too."""
+    if report["text"] and report["status"] == "done":
+        print(report["text"])
+    elif report["text"]:
+        print(f"kith: {report['text']}", file=sys.stderr)
+    if report["changes"] and not report["applied"] and not asked and report["status"] == "rejected":
+        print("".join(change["diff"] for change in report["changes"]), end="")
+        print("kith: not applied, since nobody could be asked; --yes applies.", file=sys.stderr)
+    if report["changes"]:
+        print_receipt(report)
+
+
+def print_receipt(report: dict[str, Any]) -> None:
+    """What the harness saw: changes, checks, and what was not checked."""
+    added = sum(change["added"] for change in report["changes"])
+    removed = sum(change["removed"] for change in report["changes"])
+    checks = report["receipt"]["checks"]
+    before = {each["gate"]: each["ok"] for each in checks["before"]}
+    lines = [f"{count(len(report['changes']), 'file')} changed, +{added} -{removed}"]
+    for gate, ok in {each["gate"]: each["ok"] for each in checks["after"]}.items():
+        was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
+        lines.append(f"{gate}: {'passed' if ok else 'failed'}{was}")
+    lines += [f"not checked: {reason}" for reason in report["receipt"]["not_checked"]]
+    print("Receipt: " + "\n         ".join(lines), file=sys.stderr)

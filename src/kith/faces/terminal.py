@@ -1,0 +1,272 @@
+"""The terminal: what happens as calm lines, a status while things take time, and questions by key."""
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kith.core.events import Asked, Delta, Event
+from kith.core.values import Answer, Change, Changes, Question
+from kith.edits import Hunk, keep_hunks, split_hunks, summarise, unified_diff
+from kith.faces.lines import count, line_of, printable, status_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
+STYLES = {"tool": "dim", "bad": "red", "good": "green", "plain": ""}
+
+
+DIFF_STYLES = (
+    ("+++", "bold"),
+    ("---", "bold"),
+    ("diff ", "bold"),
+    ("@@", "cyan"),
+    ("+", "green"),
+    ("-", "red"),
+)
+
+
+class PlainVoice:
+    """Lines on stderr, for pipes and files: no colour, no status, no questions."""
+
+    def hear(self, event: Event, path: tuple[str, ...]) -> None:
+        _, line = line_of(event)
+        if line:
+            print(line, file=sys.stderr, flush=True)
+
+    async def answer(self, question: Question) -> Answer:
+        return Answer("none" if question.kind == "change" else "no", "nobody could be asked")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class TerminalVoice:
+    """Lines, a live status and questions, on a terminal (stderr)."""
+
+    def __init__(self, stream_words: bool = False) -> None:
+        from rich.console import Console
+
+        self.console: Console = Console(stderr=not stream_words, highlight=False)
+        self._stream_words = stream_words
+        self._status: Status | None = None
+        self._open_line = False
+        self.streamed = ""  # the words shown as they came, so that nobody says them twice
+
+    def hear(self, event: Event, path: tuple[str, ...]) -> None:
+        if isinstance(event, Delta) and event.kind == "text" and self._stream_words:
+            self._stop_status()
+            self.streamed += event.text
+            self.console.print(printable(event.text), end="", markup=False)
+            self._open_line = not event.text.endswith("\n")
+            return
+        style, line = line_of(event)
+        if line:
+            self._end_line()
+            self.console.print(line, style=STYLES[style], markup=False)
+        state = status_of(event)
+        if isinstance(event, Asked):
+            self._stop_status()
+        elif state and self.console.is_terminal:
+            self._end_line()
+            self._show_status(state)
+
+    async def answer(self, question: Question) -> Answer:
+        self.close()
+        return await ask(self.console, question)
+
+    def close(self) -> None:
+        """Take the status line away and end a line that is still open."""
+        self._stop_status()
+        self._end_line()
+
+    def _show_status(self, state: str) -> None:
+        if self._status is None:
+            self._status = self.console.status(state, spinner="dots")
+            self._status.start()
+        else:
+            self._status.update(state)
+
+    def _stop_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _end_line(self) -> None:
+        if self._open_line:
+            self.console.print()
+            self._open_line = False
+
+
+async def ask(console: "Console", question: Question) -> Answer:
+    """Put one question on the terminal."""
+    if question.kind == "change":
+        return await ask_change(console, question)
+    console.print(printable(question.text), style="bold", markup=False)
+    keys = {"y": "yes", "n": "no"} | ({"s": "revise"} if "revise" in question.choices else {})
+    words = "[y]es  [n]o" + ("  [s]ay what to do differently" if "s" in keys else "")
+    choice = keys[await press(f"{words}: ", keys)]
+    return Answer(choice, await type_line("What should be different? ") if choice == "revise" else "")
+
+
+async def ask_change(console: "Console", question: Question) -> Answer:
+    """Show the diff and ask: all, none, some hunks, edited, or what to do differently."""
+    show_changes(console, question.changes)
+    console.print(printable(question.text), style="bold", markup=False)
+    if "some" not in question.choices:
+        key = await press("[a]pply  [n]o: ", "an")
+        return Answer("all" if key == "a" else "none")
+    words = "[a]ll  [n]one  [h]unks  [e]dit  [s]ay what to do differently: "
+    match await press(words, "anhes"):
+        case "a":
+            return Answer("all")
+        case "h":
+            return _kept(await choose_hunks(console, question.changes))
+        case "e":
+            return _kept(await edit_changes(console, question.changes))
+        case "s":
+            words = await type_line("What should be different? ")
+            return Answer("revise", words) if words else Answer("none")
+        case _:
+            return Answer("none")
+
+
+def _kept(changes: Changes) -> Answer:
+    return Answer("some", changes=changes) if changes else Answer("none")
+
+
+def show_changes(console: "Console", changes: Changes) -> None:
+    """The diff in colour, each file under its own header, and a line that counts."""
+    files = summarise(changes)
+    for change in changes:
+        print_diff(console, unified_diff(change))
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    console.print(f"{count(len(files), 'file')}, +{added} -{removed}", style="bold", markup=False)
+
+
+def print_diff(console: "Console", diff: str) -> None:
+    """A unified diff, coloured by line; what the file holds can move no cursor."""
+    for line in diff.rstrip("\n").split("\n"):
+        style = next((style for mark, style in DIFF_STYLES if line.startswith(mark)), "")
+        console.print(printable(line.removesuffix("\r")), style=style, markup=False, soft_wrap=True)
+
+
+async def choose_hunks(console: "Console", changes: Changes) -> Changes:
+    """Go through the hunks one by one; what is kept becomes the change."""
+    kept: list[Change] = []
+    for change in changes:
+        hunks = split_hunks(change)
+        chosen = await _choose(console, change, hunks)
+        if len(chosen) == len(hunks):
+            kept.append(change)
+        elif chosen:
+            kept.append(keep_hunks(change, chosen))
+    return tuple(kept)
+
+
+async def _choose(console: "Console", change: Change, hunks: Sequence[Hunk]) -> set[int]:
+    chosen: set[int] = set()
+    for number, hunk in enumerate(hunks):
+        console.print(
+            f"{printable(change.path)}, part {number + 1} of {len(hunks)}", style="bold", markup=False
+        )
+        print_diff(console, hunk.text)
+        key = await press("Keep it? [y]es  [n]o  [a]ll of this file  [d]one with this file: ", "ynad")
+        if key == "a":
+            return chosen | set(range(number, len(hunks)))
+        if key == "d":
+            break
+        if key == "y":
+            chosen.add(number)
+    return chosen
+
+
+async def edit_changes(console: "Console", changes: Changes) -> Changes:
+    """Open the files as they would become in the person's editor; what they save is the change."""
+    from dataclasses import replace
+
+    edited: list[Change] = []
+    for change in changes:
+        if change.after is None:
+            edited.append(change)
+            continue
+        after = await open_editor(change.after, change.path)
+        if after != change.before:
+            edited.append(replace(change, after=after))
+    return tuple(edited)
+
+
+async def open_editor(content: bytes, name: str) -> bytes:
+    """The content after a visit to $VISUAL or $EDITOR; unchanged when there is no editor."""
+    import asyncio
+    import os
+    import shlex
+    import tempfile
+    from pathlib import Path
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / Path(name).name
+        file.write_bytes(content)
+        try:
+            process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
+            await process.wait()
+        except (OSError, ValueError):
+            return content
+        return file.read_bytes()
+
+
+async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:
+    """One key of `keys`; Ctrl-C cancels the run, end of input means "n"."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+
+    def bind(key: str) -> None:
+        @bindings.add(key)
+        def _(event: KeyPressEvent) -> None:
+            event.app.current_buffer.text = key
+            event.app.exit(result=key)
+
+    for key in keys:
+        bind(key)
+
+    @bindings.add("<any>")
+    def _(event: KeyPressEvent) -> None:
+        """Any other key does nothing."""
+
+    try:
+        return await PromptSession[str](key_bindings=bindings, output=_stderr()).prompt_async(words)
+    except EOFError:
+        return "n"
+
+
+async def type_line(words: str) -> str:
+    """A line of text; "" at the end of input."""
+    from prompt_toolkit import PromptSession
+
+    try:
+        return (await PromptSession[str](output=_stderr()).prompt_async(words)).strip()
+    except EOFError:
+        return ""
+
+
+def _stderr():  # type: ignore[no-untyped-def]
+    from prompt_toolkit.output import create_output
+
+    return create_output(stdout=sys.stderr)
+
+
+Answerer = Callable[[Question], Awaitable[Answer]]
+
+
+def yes_to_changes(otherwise: Answerer) -> Answerer:
+    """`--yes`: the change and the plan are accepted; other questions still go to the person."""
+
+    async def answer(question: Question) -> Answer:
+        if question.kind == "change":
+            return Answer("all")
+        return Answer("yes") if question.kind == "plan" else await otherwise(question)
+
+    return answer

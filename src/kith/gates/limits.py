@@ -1,0 +1,28 @@
+"""The gate for what is never applied: too large, binary, protected. It speaks before anyone tests."""
+
+from kith.core.run import Gate, Run
+from kith.core.values import Changes, Verdict
+from kith.core.workspace import SizeLimits
+
+
+def limits_gate(limits: SizeLimits) -> Gate:
+    """Refuses a change that the tree would refuse anyway, with words the model can act on."""
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        faults = [fault for change in changes if (fault := _fault(change.path, change.after, limits))]
+        total = sum(len(change.after or b"") for change in changes)
+        if total > limits.change:
+            faults.append(f"The change is {total:,} bytes in all; the limit is {limits.change:,}.")
+        return Verdict(not faults, "\n".join(faults), "limits")
+
+    return judge
+
+
+def _fault(path: str, after: bytes | None, limits: SizeLimits) -> str:
+    if after is None:
+        return ""
+    if len(after) > limits.file:
+        return f"{path} is {len(after):,} bytes, over the limit of {limits.file:,} for one file."
+    if b"\0" in after:
+        return f"{path} is a binary file, which kith does not apply. Delete it."
+    return ""

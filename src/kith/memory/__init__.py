@@ -1,0 +1,1 @@
+"""The log of everything that happened, and what is read from it."""

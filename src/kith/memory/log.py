@@ -1,0 +1,228 @@
+"""The append-only log: every event of every session in one SQLite file, one writer per session."""
+
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from kith.core.codec import KINDS, decode_event, encode_event
+from kith.core.errors import BusyError, KithError, UsageError
+from kith.core.events import Applied, Event, RunEnded, RunStarted, is_transient
+
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  session TEXT NOT NULL,
+  at REAL NOT NULL,
+  path TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE INDEX events_of_session ON events (session, seq);
+CREATE INDEX starts_and_ends ON events (kind, session) WHERE kind IN ('RunStarted', 'RunEnded', 'Applied');
+"""
+
+Listener = Callable[[Event, tuple[str, ...]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One logged event: its number, when (seconds since the epoch), and in which step it happened."""
+
+    seq: int
+    at: float
+    path: tuple[str, ...]
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A session in a line: its first task, its folder, when it last did something, how it ended."""
+
+    id: str
+    task: str
+    root: str
+    model: str
+    at: float
+    status: str
+
+
+class Log:
+    """The log's file. Reading needs no lock; writing goes through a Session."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=10)
+            path.chmod(0o600)
+            self._prepare()
+        except sqlite3.Error as error:
+            raise KithError(f"The log {path} cannot be opened: {error}.") from error
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            raise KithError(
+                f"The log {self.path} was written by a newer kith (schema {version}, this one knows "
+                f"{SCHEMA_VERSION}); nothing was touched."
+            )
+        if version == 0:
+            # Two first starts may meet here: the loser of the lock sees the winner's version.
+            self._db.execute("BEGIN IMMEDIATE")
+            if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            self._db.execute("COMMIT")
+
+    def append(self, session: str, event: Event, path: tuple[str, ...]) -> int:
+        """Write one event; returns its number."""
+        row = (session, time.time(), "/".join(path), type(event).__name__, encode_event(event))
+        try:
+            insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
+            return self._db.execute(insert, row).lastrowid or 0
+        except sqlite3.Error as error:
+            raise KithError(f"The log {self.path} cannot be written: {error}.") from error
+
+    def events(self, session: str, after: int = 0) -> Iterator[Record]:
+        """The session's events in order, from the one after number `after`."""
+        query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
+        for seq, at, path, kind, body in self._db.execute(query, (session, after)):
+            if kind in KINDS:  # a newer kith may have written kinds that this one does not know
+                yield Record(seq, at, tuple(path.split("/")) if path else (), decode_event(kind, body))
+
+    def sessions(self, root: Path | None = None, limit: int = 50) -> list[Summary]:
+        """The newest sessions first, those of one folder when `root` is given."""
+        query = """
+            SELECT session, MAX(seq), MAX(at) FROM events
+            WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session ORDER BY 2 DESC
+        """
+        summaries = (self._summarise(session, at) for session, _, at in self._db.execute(query))
+        mine = (each for each in summaries if root is None or each.root == str(root))
+        return [summary for _, summary in zip(range(limit), mine, strict=False)]
+
+    def _summarise(self, session: str, at: float) -> Summary:
+        started = self._one(session, "RunStarted", "ASC")
+        ended = self._one(session, "RunEnded", "DESC")
+        task, root, model = "", "", ""
+        if isinstance(started, RunStarted):
+            task, root, model = started.task, started.root, started.model
+        status = ended.status if isinstance(ended, RunEnded) else "unfinished"
+        return Summary(session, task, root, model, at, status)
+
+    def _one(self, session: str, kind: str, order: str) -> Event | None:
+        query = f"SELECT body FROM events WHERE session = ? AND kind = ? ORDER BY seq {order} LIMIT 1"
+        row = self._db.execute(query, (session, kind)).fetchone()
+        return decode_event(kind, row[0]) if row else None
+
+    def applied(self, root: str) -> list[tuple[str, Applied]]:
+        """Every change that was applied in a folder, oldest first, with its session."""
+        query = "SELECT session, body FROM events WHERE kind = 'Applied' ORDER BY seq"
+        found: list[tuple[str, Applied]] = []
+        for session, body in self._db.execute(query):
+            event, started = decode_event("Applied", body), self._one(session, "RunStarted", "ASC")
+            if isinstance(event, Applied) and isinstance(started, RunStarted) and started.root == root:
+                found.append((session, event))
+        return found
+
+    def find(self, prefix: str) -> str:
+        """The one session whose id begins with `prefix`. Raises UsageError for none or several."""
+        query = "SELECT DISTINCT session FROM events WHERE substr(session, 1, ?) = ? LIMIT 3"
+        rows = self._db.execute(query, (len(prefix), prefix)) if prefix else ()
+        found = [session for (session,) in rows]
+        if len(found) == 1:
+            return str(found[0])
+        raise UsageError(
+            f"Several sessions begin with {prefix!r}; give more of the id."
+            if found
+            else f"There is no session {prefix!r}; `kith sessions` lists them."
+        )
+
+    def delete(self, session: str) -> None:
+        """Forget a session for good."""
+        self._db.execute("DELETE FROM events WHERE session = ?", (session,))
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class Session:
+    """The one writer of one session; listeners (faces) hear every event after it is written."""
+
+    def __init__(self, log: Log, id: str) -> None:
+        self.log, self.id = log, id
+        self.listeners: list[Listener] = []
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> "Session":
+        folder = self.log.path.parent / "locks"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = _lock(folder / f"{self.id}.lock")
+        if self._lock is None:
+            raise BusyError(f"Session {self.id} is open in another kith.")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._lock:
+            Path(self._lock.name).unlink(missing_ok=True)
+            self._lock.close()
+
+    def emit(self, event: Event, path: tuple[str, ...] = ()) -> None:
+        """Write an event (unless it is only shown), then tell the listeners."""
+        if not is_transient(event):
+            self.log.append(self.id, event, path)
+        for listener in self.listeners:
+            listener(event, path)
+
+    def events(self, after: int = 0) -> Iterator[Record]:
+        return self.log.events(self.id, after)
+
+    @contextmanager
+    def heard_by(self, listener: Listener) -> Iterator[None]:
+        """Let a face hear what happens, for a while."""
+        self.listeners.append(listener)
+        try:
+            yield
+        finally:
+            self.listeners.remove(listener)
+
+
+def _lock(path: Path) -> IO[str] | None:
+    """The file, locked until it is closed or the process dies; None when somebody else holds it."""
+    while True:
+        file = path.open("w")
+        if not _try_lock(file):
+            file.close()
+            return None
+        # The former holder removes the file as it leaves: a lock on a removed file locks nobody out.
+        if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            return file
+        file.close()
+
+
+def _try_lock(file: IO[str]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,111 @@
+"""What a session's log adds up to: enough to resume it, and the receipt of what was really done."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kith.core.events import (
+    Applied,
+    Called,
+    Event,
+    FileChange,
+    Judged,
+    Notice,
+    Planned,
+    Proposed,
+    RunEnded,
+    RunStarted,
+    Said,
+    TodoSet,
+    ToolEnded,
+)
+from kith.core.values import Message, Plan, Ran, Timing, TodoItem, Usage
+
+
+@dataclass(slots=True)
+class Past:
+    """The fold of a session: conversations since its beginning, everything else since its last task."""
+
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    threads: dict[str, list[Message]] = field(default_factory=dict)
+    plan: Plan | None = None
+    todo: tuple[TodoItem, ...] = ()
+    proposed: tuple[FileChange, ...] = ()
+    applied: list[Applied] = field(default_factory=list)
+    calls: list[Called] = field(default_factory=list)
+    commands: list[Ran] = field(default_factory=list)
+    verdicts: list[Judged] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    edits_landed: bool = False  # the edits in the last message are in the trial already
+
+    def take(self, event: Event) -> None:
+        """Take one more event of the same task in."""
+        match event:
+            case RunEnded():
+                self.ended = event
+            case Said(thread, message):
+                self.threads.setdefault(thread, []).append(message)
+                self.edits_landed = False
+            case Planned(plan):
+                self.plan = plan
+            case TodoSet(items):
+                self.todo = items
+            case Proposed(files):
+                self.proposed = files
+            case Applied():
+                self.applied.append(event)
+            case Called():
+                self.calls.append(event)
+            case ToolEnded(ran=Ran() as ran):
+                self.commands.append(ran)
+            case Judged("edits", True):
+                self.edits_landed = True
+            case Judged():
+                self.verdicts.append(event)
+            case Notice(text, "warning"):
+                self.notices.append(text)
+            case _:
+                pass
+
+    @property
+    def tries_used(self) -> int:
+        """How many attempts the gates have sent back so far."""
+        return len({each.attempt for each in self.verdicts if each.when == "after" and not each.ok})
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(
+            sum(call.usage.input for call in self.calls),
+            sum(call.usage.output for call in self.calls),
+            sum(call.usage.cached for call in self.calls),
+        )
+
+    @property
+    def timing(self) -> Timing:
+        """Seconds by phase, summed over all calls."""
+        return Timing(
+            *(
+                round(sum(getattr(call.timing, phase) for call in self.calls), 3)
+                for phase in ("load_s", "queue_s", "prefill_s", "decode_s", "first_token_s", "total_s")
+            )
+        )
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What nobody checked, in sentences."""
+        after = [each for each in self.verdicts if each.when == "after" and each.ran]
+        reasons = [f"{each.gate}: {each.feedback}" for each in self.verdicts if each.skipped]
+        if not after and not reasons:
+            reasons.append("No check command was run on the change.")
+        return tuple(dict.fromkeys(reasons))
+
+
+def fold(events: Iterable[Event]) -> Past:
+    """What these events add up to; a new task keeps conversations and the list, the rest starts anew."""
+    past = Past()
+    for event in events:
+        if isinstance(event, RunStarted):
+            past = Past(started=event, threads=past.threads, todo=past.todo)
+        else:
+            past.take(event)
+    return past

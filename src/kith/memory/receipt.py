@@ -1,0 +1,60 @@
+"""The result of a run as plain data: the object that `--output-format json` prints."""
+
+from typing import Any
+
+from kith.core.events import Judged
+from kith.core.values import Ran
+from kith.memory.past import Past
+
+
+def describe_run(session: str, past: Past) -> dict[str, Any]:
+    """Status, words, changes, receipt, usage: all of it seen by the harness, not told by a model."""
+    ended, started = past.ended, past.started
+    applied = past.applied[-1] if past.applied else None
+    usage, timing = past.usage, past.timing
+    return {
+        "status": ended.status if ended else "interrupted",
+        "text": ended.text if ended else "",
+        "session": session,
+        "applied": applied.change_id if applied else None,
+        "changes": [
+            {"path": file.path, "added": file.added, "removed": file.removed, "diff": file.diff}
+            for file in (applied.files if applied else past.proposed)
+        ],
+        "receipt": {
+            "commands": [_command(ran) for ran in past.commands],
+            "checks": {
+                "before": [_check(each) for each in past.verdicts if each.when == "before"],
+                "after": [_check(each) for each in past.verdicts if each.when == "after" and each.ran],
+            },
+            "not_checked": list(past.unchecked),
+            "warnings": past.notices,
+        },
+        "usage": {
+            "calls": len(past.calls),
+            "input": usage.input,
+            "cached": usage.cached,
+            "output": usage.output,
+            "seconds": {
+                "load": timing.load_s,
+                "queue": timing.queue_s,
+                "prefill": timing.prefill_s,
+                "decode": timing.decode_s,
+                "total": timing.total_s,
+            },
+        },
+        "model": past.calls[-1].model if past.calls else (started.model if started else ""),
+    }
+
+
+def _command(ran: Ran) -> dict[str, Any]:
+    return {"command": ran.command, "exit_code": ran.code, "seconds": round(ran.seconds, 3)}
+
+
+def _check(verdict: Judged) -> dict[str, Any]:
+    return {
+        "gate": verdict.gate,
+        "ok": verdict.ok,
+        "attempt": verdict.attempt,
+        "commands": [_command(ran) for ran in verdict.ran],
+    }

@@ -1,0 +1,45 @@
+"""What to do when there is no model yet: what was looked for, what fits here, how to get one."""
+
+import os
+
+from kith.models.choose import Places
+from kith.models.discover import USUAL, ollama_url
+
+GIB = 1 << 30
+# Names in Ollama's library and on Hugging Face, with the size of the file in GiB at 4 bits.
+SUGGESTIONS = (
+    (18.6, "qwen3-coder:30b", "unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF"),
+    (5.2, "qwen3:8b", "Qwen/Qwen3-8B-GGUF"),
+    (2.5, "qwen3:4b", "Qwen/Qwen3-4B-GGUF"),
+)
+
+
+def advise(places: Places) -> str:
+    """Sentences and commands for a machine without a model."""
+    looked = [f"Ollama at {ollama_url(places.ollama_host)}", *(f"a server at {url}" for url in USUAL)]
+    looked += [f"{name} at {url}" for name, (_, url, _) in places.named.items()]
+    if places.openai_base_url:
+        looked.append(f"OPENAI_BASE_URL at {places.openai_base_url}")
+    memory = total_memory()
+    carries = memory * 0.7
+    size, ollama, gguf = next((each for each in SUGGESTIONS if each[0] <= carries / GIB), SUGGESTIONS[-1])
+    return "\n".join(
+        [
+            "No model was found. kith looked for:",
+            *(f"  {place}" for place in looked),
+            f"This machine has {memory / GIB:.0f} GiB of memory: a model file of up to about "
+            f"{carries / GIB:.0f} GiB fits. To get one ({size:.0f} GiB):",
+            f"  ollama pull {ollama}",
+            f"  llama-server -hf {gguf}:Q4_K_M -c 16384 --jinja",
+            "To see kith work without a model:",
+            "  kith demo",
+        ]
+    )
+
+
+def total_memory() -> int:
+    """The machine's memory in bytes; 8 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 8 * GIB

@@ -1,0 +1,125 @@
+"""From a name such as `ollama/qwen3:8b`, or none at all, to the model that will be asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kith.core.errors import NoModelError, UsageError
+from kith.core.model import Model
+from kith.models.discover import Server, find_servers, nearest, ollama_url
+from kith.models.ollama import Ollama
+from kith.models.openai_like import OpenAILike
+from kith.models.sampling import Kind
+from kith.models.wire import Endpoint, is_loopback
+
+# The servers that need no configuration, and where they listen by default.
+_USUAL_URLS: Mapping[str, tuple[Kind, str]] = {
+    "llama-server": ("llama-server", "http://127.0.0.1:8080"),
+    "lmstudio": ("lmstudio", "http://127.0.0.1:1234"),
+    "vllm": ("vllm", "http://127.0.0.1:8000"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where models may be asked: what the person configured, and the usual places of this machine.
+
+    `named`: address, kind and key of each endpoint in the configuration. `window`: tokens that Ollama is
+    asked for on every call. `stall_s`: seconds without a byte before a server counts as hung.
+    """
+
+    named: Mapping[str, tuple[Kind, str, str]] = field(default_factory=dict)
+    ollama_host: str = ""
+    openai_base_url: str = ""
+    openai_key: str = field(default="", repr=False)
+    offline: bool = False
+    window: int = 16_384
+    think: bool | None = None
+    stall_s: float = 600.0
+
+
+async def choose_model(name: str, places: Places) -> Model:
+    """The model called `name`; with no name, the first that is found on this machine.
+
+    `name` is PROVIDER/MODEL, `replay/FILE`, or a model's bare name. Raises NoModelError saying what is
+    there, UsageError for a provider that does not exist.
+    """
+    provider, slash, model = name.partition("/")
+    if provider == "replay" and slash:
+        from kith.models.replay import Replay
+
+        return Replay.load(Path(model).expanduser())
+    known = _providers(places)
+    if slash and provider in known:
+        kind, url, key = known[provider]
+        return await _open(kind, url, key, model, places)
+    servers = await servers_of(places)
+    if name:
+        return await _find(name, servers, places, tuple(known))
+    for server in servers:
+        if server.models:
+            # A model that is loaded (its running window is known) answers without a load.
+            ready = next((card for card in server.models if card.window), server.models[0])
+            return await _open(server.kind, server.url, _key_for(server.url, places), ready.name, places)
+    raise NoModelError("No model was found.")
+
+
+async def servers_of(places: Places) -> tuple[Server, ...]:
+    """Every server that answers at the configured and the usual places; offline, only of this machine."""
+    named = [url for _, url, _ in places.named.values()]
+    base = places.openai_base_url
+    if places.offline:
+        named = [url for url in named if is_loopback(url)]
+        base = base if base and is_loopback(base) else ""
+    host = places.ollama_host
+    if places.offline and not is_loopback(ollama_url(host)):
+        host = ""
+    return await find_servers(host, base, named, key=places.openai_key)
+
+
+def _providers(places: Places) -> dict[str, tuple[Kind, str, str]]:
+    known: dict[str, tuple[Kind, str, str]] = {
+        key: (kind, url, "") for key, (kind, url) in _USUAL_URLS.items()
+    }
+    known["ollama"] = ("ollama", ollama_url(places.ollama_host), "")
+    if places.openai_base_url:
+        known["openai"] = ("openai", places.openai_base_url, places.openai_key)
+    return known | dict(places.named)
+
+
+def _key_for(url: str, places: Places) -> str:
+    if places.openai_base_url and Endpoint(places.openai_base_url).url == url:
+        return places.openai_key
+    return next((key for _, each, key in places.named.values() if Endpoint(each).url == url), "")
+
+
+async def _open(kind: Kind, url: str, key: str, model: str, places: Places) -> Model:
+    if places.offline and not is_loopback(url):
+        raise NoModelError(f"{url} is not on this machine, and --offline is set.")
+    endpoint = Endpoint(url, key, stall_s=places.stall_s)
+    if kind == "ollama":
+        asked = Ollama(model, endpoint, think=places.think)
+        largest = (await asked.window()).maximum
+        return Ollama(model, endpoint, min(places.window, largest or places.window), places.think)
+    fields: dict[str, Any] = {}
+    if places.think is not None:
+        fields["chat_template_kwargs"] = {"enable_thinking": places.think}
+    return OpenAILike(model, endpoint, kind, fields)
+
+
+async def _find(name: str, servers: tuple[Server, ...], places: Places, known: tuple[str, ...]) -> Model:
+    """A model by its bare name, wherever it is."""
+    for server in servers:
+        for card in server.models:
+            if card.name in (name, f"{name}:latest"):
+                return await _open(server.kind, server.url, _key_for(server.url, places), card.name, places)
+    there = [f"{server.kind}/{card.name}" for server in servers for card in server.models]
+    provider, slash, _ = name.partition("/")
+    if slash and not any(card.name.startswith(f"{provider}/") for s in servers for card in s.models):
+        raise UsageError(f"There is no provider {provider!r}; there are: {', '.join(sorted(known))}, replay.")
+    if not there:
+        raise NoModelError(f"No server on this machine has a model called {name!r}.")
+    close = nearest(name, there)
+    hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(there[:8])}."
+    raise NoModelError(f"There is no model {name!r}; {hint}")

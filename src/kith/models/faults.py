@@ -1,0 +1,139 @@
+"""What a model server answers when it will not, in kith's words."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+from kith.core.errors import ModelError, NoModelError
+
+# 529 is Anthropic's "overloaded"; the others are standard.
+PASSING = frozenset({429, 500, 502, 503, 504, 529})
+
+_OVERFLOW = re.compile(
+    r"exceed_context_size_error|exceeds the available context size|maximum context length"
+    r"|longer than the context length|exceed_context",
+    re.IGNORECASE,
+)
+# The sizes, as llama-server words them: "request (5030 tokens) exceeds the available context size (4096
+# tokens)", "n_prompt_tokens":5030,"n_ctx":4096. What others call the prompt may count the answer in.
+_PROMPT = re.compile(r"n_prompt_tokens\D{1,4}(\d+)|\((\d+) tokens\) exceeds")
+_WINDOW = re.compile(r"n_ctx\D{1,4}(\d+)|context size \((\d+) tokens\)|context length (?:is|of) (\d+)")
+_MISSING = re.compile(r"\bmodel\b.{0,200}?(not found|does not exist)", re.IGNORECASE | re.DOTALL)
+
+
+class UnreachableError(ModelError):
+    """Nobody listens at the address."""
+
+
+class MissingModelError(ModelError):
+    """The server runs, but does not have the model; the provider says which ones are there."""
+
+
+class GarbledReplyError(ModelError):
+    """The server could not read its own model's tool call; asking once more may help, more often will not."""
+
+
+def fault(url: str, status: int, body: str, after_s: float | None = None) -> ModelError:
+    """The error that an HTTP answer amounts to; 200 stands for an error in the middle of a stream.
+
+    Overflow, a missing model, an unreadable tool call and a refused key are told apart by status and text,
+    as llama-server, Ollama, LM Studio and vLLM word them.
+    """
+    if body.lstrip()[:1] == "<":
+        return ModelError(
+            f"{url} answered with a web page, not a model server's answer; is the address right?"
+        )
+    text = _words(body)
+    if status in (200, 400, 413, 500) and _OVERFLOW.search(body):
+        return _overflow(body)
+    if status in (400, 404) and _MISSING.search(text):
+        return MissingModelError(f"{url} does not have the model: {text}")
+    if "peg-native" in text:
+        return GarbledReplyError(f"{url} could not read the model's tool call: {text}", retryable=True)
+    if status in (401, 403):
+        return ModelError(f"{url} refused the key ({status}): {text}")
+    said = f"{url} failed in the middle of its reply" if status == 200 else f"{url} answered {_title(status)}"
+    return ModelError(f"{said}: {text}" if text else said, retryable=status in PASSING, after_s=after_s)
+
+
+def no_such_model(url: str, model: str, there: Sequence[str]) -> NoModelError:
+    """The sentence for a person who named a model that is not there."""
+    if not there:
+        return NoModelError(f"{url} has no model {model!r}, and no other.")
+    near = nearest(model, there)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(there[:8])}."
+    return NoModelError(f"{url} has no model {model!r}; {hint}")
+
+
+def nearest(name: str, names: Sequence[str], most: int = 3) -> tuple[str, ...]:
+    """The names that look most like `name`, best first; empty when none comes near."""
+    from rapidfuzz import fuzz, process
+
+    found = process.extract(
+        name.lower(), {each: each.lower() for each in names}, scorer=fuzz.WRatio, limit=most
+    )
+    return tuple(key for _, score, key in found if score >= 60)
+
+
+def retry_after(header: str | None, now: datetime | None = None) -> float | None:
+    """Seconds that a `Retry-After` header asks for (a number or a date, RFC 9110 10.2.3), if readable."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _words(body: str) -> str:
+    """The message inside an error body, whichever of the known shapes it has, in one line of fair length."""
+    try:
+        data: Any = json.loads(body)
+    except ValueError:
+        data = body
+    # Ollama hands on llama-server's error as JSON text inside its own.
+    for _ in range(4):
+        if isinstance(data, dict):
+            data = next((data[key] for key in ("error", "message", "detail") if data.get(key)), "")
+        elif isinstance(data, str) and data.lstrip().startswith("{"):
+            try:
+                data = json.loads(data)
+            except ValueError:
+                break
+        else:
+            break
+    text = " ".join((data if isinstance(data, str) else json.dumps(data)).split())
+    return text if len(text) <= 500 else f"{text[:497]}..."
+
+
+def _overflow(body: str) -> ModelError:
+    # Quotes may be escaped, several times over, where one server quotes another.
+    plain = body.replace("\\", "")
+    prompt, window = _size(_PROMPT.search(plain)), _size(_WINDOW.search(plain))
+    return ModelError(
+        f"The prompt{prompt} does not fit the model's window{window}; nothing was cut, nothing was answered: "
+        "start the model with a larger window, or give it less to read",
+        overflow=True,
+    )
+
+
+def _size(found: re.Match[str] | None) -> str:
+    return f" ({int(found[found.lastindex or 0]):,} tokens)" if found else ""
+
+
+def _title(status: int) -> str:
+    try:
+        return f"{status} ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return str(status)

@@ -1,0 +1,47 @@
+"""A model whose every call is timed and told as one event, failures and interruptions included."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kith.core.events import Called, Delta, Event
+from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Reply, Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """`model`, with one Called event for each call. What the server measured itself is kept as it is."""
+
+    model: Model
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask once; the reply's timing has a first token and a total. Raises what the model raises."""
+        began, first_token = self.clock(), 0.0
+
+        def listen(event: Event) -> None:
+            nonlocal first_token
+            if isinstance(event, Delta) and not first_token:
+                first_token = self.clock() - began
+            emit(event)
+
+        try:
+            reply = await self.model(prompt, listen)
+        except BaseException as error:
+            timing = Timing(first_token_s=first_token, total_s=self.clock() - began)
+            words = "cancelled" if isinstance(error, asyncio.CancelledError) else str(error) or repr(error)
+            emit(Called(self.name, prompt.purpose, prompt.attempt, timing=timing, stop="error", error=words))
+            raise
+        timing = replace(
+            reply.timing,
+            first_token_s=reply.timing.first_token_s or first_token,
+            total_s=reply.timing.total_s or self.clock() - began,
+        )
+        emit(Called(reply.model, prompt.purpose, prompt.attempt, reply.usage, timing, reply.stop))
+        return replace(reply, timing=timing)

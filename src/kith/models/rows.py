@@ -1,0 +1,50 @@
+"""A conversation and its tools as the JSON rows of a request; what was sent once stays the same."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kith.core.model import Prompt, Tool
+from kith.core.values import Message, Text, ToolCall, ToolResult
+
+Row = dict[str, Any]
+
+
+def tool_rows(tools: Iterable[Tool]) -> list[Row]:
+    """Tools as OpenAI, and every local server after it, describes them; their order is the caller's."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)},
+        }
+        for tool in tools
+    ]
+
+
+def message_rows(
+    prompt: Prompt, call_row: Callable[[ToolCall], Row], result_row: Callable[[ToolResult, str], Row]
+) -> list[Row]:
+    """One row for each thing said, the system text first; how calls and results look is the server's affair.
+
+    `result_row` gets the name of the tool too. A row depends on what came before it, never on what follows.
+    Thinking is never sent back: most templates strip it later, and each time that happens the server has to
+    read everything after it again.
+    """
+    rows: list[Row] = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    names: dict[str, str] = {}
+    for message in prompt.messages:
+        rows.extend(result_row(result, names.get(result.call_id, "")) for result in message.results)
+        names.update((call.id, call.name) for call in message.calls)
+        if message.role != "tool" or _has_words(message):
+            rows.append(_spoken(message, call_row))
+    return rows
+
+
+def _spoken(message: Message, call_row: Callable[[ToolCall], Row]) -> Row:
+    row: Row = {"role": "user" if message.role == "tool" else message.role, "content": message.text}
+    if message.calls:
+        row["tool_calls"] = [call_row(call) for call in message.calls]
+    return row
+
+
+def _has_words(message: Message) -> bool:
+    return any(isinstance(part, Text) for part in message.parts)

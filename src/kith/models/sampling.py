@@ -1,0 +1,62 @@
+"""Which server takes which sampling parameter, and under which name."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Literal
+
+from kith.core.events import Notice
+from kith.core.model import Emit
+from kith.core.values import Sampling
+
+Kind = Literal["ollama", "llama-server", "lmstudio", "vllm", "openai"]
+
+# A server without a limit writes until its window is full, so a limit is always sent.
+MAX_TOKENS = 4096
+
+_COMMON = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_tokens",
+    "seed": "seed",
+    "stop": "stop",
+}
+_TOP_K, _MIN_P = {"top_k": "top_k"}, {"min_p": "min_p"}
+_MIROSTAT = {name: name for name in ("mirostat", "mirostat_tau", "mirostat_eta")}
+
+TAKEN: Mapping[Kind, Mapping[str, str]] = {
+    "ollama": _COMMON | _TOP_K | _MIN_P | {"max_tokens": "num_predict"},
+    "llama-server": _COMMON | _TOP_K | _MIN_P | _MIROSTAT,
+    "lmstudio": _COMMON | _TOP_K,
+    "vllm": _COMMON | _TOP_K | _MIN_P,
+    "openai": _COMMON,
+}
+TITLES: Mapping[Kind, str] = {
+    "ollama": "Ollama",
+    "llama-server": "llama-server",
+    "lmstudio": "LM Studio",
+    "vllm": "vLLM",
+    "openai": "This server",
+}
+
+
+def sampling_fields(kind: Kind, sampling: Sampling) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The set parameters under the server's own names, and a sentence for each that it does not have."""
+    taken, left_out = TAKEN[kind], []
+    sent: dict[str, Any] = {taken["max_tokens"]: MAX_TOKENS}
+    for field in fields(sampling):
+        value = getattr(sampling, field.name)
+        if value is None or value == ():
+            continue
+        if field.name in taken:
+            sent[taken[field.name]] = list(value) if isinstance(value, tuple) else value
+        else:
+            left_out.append(f"{TITLES[kind]} has no {field.name}; the setting is not used.")
+    return sent, tuple(left_out)
+
+
+def tell_once(sentences: Iterable[str], told: set[str], emit: Emit) -> None:
+    """A Notice for each sentence that `told` does not hold yet."""
+    for sentence in sentences:
+        if sentence not in told:
+            told.add(sentence)
+            emit(Notice(sentence, "warning"))

@@ -1,0 +1,177 @@
+"""Stand-in model servers: they speak the real servers' formats, errors and slowness included, from a script.
+
+    python -m kith.models.standin --dialect ollama --script replies.json --port 11434
+
+The script is a list of replies (see `standin_script.read_reply`). Nothing is computed: token counts are an
+estimate (four bytes of UTF-8 each), the cache is the longest common prefix of two requests, and the reported
+times follow from fixed speeds. They listen on the loopback address only.
+"""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, TextIO
+
+from kith.models import standin_llama, standin_ollama
+from kith.models.standin_engine import Behaviour, Engine
+from kith.models.standin_http import Request, Response, converse, json_response
+from kith.models.standin_script import Script, load_script
+
+Dialect = Literal["ollama", "llama-server"]
+DIALECTS: dict[str, ModuleType] = {"ollama": standin_ollama, "llama-server": standin_llama}
+HOST = "127.0.0.1"
+WEB_PAGE = (
+    b"<!doctype html>\n<html><head><title>Sign in</title></head><body><p>Please sign in.</p></body></html>\n"
+)
+
+
+@dataclass(slots=True)
+class Server:
+    """A running stand-in, and what it has seen so far.
+
+    `requests` are the chats in order, parsed and raw; `visits` is every request as "GET /props".
+    `disconnected` is set once a client left before its answer was complete; `failures` are what went wrong
+    in a script that is a function.
+    """
+
+    url: str = ""
+    requests: list[Request] = field(default_factory=list)
+    visits: list[str] = field(default_factory=list)
+    disconnected: asyncio.Event = field(default_factory=asyncio.Event)
+    failures: list[Exception] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def serve(
+    script: Script,
+    dialect: Dialect = "ollama",
+    *,
+    port: int = 0,
+    tell: Callable[[Request], object] = lambda request: None,
+    **behaviour: Any,
+) -> AsyncIterator[Server]:
+    """Run a stand-in inside the block. `behaviour` are the fields of Behaviour; `tell` hears of each chat.
+
+    What a script that is a function raises (a failed assertion, say) is raised again at the end of the block.
+    """
+    how, server = Behaviour(**behaviour), Server()
+    answer = _answerer(DIALECTS[dialect], Engine(script, how), server, tell)
+    talks: set[asyncio.Task[None]] = set()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not await converse(reader, writer, answer):
+            server.disconnected.set()
+
+    def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(talk(reader, writer))
+        talks.add(task)
+        task.add_done_callback(talks.discard)
+
+    listener = await asyncio.start_server(welcome, HOST, port)
+    server.url = f"http://{HOST}:{listener.sockets[0].getsockname()[1]}"
+    try:
+        yield server
+    except Exception as consequence:
+        if server.failures:
+            raise server.failures[0] from consequence
+        raise
+    finally:
+        listener.close()
+        for task in talks:
+            task.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
+    if server.failures:
+        raise server.failures[0]
+
+
+def _answerer(
+    dialect: ModuleType, engine: Engine, server: Server, tell: Callable[[Request], object]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Note each request, misbehave if told to, and leave the rest to the dialect."""
+
+    async def answer(request: Request) -> Response:
+        chat = request.path in dialect.CHAT_PATHS
+        server.visits.append(f"{request.method} {request.path}")
+        if chat:
+            server.requests.append(request)
+            tell(request)
+        early = await _misbehave(engine.behaviour, chat, len(server.requests))
+        try:
+            response: Response = early or await dialect.respond(engine, request)
+        except Exception as failure:  # `serve` raises it again when the block ends
+            server.failures.append(failure)
+            response = json_response({"error": f"the stand-in's script failed: {failure!r}"}, 500)
+        return replace(response, cut_after=engine.behaviour.cut_after) if chat else response
+
+    return answer
+
+
+async def _misbehave(how: Behaviour, chat: bool, chats: int) -> Response | None:
+    """What comes instead of a proper answer, or only before it."""
+    if how.silent:
+        await asyncio.Event().wait()
+    if how.html:
+        return Response(200, WEB_PAGE, "text/html; charset=utf-8")
+    if not chat:
+        return None
+    await asyncio.sleep(how.delay_first_byte)
+    if how.fail_first is None or chats > how.fail_first[3]:
+        return None
+    status, headers, body, _ = how.fail_first
+    if isinstance(body, str):
+        return Response(status, body.encode(), "text/plain; charset=utf-8", headers)
+    return json_response(body, status, headers)
+
+
+async def run(script: Script, dialect: Dialect, port: int, log: TextIO | None, **behaviour: Any) -> None:
+    """Serve until SIGTERM or SIGINT, with the address printed first and each chat written to the log."""
+    stopped = asyncio.Event()
+    with suppress(NotImplementedError):  # Windows has no signal handlers in its loops: there, it is killed
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+
+    def write(request: Request) -> None:
+        if log is not None:
+            print(json.dumps({"path": request.path, "body": request.body}), file=log, flush=True)
+
+    async with serve(script, dialect, port=port, tell=write, **behaviour) as server:
+        print(server.url, flush=True)
+        await stopped.wait()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m kith.models.standin", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--dialect", choices=DIALECTS, default="ollama")
+    parser.add_argument("--script", type=Path, required=True, help="a JSON list of replies")
+    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    parser.add_argument("--log", type=Path, help="write each chat request there, one JSON object a line")
+    parser.add_argument("--model", default="standin", help="the name of the model it has")
+    parser.add_argument("--window", type=int, default=8192, help="the model's window in tokens")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each piece of an answer")
+    given = parser.parse_args(arguments)
+    script = load_script(given.script)
+    behaviour = {"model": given.model, "window": given.window, "pause": given.pause}
+    log = given.log.open("a", encoding="utf-8") if given.log else None
+    work = run(script, given.dialect, given.port, log, delay_first_byte=given.delay, **behaviour)
+    try:
+        asyncio.run(work)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        if log is not None:
+            log.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Just enough HTTP/1.1 for stand-in servers: one request a connection, and clients that leave are noticed."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from http.client import responses
+from types import MappingProxyType
+from typing import Any
+
+JSON = "application/json; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client sent. `body` is `raw` read as JSON: None when empty or not JSON."""
+
+    method: str
+    path: str  # without the query
+    headers: Mapping[str, str]  # names in lower case
+    raw: bytes
+    body: Any = None
+
+    def __getitem__(self, key: str) -> Any:
+        return self.body[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What to answer: a body known in full, or pieces that are sent as they come.
+
+    The connection is closed after `cut_after` bytes of the body, if that is not None.
+    """
+
+    status: int
+    body: bytes | AsyncGenerator[bytes]
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut_after: int | None = None
+
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def json_bytes(value: Any) -> bytes:
+    """JSON as both servers write it: compact, and not escaped to ASCII."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def json_response(
+    value: Any, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})
+) -> Response:
+    """A whole JSON answer."""
+    return Response(status, json_bytes(value), headers=headers)
+
+
+async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> bool:
+    """Answer the one request of this connection; False when the client left before the end of the answer.
+
+    Raises what `answer` raises; the client then sees the connection close.
+    """
+    try:
+        request = await read_request(reader)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+        return True  # it left without asking anything
+    answering = asyncio.create_task(_send(writer, request, answer))
+    leaving = asyncio.create_task(reader.read())  # returns when the client closes its side
+    try:
+        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return answering.done() and not isinstance(answering.exception(), ConnectionError)
+    finally:
+        answering.cancel()
+        leaving.cancel()
+        outcome, _ = await asyncio.gather(answering, leaving, return_exceptions=True)
+        writer.close()
+        if isinstance(outcome, Exception) and not isinstance(outcome, ConnectionError):
+            raise outcome
+
+
+async def read_request(reader: asyncio.StreamReader) -> Request:
+    """One request, its body by Content-Length. Raises IncompleteReadError when the client leaves in it."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.strip().split("\r\n")
+    method, target, _ = first.split(" ", 2)
+    pairs = (line.partition(":") for line in lines)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    raw = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(method, target.partition("?")[0], headers, raw, _parse(raw))
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return None
+
+
+async def _send(writer: asyncio.StreamWriter, request: Request, answer: Answer) -> None:
+    response = await answer(request)
+    if isinstance(response.body, bytes):
+        head = _head(response, f"Content-Length: {len(response.body)}")
+        writer.write(head + response.body[: response.cut_after])
+        await writer.drain()
+    elif await _send_pieces(writer, response, response.body):
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+
+
+async def _send_pieces(writer: asyncio.StreamWriter, response: Response, body: AsyncGenerator[bytes]) -> bool:
+    """Send a body in chunks; False when it was cut as the response demands."""
+    # Like the real servers: the head goes out together with the first thing there is to say.
+    head, left = _head(response, "Transfer-Encoding: chunked"), response.cut_after
+    async with aclosing(body) as pieces:
+        async for piece in pieces:
+            sent = piece[:left]
+            writer.write(head + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""))
+            await writer.drain()
+            head, left = b"", None if left is None else left - len(sent)
+            if left == 0:
+                return False
+    return True
+
+
+def _head(response: Response, framing: str) -> bytes:
+    fields = {"Content-Type": response.content_type, **response.headers, "Connection": "close"}
+    lines = [
+        f"HTTP/1.1 {response.status} {responses.get(response.status, 'Unknown')}",
+        *(f"{name}: {value}" for name, value in fields.items()),
+        framing,
+    ]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,0 +1,34 @@
+"""What a model may do: few tools, briefly described, and everything through the run's workspace."""
+
+from collections.abc import Sequence
+
+from kith.core.model import Tool
+from kith.core.values import TodoItem
+from kith.tools.done import DONE
+from kith.tools.edit import EDIT
+from kith.tools.files import LIST, READ_LIMITS, ReadLimits, make_read
+from kith.tools.git import GIT
+from kith.tools.search import SEARCH
+from kith.tools.shell import BASH, make_powershell, powershell_program
+from kith.tools.todo import make_todo
+from kith.tools.write import WRITE
+
+__all__ = ["ReadLimits", "standard_tools"]
+
+
+def standard_tools(
+    todo: Sequence[TodoItem] = (),
+    *,
+    repository: bool = True,
+    powershell: str | None = None,
+    limits: ReadLimits = READ_LIMITS,
+) -> tuple[Tool, ...]:
+    """The tools of one thread, always in the same order: a server caches the prompt they stand in.
+
+    `todo` is the list as the thread's log left it; `repository` is False where git has nothing to say;
+    `powershell` names its program ("" for none), None looks for it.
+    """
+    program = powershell_program() if powershell is None else powershell
+    shells = (BASH, make_powershell(program)) if program else (BASH,)
+    git = (GIT,) if repository else ()
+    return (make_read(limits), LIST, SEARCH, EDIT, WRITE, *shells, *git, make_todo(todo), DONE)

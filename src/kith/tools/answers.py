@@ -1,0 +1,39 @@
+"""How tools answer: a result with a line for people, or a refusal in words for the model."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from kith.core.errors import TreeError
+from kith.core.run import Run
+from kith.core.values import ToolResult
+
+Fn = Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
+
+
+def told(text: str, line: str, **detail: Any) -> ToolResult:
+    """An answer; `line` is its one line for people. The loop fills in the call's id."""
+    return ToolResult("", text, detail={"line": line, **detail})
+
+
+def refused(text: str) -> ToolResult:
+    """A mistake the model can mend: what is wrong, and what to do instead."""
+    return ToolResult("", text, ok=False, detail={"line": text.split("\n", 1)[0]})
+
+
+def in_words(fn: Fn) -> Fn:
+    """A tool whose tree's refusals (TreeError) become answers to the model."""
+
+    @wraps(fn)
+    async def answer(args: Mapping[str, Any], run: Run) -> ToolResult:
+        try:
+            return await fn(args, run)
+        except TreeError as error:
+            return refused(sentence(error))
+
+    return answer
+
+
+def sentence(error: Exception) -> str:
+    """An error's words, closed with a full stop."""
+    return f"{str(error).rstrip('.')}."

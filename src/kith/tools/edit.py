@@ -1,0 +1,95 @@
+"""Replace a piece of a file, and show what stands there now."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kith.core.errors import TreeError
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.core.values import ToolResult
+from kith.tools.answers import in_words, refused, sentence, told
+from kith.tools.lines import clip, count, decode, lines_of, numbered
+from kith.tools.paths import inner_path, path_of, similar, visible
+from kith.tools.syntax import new_syntax_error
+
+AROUND = 2  # unchanged lines shown above and below a change
+SHOWN = 24  # lines of a change that are shown
+WIDTH = 300  # characters of a line
+
+
+@in_words
+async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
+    from kith.edits import EditError
+
+    path = inner_path(run, args["path"])
+    try:
+        before = await run.workspace.read(path)
+    except TreeError as error:
+        files = await run.workspace.files()
+        hint = "" if path in files else f"{similar(path, files)} To create a file, use write."
+        return refused(f"{sentence(error)}{hint}")
+    try:
+        after = _replaced(before, args, path)
+    except EditError as error:
+        return refused(str(error))
+    except UnicodeEncodeError:
+        return refused(f"Nothing was changed: {visible(path)} is Latin-1 and cannot hold all of new.")
+    await run.workspace.write(path, after)
+    new = lines_of(after)
+    first, last, removed = _changed_lines(lines_of(before), new)
+    line = f"{visible(path)}: {count(last - first, 'line')} in place of {removed:,}, from line {first + 1}"
+    note = new_syntax_error(path, before, after)
+    text = "\n".join((f"Changed {line}.", *_around(new, first, last), *([note] if note else [])))
+    return told(text, line)
+
+
+def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
+    """The file's new content, in its own encoding. Raises EditError; UnicodeEncodeError for Latin-1."""
+    from kith.edits import replace_text
+
+    everywhere = args.get("all", False)
+    text, is_utf8 = decode(before)
+    if is_utf8:
+        return replace_text(before, args["old"], args["new"], path, everywhere)
+    # The model was shown Latin-1 as text, so its `old` is text as well.
+    return replace_text(text.encode(), args["old"], args["new"], path, everywhere).decode().encode("latin-1")
+
+
+def _changed_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int]:
+    """Where the new lines differ: from, up to (from 0, end exclusive), and how many old ones they replace."""
+    first = 0
+    while first < min(len(old), len(new)) and old[first] == new[first]:
+        first += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - first and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return first, len(new) - tail, len(old) - tail - first
+
+
+def _around(lines: Sequence[str], first: int, last: int) -> list[str]:
+    """The changed lines, numbered, with a few around them; the middle of a long change is left out."""
+    shown = range(max(first - AROUND, 0), min(last + AROUND, len(lines)))
+    rows = [numbered(index + 1, clip(lines[index], WIDTH)) for index in shown]
+    if len(rows) > SHOWN:
+        half = SHOWN // 2
+        rows[half:-half] = [f"[{count(len(rows) - 2 * half, 'line')} not shown]"]
+    return rows
+
+
+EDIT = Tool(
+    "edit",
+    "Replace old, copied from the file, with new.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "old": {"type": "string"},
+            "new": {"type": "string"},
+            "all": {"type": "boolean"},
+        },
+        "required": ["path", "old", "new"],
+    },
+    "write",
+    _edit,
+    path_of,
+)

@@ -1,0 +1,191 @@
+"""Look at files and folders."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kith.core.errors import TreeError
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.core.values import ToolResult
+from kith.tools.answers import in_words, refused, sentence, told
+from kith.tools.lines import clip, count, decode, numbered, split_lines
+from kith.tools.paths import (
+    choose,
+    inner_path,
+    inside,
+    is_place,
+    path_of,
+    paths_of,
+    similar,
+    visible,
+)
+
+LISTED = 200  # entries in one answer of `list`
+WIDTH = 2000  # characters of a line; longer ones are cut
+LARGEST = 8_000_000  # bytes of a file that `read` still pages through
+_PROBE = 8000  # bytes in which a NUL means "not text", as git has it
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How much of one file a single `read` shows; all files of one call share twice the bytes."""
+
+    lines: int = 250
+    bytes: int = 24_000
+
+
+READ_LIMITS = ReadLimits()
+
+
+# --- read ------------------------------------------------------------------------------------
+
+
+def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
+    """Show files, with a way to read on wherever something is left out."""
+
+    @in_words
+    async def read(args: Mapping[str, Any], run: Run) -> ToolResult:
+        paths = [path for path in args["paths"] if isinstance(path, str)]
+        if not paths or len(paths) != len(args["paths"]):
+            return refused("paths is a list of file names: send at least one.")
+        shown: list[ToolResult] = []
+        room = 2 * limits.bytes
+        for path in paths:
+            if room <= 0:
+                rest = ", ".join(paths[len(shown) :])
+                shown.append(refused(f"This answer is full. Read these with another call: {rest}."))
+                break
+            fitting = replace(limits, bytes=min(limits.bytes, room))
+            shown.append(await _read_one(run, path, args, fitting))
+            room -= len(shown[-1].text.encode("utf-8", "replace"))
+        return shown[0] if len(shown) == 1 else _joined(shown, len(paths))
+
+    properties = {
+        "paths": {"type": "array", "items": {"type": "string"}},
+        "start": {"type": "integer"},
+        "end": {"type": "integer"},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["paths"]}
+    return Tool(
+        "read", "Show files with line numbers.", schema, "read", read, lambda args: " ".join(paths_of(args))
+    )
+
+
+def _joined(shown: Sequence[ToolResult], asked: int) -> ToolResult:
+    good = sum(each.ok for each in shown)
+    text = "\n\n".join(each.text for each in shown)
+    return told(text, f"{good} of {count(asked, 'file')}") if good else refused(text)
+
+
+async def _read_one(run: Run, path: str, args: Mapping[str, Any], limits: ReadLimits) -> ToolResult:
+    try:
+        path = inner_path(run, path)
+    except TreeError as error:
+        return refused(sentence(error))
+    try:
+        data = await run.workspace.read(path)
+    except TreeError as error:
+        return await _unreadable(run, path, error)
+    if len(data) > LARGEST:
+        return refused(f"{visible(path)} has {len(data):,} bytes, too many to read: search it instead.")
+    if b"\0" in data[:_PROBE]:
+        return refused(f"{visible(path)} is not text: it is a binary file of {len(data):,} bytes.")
+    text, is_utf8 = decode(data)
+    note = "" if is_utf8 else " (not UTF-8, shown as Latin-1)"
+    lines = split_lines(text)
+    start, end = max(args.get("start", 1), 1), args.get("end", len(lines))
+    if not lines:
+        return told(f"{visible(path)} is empty.", f"{visible(path)} is empty")
+    if start > len(lines):
+        return refused(f"{visible(path)} has {count(len(lines), 'line')}: start={start} is past its end.")
+    if end < start:
+        return refused(f"end={end} comes before start={start}: send end={start} or more.")
+    return _page(visible(path), lines, start, min(end, len(lines)), limits, note)
+
+
+def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLimits, note: str) -> ToolResult:
+    """Lines `start` to `end` as far as they fit (one always does), and where to read on."""
+    rows: list[str] = []
+    room = limits.bytes
+    for number in range(start, min(end, start + limits.lines - 1) + 1):
+        row = numbered(number, clip(lines[number - 1], WIDTH))
+        room -= len(row.encode("utf-8", "replace")) + 1
+        if rows and room < 0:
+            break
+        rows.append(row)
+    last = start + len(rows) - 1
+    whole = len(rows) == len(lines)
+    extent = count(len(lines), "line") if whole else f"lines {start}-{last} of {len(lines)}"
+    head = f"{path}, {extent}{note}:"
+    if last < end:
+        rows.append(f"[{count(end - last, 'line')} left out: read again with start={last + 1}]")
+    return told("\n".join((head, *rows)), f"{count(last - start + 1, 'line')} of {path}")
+
+
+async def _unreadable(run: Run, path: str, error: TreeError) -> ToolResult:
+    """A folder is listed; a name that does not exist gets its neighbours."""
+    files = await run.workspace.files()
+    below = inside(files, path)
+    if below:
+        return _listing(below, path)
+    return refused(sentence(error) + ("" if path in files else similar(path, files)))
+
+
+# --- list ------------------------------------------------------------------------------------
+
+
+@in_words
+async def _list(args: Mapping[str, Any], run: Run) -> ToolResult:
+    path = inner_path(run, args.get("path", "."))
+    files = await run.workspace.files()
+    chosen = choose(files, path)
+    if chosen:
+        return _listing(chosen, path)
+    if path == ".":
+        return told("There are no files yet.", "no files")
+    return refused(f"No files match {path!r}, ignored ones aside.{similar(path, files)}")
+
+
+LIST = Tool(
+    "list",
+    "List files in a folder or by glob.",
+    {"type": "object", "properties": {"path": {"type": "string"}}},
+    "read",
+    _list,
+    path_of,
+)
+
+
+def _listing(files: Sequence[str], path: str) -> ToolResult:
+    entries = _outline(files, path.count("/") + 1 if path != "." and is_place(path, files) else 0)
+    left_out = len(entries) - LISTED
+    rows = entries[:LISTED]
+    if left_out > 0:
+        rows.append(f"[{left_out:,} more left out: list a folder, or a glob such as 'src/**/*.py']")
+    elif len(entries) < len(files):
+        rows.append("[folders are shown with the number of files in them: list one to look inside]")
+    return told("\n".join(rows), count(len(files), "file"))
+
+
+def _outline(files: Sequence[str], above: int) -> list[str]:
+    """The files, deeper folders drawn together as far as LISTED entries need; `above` parts stay whole."""
+    best = _cut_at(files, above + 1)
+    for depth in range(above + 2, max(file.count("/") for file in files) + 2):
+        deeper = _cut_at(files, depth)
+        if len(deeper) > LISTED:
+            break
+        best = deeper
+    return best
+
+
+def _cut_at(files: Sequence[str], depth: int) -> list[str]:
+    entries: Counter[str] = Counter()
+    for file in files:
+        parts = file.split("/", depth)
+        entries[file if len(parts) <= depth else "/".join(parts[:depth]) + "/"] += 1
+    return [
+        f"{visible(entry)} ({count(number, 'file')})" if entry.endswith("/") else visible(entry)
+        for entry, number in entries.items()
+    ]

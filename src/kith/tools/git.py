@@ -1,0 +1,146 @@
+"""Look at the repository's history and state; stage and commit. Nothing here rewrites history."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.core.values import Effect, Ran, ToolResult
+from kith.core.workspace import Command
+from kith.tools.answers import in_words, refused, told
+from kith.tools.lines import count, plain_output
+from kith.tools.paths import inner_path, paths_of
+
+# Settings through which a repository's own configuration would start programs or reach the network. What is
+# left (filters of `stage`) runs where every command of the model runs: in the tree's sandbox.
+_SAFE: Final = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.editor=:",
+    "core.askPass=",
+    "core.sshCommand=/bin/false",
+    "diff.external=",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+    "gpg.program=/bin/false",
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+_ENVIRONMENT: Final = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",  # a file named `*` is one file
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C.UTF-8",
+}
+_AUTHOR: Final = ("-c", "user.name=kith", "-c", "user.email=kith@localhost")
+_QUIET_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color")
+_READS: Final[dict[str, tuple[str, ...]]] = {
+    "status": ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules"),
+    "diff": ("diff", *_QUIET_DIFF),
+    "log": ("log", "-n20", "--date=short", "--format=%h %ad %an: %s"),
+    "show": ("show", "--stat", "--patch", "--date=short", *_QUIET_DIFF),
+    "blame": ("blame", "--date=short", "--no-textconv"),
+}
+_WRITES: Final = ("stage", "commit")
+_NAMES: Final = {"add": "stage"}  # what models say for an action
+# Names, hashes, ranges (a..b), ancestors (HEAD~2, x^), and path@revision forms; never an option.
+_REVISION: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./@^~{}:+-]*")
+
+
+def git_line(*args: str) -> str:
+    """The line for the tree's shell that runs git with the repository's own programs switched off."""
+    return shlex.join(["git", "--no-pager", *(word for setting in _SAFE for word in ("-c", setting)), *args])
+
+
+def git_command(*args: str) -> Command:
+    """The same with its variables."""
+    return Command(git_line(*args), env=_ENVIRONMENT)
+
+
+@in_words
+async def _git(args: Mapping[str, Any], run: Run) -> ToolResult:
+    action = _action(args)
+    words = _words(action, args, [inner_path(run, path) for path in paths_of(args)])
+    if isinstance(words, str):
+        return refused(words)
+    author = _AUTHOR if action == "commit" else ()
+    ran = await run.workspace.exec(git_command(*author, *words), run.limits.exec)
+    return _report(action, replace(ran, command=shlex.join(["git", *words])))
+
+
+def _action(args: Mapping[str, Any]) -> str:
+    action = str(args["action"]).strip().removeprefix("git ")
+    return _NAMES.get(action, action)
+
+
+def _words(action: str, args: Mapping[str, Any], paths: Sequence[str]) -> Sequence[str] | str:
+    """The git command for an action, or what is wrong with it."""
+    revision, message = args.get("revision", ""), args.get("message", "")
+    if revision and not _REVISION.fullmatch(revision):
+        return f"{revision!r} is not a revision: send a branch, a commit, or a range such as main..HEAD."
+    if action == "stage":
+        return ("add", "--all", "--", *(paths or ["."]))
+    if action == "commit":
+        if not message.strip():
+            return "A commit needs a message."
+        return ("commit", "--no-verify", "-m", message, *(("--", *paths) if paths else ()))
+    if action not in _READS:
+        return f"git has no action {action!r} here; there are: {', '.join((*_READS, *_WRITES))}."
+    if action == "blame" and len(paths) != 1:
+        return "blame needs one file in paths."
+    if action == "status":
+        revision = ""
+    elif action == "diff":
+        revision = revision or "HEAD"  # staged and unstaged changes alike
+    return (*_READS[action], *([revision] if revision else []), "--", *paths)
+
+
+def _report(action: str, ran: Ran) -> ToolResult:
+    output = plain_output(ran.output)
+    if ran.code != 0 or ran.timed_out:
+        why = "it took too long and was stopped" if ran.timed_out else f"exit code {ran.code}"
+        line = f"git {action} failed: {why}"
+        return replace(told(f"{line}\n{output}".strip(), line, ran=ran), ok=False)
+    empty = {"diff": "no differences", "log": "no commits"}.get(action, "done")
+    size = count(output.count("\n") + 1, "line") if output else empty
+    return told(output or f"git {action}: {empty}", f"git {action}: {size}", ran=ran)
+
+
+def _effect_of(args: Mapping[str, Any]) -> Effect:
+    return "read" if _action(args) in _READS else "write"
+
+
+def _target(args: Mapping[str, Any]) -> str:
+    return " ".join((_action(args), *paths_of(args)))
+
+
+GIT = Tool(
+    "git",
+    "action: status, diff, log, show, blame, stage or commit.",
+    {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string"},
+            "paths": {"type": "array", "items": {"type": "string"}},
+            "revision": {"type": "string"},
+            "message": {"type": "string"},
+        },
+        "required": ["action"],
+    },
+    "write",
+    _git,
+    _target,
+    _effect_of,
+)

@@ -1,0 +1,183 @@
+"""Find lines in the tree's files, with the quickest engine the machine has."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kith.core.errors import TreeError
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.core.values import ToolResult
+from kith.core.workspace import Command
+from kith.tools.answers import in_words, refused, told
+from kith.tools.git import git_command
+from kith.tools.lines import clip, count, lines_of, split_lines
+from kith.tools.paths import choose, globs, inner_path, is_place, path_of, similar, visible
+
+SHOWN = 60  # lines of one answer when all fit
+SHOWN_OF_MANY = (20, 40)  # files with their counts, then lines, when they do not
+WIDTH = 200  # characters of a line
+OUTPUT = 1_000_000  # bytes taken from an engine
+SECONDS = 30.0  # an engine may take
+_FOUND, _NOTHING = 0, 1  # exit codes; any other: the engine is missing, or does not take the pattern
+# rg: path NUL line ":" text; git: path NUL line NUL text
+_HIT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)[:\0](.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that matches."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for, in a file or folder, and there in the files that match `globs` (if any)."""
+
+    pattern: str
+    place: str
+    globs: Sequence[str]
+    literal: bool
+    ignore_case: bool
+
+    def compile(self) -> re.Pattern[str]:
+        """Raises re.error."""
+        pattern = re.escape(self.pattern) if self.literal else self.pattern
+        return re.compile(pattern, re.IGNORECASE if self.ignore_case else 0)
+
+
+@in_words
+async def _search(args: Mapping[str, Any], run: Run) -> ToolResult:
+    path, pattern = inner_path(run, args.get("path", ".")), args["pattern"]
+    if not pattern or "\n" in pattern or "\0" in pattern:
+        return refused("The pattern must be part of one line, and not empty.")
+    files = await run.workspace.files()
+    chosen = choose(files, path)
+    if not chosen:
+        return refused(f"There is nothing to search at {path!r}.{similar(path, files)}")
+    if path == chosen[0]:
+        await run.workspace.read(path)  # an engine would follow a link that leads out of the tree
+    place, matching = (path, []) if is_place(path, chosen) else (".", globs(path))
+    query = Query(pattern, place, matching, args.get("literal", False), args.get("ignore_case", False))
+    try:
+        hits, whole = await _find(run, query, chosen)
+    except re.error as error:
+        return refused(f"{pattern!r} is not a valid regex ({error}): correct it, or set literal to true.")
+    return _report(hits, whole) if hits else _nothing(query, whole, len(chosen))
+
+
+async def _find(run: Run, query: Query, chosen: Sequence[str]) -> tuple[list[Hit], bool]:
+    """The matches in the chosen files, and whether these are all. Raises re.error."""
+    limits = replace(run.limits.exec, output=OUTPUT, seconds=min(SECONDS, run.limits.exec.seconds))
+    allowed = set(chosen)
+    for command in (_ripgrep(query), _git_grep(query)):
+        ran = await run.workspace.exec(command, limits)
+        hits = [hit for hit in _parse(ran.output) if hit.path in allowed]
+        if hits or ran.timed_out or ran.code in (_FOUND, _NOTHING):
+            return hits, not (ran.timed_out or ran.cut)
+    return await _look_through(run, query.compile(), chosen), True
+
+
+def _ripgrep(query: Query) -> Command:
+    words = ["rg", "--no-config", "--hidden", "--no-require-git", "--no-messages", "--crlf", "--sort=path"]
+    words += [
+        "--no-heading",
+        "--with-filename",
+        "--line-number",
+        "--null",
+        "--color=never",
+        "--max-columns=400",
+    ]
+    words += ["--max-columns-preview", *_options(query)]
+    for glob in query.globs:
+        words += ["--glob", glob, "--glob", f"{glob}/**"]
+    words += ["--glob", "!.git/", "-e", query.pattern, "--", f"./{query.place}"]
+    return Command(shlex.join(words))
+
+
+def _git_grep(query: Query) -> Command:
+    dialect = [] if query.literal else ["--perl-regexp"]
+    words = ["grep", "-nzI", "--untracked", "--no-color", *dialect, *_options(query)]
+    return git_command(*words, "-e", query.pattern, "--", query.place)
+
+
+def _options(query: Query) -> list[str]:
+    return ["--fixed-strings"] * query.literal + ["--ignore-case"] * query.ignore_case
+
+
+def _parse(output: str) -> Iterator[Hit]:
+    for line in split_lines(output):
+        found = _HIT.fullmatch(line)
+        if found:
+            yield Hit(found[1], int(found[2]), found[3])
+
+
+async def _look_through(run: Run, pattern: re.Pattern[str], chosen: Sequence[str]) -> list[Hit]:
+    """The engine for machines that have neither ripgrep nor git."""
+    hits: list[Hit] = []
+    for path in chosen:
+        try:
+            data = await run.workspace.read(path)
+        except TreeError:
+            continue  # gone since it was listed, or a link that leads nowhere
+        if b"\0" not in data:
+            lines = enumerate(lines_of(data), 1)
+            hits += [Hit(path, number, line) for number, line in lines if pattern.search(line)]
+    return hits
+
+
+def _nothing(query: Query, whole: bool, searched: int) -> ToolResult:
+    kind = "" if query.literal or query.pattern == re.escape(query.pattern) else " as a regex"
+    looked = f"{count(searched, 'file')} searched" if whole else "the search ran into its limit"
+    return told(f"No matches for {query.pattern!r}{kind}; {looked}.", "no matches")
+
+
+def _report(hits: Sequence[Hit], whole: bool) -> ToolResult:
+    """All lines when they are few; else the files with their counts, and the first lines."""
+    per_file = Counter(hit.path for hit in hits)
+    total = f"{count(len(hits), 'match')} in {count(len(per_file), 'file')}"
+    if not whole:
+        total = f"at least {total}, the search ran into its limit"
+    if len(hits) <= SHOWN:
+        return told("\n".join((f"{total}:", *_grouped(hits))), total)
+    most, lines = SHOWN_OF_MANY
+    rows = [f"{number:>5} {visible(path)}" for path, number in per_file.most_common(most)]
+    if len(per_file) > most:
+        rows.append(f"      and {count(len(per_file) - most, 'more file')}")
+    rows += [f"The first {lines}; narrow the pattern or the path to see others:", *_grouped(hits[:lines])]
+    return told("\n".join((f"{total}:", *rows)), total)
+
+
+def _grouped(hits: Sequence[Hit]) -> Iterator[str]:
+    """Each file's name once, its lines below."""
+    path = ""
+    for hit in hits:
+        if hit.path != path:
+            path = hit.path
+            yield visible(path)
+        yield f"{hit.line:>4}: {clip(hit.text.removesuffix(chr(13)), WIDTH)}"
+
+
+SEARCH = Tool(
+    "search",
+    "Find lines that match a regex.",
+    {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string"},
+            "literal": {"type": "boolean"},
+            "ignore_case": {"type": "boolean"},
+        },
+        "required": ["pattern"],
+    },
+    "read",
+    _search,
+    path_of,
+)

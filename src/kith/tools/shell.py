@@ -1,0 +1,75 @@
+"""Run commands: bash, and PowerShell where the machine has it."""
+
+import base64
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.core.values import Ran, ToolResult
+from kith.core.workspace import Command
+from kith.tools.answers import in_words, refused, told
+from kith.tools.lines import plain_output
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}},
+    "required": ["command"],
+}
+# PowerShell forgets the exit code of what it ran, and draws progress bars as XML.
+_POWERSHELL = """$ProgressPreference = 'SilentlyContinue'
+[Console]::OutputEncoding = [Text.Encoding]::UTF8
+{command}
+if (-not $?) {{ if ($LASTEXITCODE) {{ exit $LASTEXITCODE }}; exit 1 }}
+"""
+
+
+def make_shell(name: str, description: str, line_for: Callable[[str], str]) -> Tool:
+    """A tool that runs a command; `line_for` turns it into a line for the tree's shell."""
+
+    @in_words
+    async def execute(args: Mapping[str, Any], run: Run) -> ToolResult:
+        command = args["command"]
+        if not command.strip() or "\0" in command:
+            return refused("The command is empty or holds a NUL character: send a command line.")
+        most = run.limits.exec.seconds
+        seconds = min(max(args.get("timeout", most), 1), most)
+        ran = await run.workspace.exec(Command(line_for(command)), replace(run.limits.exec, seconds=seconds))
+        return report(replace(ran, command=command), seconds)
+
+    return Tool(name, description, _SCHEMA, "exec", execute, lambda args: args["command"])
+
+
+def report(ran: Ran, seconds: float) -> ToolResult:
+    """What a command did: its exit code first, then its output. `seconds`: the time it was allowed."""
+    output = plain_output(ran.output)
+    head = f"exit code {ran.code}"
+    if ran.timed_out:
+        head = f"timed out: stopped after {seconds:g} seconds, {head}"
+    line = f"{head}, {ran.seconds:.1f} s"
+    if ran.cut:
+        head += f", {ran.cut:,} bytes of the output left out"
+    text = f"{head}\n{output}" if output.strip() else f"{head}, no output"
+    return replace(told(text, line, ran=ran), ok=ran.code == 0 and not ran.timed_out)
+
+
+def powershell_program() -> str:
+    """The name of this machine's PowerShell, or ""."""
+    return next((name for name in ("pwsh", "powershell.exe") if shutil.which(name)), "")
+
+
+def powershell_line(program: str, command: str) -> str:
+    """A line that hands a command to PowerShell, encoded, so that no shell in between reads it."""
+    script = _POWERSHELL.format(command=command).encode("utf-16-le")
+    return f"{program} -NoProfile -NonInteractive -EncodedCommand {base64.b64encode(script).decode()}"
+
+
+def make_powershell(program: str) -> Tool:
+    """PowerShell, by the name under which this machine has it."""
+    description = "Run a PowerShell command."
+    return make_shell("powershell", description, lambda command: powershell_line(program, command))
+
+
+BASH = make_shell("bash", "Run a shell command.", lambda command: command)

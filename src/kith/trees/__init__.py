@@ -1,0 +1,1 @@
+"""Trees: the only place in kith that opens the user's files or starts processes."""

@@ -1,0 +1,108 @@
+"""What a trial changed, once it is known which files to look at."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.core.errors import TreeError
+from kith.core.values import FILE, Change, Changes
+from kith.trees.files import FileState
+
+Stamp = tuple[object, ...]  # a path's state in numbers: as long as it is the same, so is the file
+Look = Callable[[str], FileState | None]
+
+_CACHES = {
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".coverage",
+    ".DS_Store",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Paths that may differ from the user's tree: those that are there now, and those that no longer are."""
+
+    present: Collection[str]
+    gone: Collection[str]
+
+
+def compare(touched: Touched, before: Look, after: Look) -> Changes:
+    """The changes among the touched paths, sorted; `before` and `after` say what lies at one (None: nothing).
+
+    Files that may not be read are left out, and so are caches of well-known tools where there were none.
+    Raises TreeError for a file too large to be part of a change.
+    """
+    found = list[Change]()
+    for path in sorted({*touched.present, *touched.gone}):
+        try:
+            old, new = before(path), after(path) if path in touched.present else None
+        except TreeError as error:
+            if isinstance(error.__cause__, PermissionError):
+                continue
+            raise
+        if _differ(old, new) and not (old is None and is_cache(path)):
+            found.append(_change(path, old, new))
+    return tuple(found)
+
+
+def _differ(old: FileState | None, new: FileState | None) -> bool:
+    if old is None or new is None:
+        return old is not new
+    return (old.content, old.mode) != (new.content, new.mode)
+
+
+def _change(path: str, old: FileState | None, new: FileState | None) -> Change:
+    return Change(
+        path,
+        old.content if old else None,
+        new.content if new else None,
+        new.mode if new else old.mode if old else FILE,
+        old.mode if old else new.mode if new else FILE,
+    )
+
+
+def is_cache(path: str) -> bool:
+    """True for what interpreters and test runners leave behind."""
+    return path.endswith(".pyc") or not _CACHES.isdisjoint(path.split("/"))
+
+
+def outside_repositories(paths: Iterable[str], is_repository: Callable[[str], bool]) -> list[str]:
+    """`paths` without those in nested repositories; `is_repository` answers for a folder of the tree."""
+    known = {"": False}
+
+    def inside(folder: str) -> bool:
+        if folder not in known:
+            known[folder] = inside(folder.rpartition("/")[0]) or is_repository(folder)
+        return known[folder]
+
+    return [path for path in paths if not inside(path.rpartition("/")[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class ByProducts:
+    """What checks left behind: path and stamp. A path that changes again is part of the change again."""
+
+    file: Path
+
+    def load(self) -> dict[str, Stamp]:
+        try:
+            stored: dict[str, list[object]] = json.loads(self.file.read_text())
+        except FileNotFoundError:
+            return {}
+        return {path: tuple(stamp) for path, stamp in stored.items()}
+
+    def add(self, before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> None:
+        """Note what a check did: the stamps before and after it.
+
+        A file that the work itself had changed already stays part of the change.
+        """
+        known = self.load()
+        ours = {path for path, stamp in before.items() if known.get(path) != stamp}
+        new = {path: stamp for path, stamp in after.items() if before.get(path) != stamp and path not in ours}
+        kept = {path: stamp for path, stamp in known.items() if after.get(path) == stamp}
+        self.file.write_text(json.dumps({**kept, **new}))

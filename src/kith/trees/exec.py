@@ -1,0 +1,307 @@
+"""Run one command to its end or its limits, and leave no process of it behind."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.core.values import Ran
+from kith.core.workspace import ExecLimits
+
+TIMED_OUT = 124  # what timeout(1) answers
+NOT_FOUND = 127  # what a shell answers for a program that cannot be started
+GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
+WATCH_S = 0.25  # between two looks at the memory in use
+_MARK = "KITH_COMMAND"  # names a command in the environment of all it starts
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """How a process ended: exit code (128 + n for signal n), the bytes kept and how many were not."""
+
+    code: int
+    head: bytes
+    tail: bytes
+    cut: int
+    seconds: float
+    timed_out: bool
+    too_large: bool
+
+    @property
+    def output(self) -> bytes:
+        """The output with a line at the seam that says how much is missing."""
+        if not self.cut:
+            return self.head + self.tail
+        return b"%s\n[... %s bytes left out ...]\n%s" % (self.head, f"{self.cut:,}".encode(), self.tail)
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    command: str,
+    env: Mapping[str, str],
+    cwd: Path,
+    limits: ExecLimits,
+    input: bytes = b"",
+    sandboxed: bool,
+    pass_fds: Sequence[int] = (),
+) -> Ran:
+    """Run `argv` and say how it went, with `command` as its name; stdout and stderr are one stream.
+
+    Only `limits.seconds`, `.output` and `.memory` are enforced here; `with_limits` has the rest. A program
+    that cannot be started is a `Ran` with code 127.
+    """
+    done = await capture(
+        argv, env=env, cwd=cwd, limits=limits, input=input, sandboxed=sandboxed, pass_fds=pass_fds
+    )
+    words = done.output.decode("utf-8", errors="replace")
+    if done.too_large:
+        words += f"\n[stopped: it used more than {memory_limit(limits):,} bytes of memory]\n"
+    return Ran(command, done.code, words, done.seconds, done.timed_out, done.cut, sandboxed)
+
+
+async def capture(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    limits: ExecLimits,
+    input: bytes = b"",
+    sandboxed: bool,
+    pass_fds: Sequence[int] = (),
+) -> Captured:
+    """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed."""
+    began, mark = time.monotonic(), uuid.uuid4().hex
+    environment = dict(env) if sandboxed else {**env, _MARK: mark}
+    stdin = asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL
+    try:
+        transport, watch = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _Watch(limits.output),
+            *argv,
+            stdin=stdin,
+            stderr=asyncio.subprocess.STDOUT,
+            env=environment,
+            cwd=cwd,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
+    except OSError as error:
+        words = f"{argv[0]}: {error.strerror or error}\n".encode()
+        return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, False)
+    tree = _Tree(transport.get_pid(), "" if sandboxed else mark)
+    try:
+        if input:
+            _feed(transport, input)
+        ending = await _watch_over(watch, tree, limits)
+    finally:
+        await _end(transport, watch, tree)
+    code = TIMED_OUT if ending == "time" else _exit_code(transport.get_returncode())
+    seconds = time.monotonic() - began
+    head, tail, cut = watch.output.parts()
+    return Captured(code, head, tail, cut, seconds, ending == "time", ending == "memory")
+
+
+class _Watch(asyncio.SubprocessProtocol):
+    """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
+
+    def __init__(self, keep: int) -> None:
+        self.output = _Clipped(keep)
+        self.exited = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.output.add(data)
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self.closed.set()
+
+
+class _Clipped:
+    """The first third and the last two thirds of a stream of bytes, in bounded memory."""
+
+    def __init__(self, keep: int) -> None:
+        self._first, self._last = keep // 3, keep - keep // 3
+        self._head, self._tail, self._dropped = bytearray(), bytearray(), 0
+
+    def add(self, data: bytes) -> None:
+        room = self._first - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        # Twice the size before it is trimmed: each byte is moved once on average, not once per read.
+        if len(self._tail) > 2 * self._last + 65536:
+            self._trim()
+
+    def _trim(self) -> None:
+        surplus = max(0, len(self._tail) - self._last)
+        self._dropped += surplus
+        del self._tail[:surplus]
+
+    def parts(self) -> tuple[bytes, bytes, int]:
+        """Head, tail and the number of bytes between them that were dropped."""
+        self._trim()
+        return bytes(self._head), bytes(self._tail), self._dropped
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """All processes of one command: those below `pid`, and those that carry `mark` ("" in a sandbox, where
+    nothing outlives the first process of its namespace)."""
+
+    pid: int
+    mark: str
+
+    def members(self) -> Iterator[int]:
+        yield from _below(self.pid)
+        if self.mark:
+            yield from _marked(self.mark)
+
+
+async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits) -> str:
+    """Wait for the end; says what ended it: "exit", "time" or "memory"."""
+    deadline, most = time.monotonic() + limits.seconds, memory_limit(limits)
+    while not watch.exited.is_set():
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return "time"
+        if await _happens(watch.exited, min(left, WATCH_S)):
+            break
+        if _memory_of([tree.pid, *_below(tree.pid)]) > most:
+            return "memory"
+    await _happens(watch.closed, GRACE_S)
+    return "exit"
+
+
+async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tree) -> None:
+    """Kill whatever is left of the tree and wait until it is gone."""
+    try:
+        if tree.mark:
+            await _end_all(transport, watch, tree)
+        elif not watch.exited.is_set():
+            # A sandbox ends by itself once its first process is dead, and only then is all of it gone.
+            _kill(tree.members())
+            if not await _happens(watch.exited, 0.02):
+                _kill_group(transport, tree.pid)
+                await _happens(watch.exited, 5.0)
+    finally:
+        transport.close()
+
+
+async def _end_all(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tree) -> None:
+    """Without a sandbox every process has to be found; new ones may start while the others are killed."""
+    _kill_group(transport, tree.pid)
+    await _happens(watch.exited, 5.0)
+    for _ in range(20):
+        left = list(tree.members())
+        if not left:
+            return
+        _kill(left)
+        await asyncio.sleep(0.002)
+
+
+async def _happens(event: asyncio.Event, seconds: float) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
+    pipe = transport.get_pipe_transport(0)
+    assert isinstance(pipe, asyncio.WriteTransport)
+    pipe.write(data)
+    pipe.close()  # what is buffered is still written
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _kill_group(transport: asyncio.SubprocessTransport, pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            transport.kill()
+        else:
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _below(pid: int) -> Iterator[int]:
+    """The descendants of a process, where there is a /proc to read them from."""
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in task.read_text().split():
+                yield int(child)
+                yield from _below(int(child))
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """Processes that inherited `mark`: also those that left the session and their parent."""
+    wanted = f"{_MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (folder / "environ").read_bytes():
+                yield int(folder.name)
+
+
+def _memory_of(pids: Iterable[int]) -> int:
+    """Resident memory in bytes, shared pages left out."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError, ValueError):
+            resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
+            total += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+    return total
+
+
+def _exit_code(returned: int | None) -> int:
+    if returned is None:
+        return 128 + 9
+    return 128 - returned if returned < 0 else returned
+
+
+def memory_limit(limits: ExecLimits) -> int:
+    """The memory that a command's processes may use together, in bytes."""
+    if limits.memory or sys.platform == "win32":
+        return limits.memory or sys.maxsize
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+
+
+def with_limits(argv: Sequence[str], limits: ExecLimits) -> list[str]:
+    """`argv` behind prlimit(1), where there is one: per process, and kept by all that it starts.
+
+    The default for memory is not set here, but watched over: address sanitizers reserve terabytes that
+    they never touch, and RLIMIT_DATA counts them.
+    """
+    if sys.platform != "linux" or not Path("/usr/bin/prlimit").exists():
+        return list(argv)
+    import resource
+
+    wanted = {
+        "data": (resource.RLIMIT_DATA, limits.memory or resource.RLIM_INFINITY),
+        "nproc": (resource.RLIMIT_NPROC, limits.processes),
+        "fsize": (resource.RLIMIT_FSIZE, limits.file_size),
+        "nofile": (resource.RLIMIT_NOFILE, 4096),
+        "core": (resource.RLIMIT_CORE, 0),
+    }
+    options = [f"--{name}={_lowered(which, most)}" for name, (which, most) in wanted.items()]
+    return ["/usr/bin/prlimit", *options, "--", *argv]
+
+
+def _lowered(which: int, most: int) -> str:
+    """A limit can be lowered only: the smaller of `most` and what holds for kith itself."""
+    import resource
+
+    hard = resource.getrlimit(which)[1]
+    known = [each for each in (most, hard) if each != resource.RLIM_INFINITY]
+    return str(min(known)) if known else "unlimited"

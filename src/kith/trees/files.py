@@ -1,0 +1,261 @@
+"""Opens, reads, writes and deletes files beneath a root, never following a link out of it."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.core.errors import TreeError
+from kith.core.values import EXECUTABLE, FILE, SYMLINK
+from kith.trees.guard import check_path, resolve_links, show_path
+
+READ_LIMIT = 64_000_000  # bytes; larger files are not source code
+
+_AT = os.open in os.supports_dir_fd and os.name == "posix"
+_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# O_NONBLOCK: opening a FIFO for reading must not wait for a writer.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_LINK_OR_FILE = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What lies at a path: content (a link's target), git's mode, and the permission bits of the disk."""
+
+    content: bytes
+    mode: int
+    permissions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One open folder of a tree. Every `name` is a single component, and no link is followed."""
+
+    fd: int | None  # None where the system has no directory descriptors (Windows)
+    location: str
+
+    def at(self, name: str) -> str:
+        return name if self.fd is not None else os.path.join(self.location, name)  # noqa: PTH118
+
+    def stat(self, name: str) -> os.stat_result:
+        return os.stat(self.at(name), dir_fd=self.fd, follow_symlinks=False)
+
+    def readlink(self, name: str) -> str:
+        return os.readlink(self.at(name), dir_fd=self.fd)
+
+    def unlink(self, name: str) -> None:
+        os.unlink(self.at(name), dir_fd=self.fd)
+
+    def rmdir(self, name: str) -> None:
+        os.rmdir(self.at(name), dir_fd=self.fd)
+
+    def mkdir(self, name: str) -> None:
+        os.mkdir(self.at(name), dir_fd=self.fd)
+
+    def move(self, name: str, target: "Folder", new_name: str) -> None:
+        """Rename, replacing what is there in one step."""
+        os.replace(self.at(name), target.at(new_name), src_dir_fd=self.fd, dst_dir_fd=target.fd)
+
+    def read(self, name: str, path: str) -> FileState:
+        """Raises TreeError, naming `path`, for a folder or special file; OSError when it is not there."""
+        found, shown = self.stat(name), show_path(path)
+        if stat.S_ISLNK(found.st_mode):
+            return FileState(os.fsencode(self.readlink(name)), SYMLINK, 0o777)
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+            raise TreeError(f"{shown} is {kind}")
+        with os.fdopen(os.open(self.at(name), _READ, dir_fd=self.fd), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise TreeError(f"{shown} is not a regular file")
+            if found.st_size > READ_LIMIT:
+                raise TreeError(f"{shown} is too large: {found.st_size} bytes, the limit is {READ_LIMIT}")
+            mode = EXECUTABLE if found.st_mode & stat.S_IXUSR else FILE
+            return FileState(file.read(READ_LIMIT), mode, stat.S_IMODE(found.st_mode))
+
+    def create(
+        self, name: str, content: bytes, mode: int, permissions: int | None = None, *, durable: bool = True
+    ) -> None:
+        """A new file or link. `permissions`: of the file it replaces. `durable`: wait for the disk."""
+        if mode == SYMLINK:
+            os.symlink(os.fsdecode(content), self.at(name), dir_fd=self.fd)
+            return
+        wanted = 0o777 if mode == EXECUTABLE else 0o666  # less the umask, as any program's new file
+        with os.fdopen(os.open(self.at(name), _CREATE, wanted, dir_fd=self.fd), "wb", buffering=0) as file:
+            if permissions is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), permissions_for(mode, permissions))
+            waiting = memoryview(content)
+            while waiting:
+                waiting = waiting[os.write(file.fileno(), waiting) :]
+            if durable:
+                os.fsync(file.fileno())
+
+    def sync(self) -> None:
+        """Make renames and deletions in this folder survive a power cut."""
+        if self.fd is not None:
+            os.fsync(self.fd)
+
+
+def permissions_for(mode: int, permissions: int) -> int:
+    """`permissions` with the executable bits that git's mode asks for: who may read may execute."""
+    if mode == EXECUTABLE:
+        return permissions if permissions & stat.S_IXUSR else permissions | (permissions & 0o444) >> 2
+    return permissions & ~0o111
+
+
+@contextmanager
+def open_folder(root: Path, path: str = "", *, create: bool = False) -> Iterator[Folder]:
+    """The folder at `path` (a checked path, or "" for the root), opened component by component.
+
+    With `create`, missing folders are made. Raises TreeError for a link on the way, FileNotFoundError or
+    NotADirectoryError when it is not there.
+    """
+    if not _AT:
+        yield _open_by_name(root, path, create)
+        return
+    fd = os.open(root, os.O_RDONLY | _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for part in path.split("/") if path else ():
+            above, fd = fd, _descend(Folder(fd, ""), part, path, create)
+            os.close(above)
+        yield Folder(fd, "")
+    finally:
+        os.close(fd)
+
+
+def _descend(folder: Folder, part: str, path: str, create: bool) -> int:
+    if create:
+        with suppress(FileExistsError):
+            folder.mkdir(part)
+            folder.sync()
+    try:
+        return os.open(part, os.O_RDONLY | _FOLDER, dir_fd=folder.fd)
+    except OSError as error:
+        if error.errno in _LINK_OR_FILE and stat.S_ISLNK(folder.stat(part).st_mode):
+            raise TreeError(f"{show_path(path)} is behind a symbolic link ({show_path(part)})") from None
+        raise
+
+
+def _open_by_name(root: Path, path: str, create: bool) -> Folder:
+    """Without directory descriptors: compare real names. A link made in between is not noticed."""
+    top = os.path.realpath(root)
+    location = os.path.join(top, *path.split("/")) if path else top  # noqa: PTH118
+    if os.path.normcase(os.path.realpath(location)) != os.path.normcase(location):
+        raise TreeError(f"{show_path(path)} is behind a symbolic link")
+    if create:
+        os.makedirs(location, exist_ok=True)  # noqa: PTH103
+    os.stat(os.path.join(location, ""))  # noqa: PTH116, PTH118  (raises what os.open would)
+    return Folder(None, location)
+
+
+def is_folder(root: Path, path: str) -> bool:
+    """True when a real folder, no link to one, lies at `path`."""
+    folder_path, name = split_path(path)
+    with suppress(OSError), open_folder(root, folder_path) as folder:
+        return stat.S_ISDIR(folder.stat(name).st_mode)
+    return False
+
+
+def nearest_folder(root: Path, path: str) -> tuple[str, list[str]]:
+    """The innermost folder on the way to `path` that exists, and the missing ones, the innermost first."""
+    missing = list[str]()
+    while path:
+        with told(path), suppress(FileNotFoundError, NotADirectoryError), open_folder(root, path):
+            break
+        missing.append(path)
+        path = split_path(path)[0]
+    return path, missing
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """A checked path as its folder ("" for the root) and its name."""
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+def read_link(root: Path, path: str) -> str | None:
+    """The target of the symbolic link at `path`, None for anything else."""
+    folder_path, name = split_path(path)
+    try:
+        with open_folder(root, folder_path) as folder:
+            return folder.readlink(name)
+    except OSError:
+        return None
+
+
+def follow_links(root: Path, path: str) -> str:
+    """`path` with every symbolic link followed. Raises TreeError when one leads out of the tree."""
+    return resolve_links(root, path, lambda link: read_link(root, link))
+
+
+def look_at(root: Path, path: str) -> FileState | None:
+    """What lies at `path` itself, None for nothing. No link is followed, not even the last.
+
+    Raises TreeError for a folder, a special file, a folder behind a link, or when the disk refuses.
+    """
+    folder_path, name = split_path(check_path(path))
+    with (
+        told(path),
+        suppress(FileNotFoundError, NotADirectoryError),
+        open_folder(root, folder_path) as folder,
+    ):
+        return folder.read(name, path)
+    return None
+
+
+def read_file(root: Path, path: str) -> bytes:
+    """The bytes of a regular file; links are followed while they stay inside the tree.
+
+    Raises TreeError when there is none, or the path, the file or the disk refuses.
+    """
+    found = look_at(root, follow_links(root, path))
+    if found is None:
+        raise TreeError(f"{show_path(path)} does not exist")
+    if found.mode == SYMLINK:  # it was replaced by a link since it was resolved
+        raise TreeError(f"{show_path(path)} is a symbolic link")
+    return found.content
+
+
+def write_file(root: Path, path: str, content: bytes, mode: int = FILE) -> None:
+    """Create or replace one file or link in one step, with its folders; permissions of the old one are kept.
+
+    Not journaled: for trees that are thrown away. Raises TreeError when anything refuses.
+    """
+    folder_path, name = split_path(check_path(path))
+    with told(path), open_folder(root, folder_path, create=True) as folder:
+        permissions = None
+        with suppress(FileNotFoundError):
+            found = folder.stat(name)
+            if stat.S_ISDIR(found.st_mode):
+                raise TreeError(f"{show_path(path)} is a folder")
+            permissions = stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
+        temporary = f".kith-{secrets.token_hex(6)}.tmp"
+        try:
+            folder.create(temporary, content, mode, permissions, durable=False)
+            folder.move(temporary, folder, name)
+        except OSError:
+            with suppress(OSError):
+                folder.unlink(temporary)
+            raise
+
+
+def delete_file(root: Path, path: str) -> None:
+    """Delete one file or link. Raises TreeError when there is none, or anything refuses."""
+    folder_path, name = split_path(check_path(path))
+    with told(path), open_folder(root, folder_path) as folder:
+        folder.unlink(name)
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """Turns what the disk says about `path` into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        raise TreeError(f"{show_path(path)}: {words}") from error

@@ -1,0 +1,243 @@
+"""Applies a change to the user's tree: all of it or nothing, whatever happens in between.
+
+The order is what makes it safe. Every `before` is compared with the disk; the record with all before- and
+after-images is written and synced; new contents are staged beside their targets and synced; the record is
+marked "swapping"; files are renamed into place and folders synced; the record is marked "applied". A crash
+before "swapping" leaves the old tree and some temporaries, a crash after it is finished by `recover`.
+"""
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from kith.core.errors import TreeError
+from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
+from kith.core.workspace import SizeLimits
+from kith.trees.files import FileState, is_folder, nearest_folder, open_folder, read_link, split_path, told
+from kith.trees.guard import check_link, check_path, show_path
+from kith.trees.lock import hold_lock
+from kith.trees.records import (
+    Entry,
+    Record,
+    State,
+    drop_record,
+    find_records,
+    list_applied,
+    load_changes,
+    load_record,
+    mark_record,
+    new_change_id,
+    open_journal,
+    prune_records,
+    save_record,
+    tree_key,
+)
+from kith.trees.swap import emptied_folders, find_side, is_same, look, stage, swap, sweep, take_back
+
+__all__ = ["Recovered", "apply_changes", "list_applied", "load_changes", "recover"]
+
+LIMITS = SizeLimits()
+
+Outcome = Literal["finished", "taken back", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What became of a change that a crash had cut short."""
+
+    change_id: str
+    outcome: Outcome
+
+
+def apply_changes(
+    root: Path, state: Path, changes: Changes, limits: SizeLimits = LIMITS, undoes: str = ""
+) -> str:
+    """Make all of `changes` in the tree at `root` or none; returns the id under which they can be undone.
+
+    `state` is kith's own folder. `undoes` names the change that this one takes back: its files get their
+    old permissions again. A folder that becomes empty goes, as in git. Raises TreeError, nothing changed,
+    when a path, a size, a content or the disk refuses, or when a file is not what `before` says; BusyError
+    when another kith is applying.
+    """
+    with told(str(state)):
+        journal = open_journal(state)
+    originals = _originals(journal, undoes)
+    wanted = _check_changes(root, changes, limits, originals)
+    with told(str(journal)), hold_lock(journal / f"{tree_key(root)}.lock"):
+        _recover(root, journal)
+        record = _plan(root, new_change_id(root, journal), wanted, originals)
+        _carry_out(root, journal, replace(record, undoes=undoes))
+        prune_records(root, journal)
+    return record.id
+
+
+def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
+    """Finish, or take back, what a crash cut short. To be called at start; calling it again does no harm.
+
+    Where every file is either old or new the change is finished; where somebody has edited one of them
+    since, the others are taken back and the edit stays. Raises TreeError when the disk refuses.
+    """
+    with told(str(state)):
+        journal = open_journal(state)
+        with hold_lock(journal / f"{tree_key(root)}.lock"):
+            return _recover(root, journal)
+
+
+# --- before anything is touched ------------------------------------------------------------------
+
+
+def _originals(journal: Path, undoes: str) -> dict[str, Entry]:
+    return {entry.change.path: entry for entry in load_record(journal, undoes).entries} if undoes else {}
+
+
+def _check_changes(
+    root: Path, changes: Changes, limits: SizeLimits, originals: dict[str, Entry]
+) -> tuple[Change, ...]:
+    """The changes with plain paths, those that change nothing left out."""
+    wanted, seen, total = list[Change](), set[str](), 0
+    for change in (replace(each, path=check_path(each.path)) for each in changes):
+        shown, images = show_path(change.path), (change.before or b"", change.after or b"")
+        if change.path in seen:
+            raise TreeError(f"{shown} is named twice in one change")
+        seen.add(change.path)
+        size = max(len(image) for image in images)
+        total += size
+        if size > limits.file:
+            raise TreeError(f"{shown} is too large: {size} bytes, the limit for one file is {limits.file}")
+        if any(b"\0" in image for image in images):
+            raise TreeError(f"{shown} is a binary file, and kith changes text only")
+        if change.after is not None and change.mode not in (FILE, EXECUTABLE, SYMLINK):
+            raise TreeError(f"{shown}: {change.mode:o} is not a mode of git")
+        original = originals.get(change.path)
+        was_there = original is not None and original.change.before == change.after
+        if change.after is not None and change.mode == SYMLINK and not was_there:
+            check_link(root, change.path, change.after, lambda path: read_link(root, path))
+        if (change.before, change.mode_before) != (change.after, change.mode):
+            wanted.append(change)
+    if total > limits.change:
+        raise TreeError(f"the change is too large: {total} bytes, the limit is {limits.change}")
+    if not wanted:
+        raise TreeError("there is nothing to change")
+    return tuple(wanted)
+
+
+def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Entry]) -> Record:
+    """Compare every file with its `before`, and decide where the new contents are staged."""
+    gone = {change.path for change in changes if change.after is None}
+    entries, folders = list[Entry](), set[str]()
+    for number, change in enumerate(changes):
+        found = look(root, change.path)
+        if not is_same(found, change.before, change.mode_before):
+            raise TreeError(
+                f"{show_path(change.path)} is not what it was when it was read; nothing was changed"
+            )
+        nearest, missing = nearest_folder(root, split_path(change.path)[0])
+        _refuse_in_the_way(root, change, missing, gone)
+        _refuse_read_only(root, change.path, found, nearest)
+        if change.after is not None:
+            folders.update(missing)
+        original = originals.get(change.path)
+        permissions = found.permissions if found else original.permissions if original else None
+        name = f".{change_id}-{number}.kith-tmp"
+        entries.append(Entry(change, f"{nearest}/{name}" if nearest else name, permissions))
+    return Record(change_id, tuple(entries), tuple(sorted(folders)))
+
+
+def _refuse_in_the_way(root: Path, change: Change, missing: list[str], gone: set[str]) -> None:
+    """A folder where a file is to be, or a file where a folder is to be, unless the change removes it."""
+    below = change.path + "/"
+    if is_folder(root, change.path) and not any(path.startswith(below) for path in gone):
+        raise TreeError(f"{show_path(change.path)} cannot be written: a folder is in the way")
+    for folder in missing:
+        if folder not in gone and look(root, folder) is not None:
+            raise TreeError(f"{show_path(change.path)} cannot be written: {show_path(folder)} is a file")
+
+
+def _refuse_read_only(root: Path, path: str, found: FileState | None, nearest: str) -> None:
+    """Write bits are respected even when the system would let us (as root, or by renaming over a file)."""
+    if found and not found.permissions & 0o222:
+        raise TreeError(f"{show_path(path)} is read-only")
+    with told(path), open_folder(root, nearest) as folder:
+        writable = os.access(folder.at("."), os.W_OK, dir_fd=folder.fd)
+        if not writable or not stat.S_IMODE(folder.stat(".").st_mode) & 0o222:
+            raise TreeError(f"{show_path(path)} is in a read-only folder")
+
+
+# --- carrying it out, and what follows a failure -------------------------------------------------
+
+
+def _carry_out(root: Path, journal: Path, record: Record) -> None:
+    try:
+        save_record(journal, record)
+        stage(root, record.entries)
+        mark_record(journal, record.id, "staging", "swapping")
+        swap(root, record.entries, emptied_folders(record.entries))
+        mark_record(journal, record.id, "swapping", "applied")
+    except BaseException as error:
+        _give_up(root, journal, record.id, error)
+        if isinstance(error, (OSError, TreeError)):
+            words = error.strerror if isinstance(error, OSError) else str(error)
+            raise TreeError(f"{words}; nothing was changed") from error
+        raise
+
+
+def _give_up(root: Path, journal: Path, change_id: str, why: BaseException) -> None:
+    """Take everything back. What cannot be taken back now stays in the journal, for `recover`."""
+    try:
+        state = dict(find_records(root, journal)).get(change_id)
+        if state in ("swapping", "applied"):
+            mark_record(journal, change_id, state, "failing")
+            state = "failing"
+        if state is not None:
+            _settle(root, journal, change_id, state)
+    except (OSError, TreeError) as error:
+        raise TreeError(
+            f"{why}; it could not be taken back ({error}): kith repairs it at its next start"
+        ) from why
+
+
+def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
+    found = find_records(root, journal)
+    return tuple(
+        Recovered(change_id, _settle(root, journal, change_id, state))
+        for change_id, state in found
+        if state in ("new", "staging", "swapping", "failing")
+    )
+
+
+def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
+    """Bring one unfinished record to its end, forwards where that is possible."""
+    if state == "new":  # it was not even written to its end
+        drop_record(journal, change_id, state)
+        return "taken back"
+    try:
+        record = load_record(journal, change_id, state)
+    except TreeError:
+        mark_record(journal, change_id, state, "damaged")
+        return "unreadable"
+    if state == "swapping" and _finish(root, record):
+        sweep(root, record.entries)
+        mark_record(journal, change_id, state, "applied")
+        return "finished"
+    if state == "swapping":
+        mark_record(journal, change_id, state, "failing")
+        state = "failing"
+    if state == "failing":
+        take_back(root, record)
+    sweep(root, record.entries)
+    drop_record(journal, change_id, state)
+    return "taken back"
+
+
+def _finish(root: Path, record: Record) -> bool:
+    """Go on to the end. False when somebody has edited one of the files, or the disk refuses."""
+    if any(find_side(root, entry.change) == "other" for entry in record.entries):
+        return False
+    try:
+        stage(root, record.entries)
+        swap(root, record.entries, emptied_folders(record.entries))
+    except TreeError:
+        return False
+    return True

@@ -1,0 +1,234 @@
+"""The two layers of an overlay, read and written from outside while nothing has them mounted.
+
+The upper layer's marks are the kernel's (Documentation/filesystems/overlayfs.rst): a character device 0:0 is
+a whiteout, a file that is gone; a folder with the attribute `user.overlay.opaque` hides the one below it.
+The upper layer is written by commands that nobody trusts, so no link in it is ever followed.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kith.core.errors import TreeError
+from kith.trees.compare import Stamp, Touched
+from kith.trees.files import FileState, Folder, look_at, open_folder, read_link, split_path, told
+from kith.trees.guard import PROTECTED, show_path
+from kith.trees.trial_folder import remove_tree
+
+Kind = Literal["file", "link", "folder", "opaque", "whiteout", "special"]
+_OPAQUE = "user.overlay.opaque"
+_WHITEOUT = -1  # stands for a mode
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of the upper layer. The stamp tells two states of a file apart."""
+
+    kind: Kind
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The user's tree (`lower`, never written) and the layer above it."""
+
+    lower: Path
+    upper: Path
+
+    def look(self, path: str) -> FileState | None:
+        layer = self._layer(path)
+        return look_at(layer, path) if layer else None
+
+    def readlink(self, path: str) -> str | None:
+        layer = self._layer(path)
+        return read_link(layer, path) if layer else None
+
+    def put(self, path: str, state: FileState | None) -> None:
+        """Create or replace a file or link in the upper layer, with its folders, or delete it with None.
+
+        A file keeps the permissions it had. Raises TreeError where a folder lies that is not empty.
+        """
+        if state is None:
+            self._delete(path)
+            return
+        if self._is_folder(path):
+            self._clear_folder(path)
+        old = self.look(path)
+        folder_path, name = split_path(path)
+        self._raise_folder(folder_path)
+        with told(path), open_folder(self.upper, folder_path) as folder:
+            temporary = f".kith-{secrets.token_hex(6)}.tmp"
+            try:
+                permissions = old.permissions if old and stat.S_IFMT(old.mode) == stat.S_IFREG else None
+                folder.create(temporary, state.content, state.mode, permissions, durable=False)
+                folder.move(temporary, folder, name)
+            except OSError:
+                with suppress(OSError):
+                    folder.unlink(temporary)
+                raise
+
+    def scan(self) -> dict[str, Entry]:
+        """Every path of the upper layer; of nested repositories only their `.git`, of the tree's own none."""
+        found = dict[str, Entry]()
+        for place, folders, files, fd in os.fwalk(self.upper):
+            folder = os.path.relpath(place, self.upper) + "/" if place != os.fspath(self.upper) else ""
+            if folder and _is_opaque(fd):
+                found[folder[:-1]] = Entry("opaque", ("opaque",))
+            if not folder:
+                folders[:] = [name for name in folders if name not in PROTECTED]
+                files = [name for name in files if name not in PROTECTED]
+            elif ".git" in folders or ".git" in files:
+                found[folder + ".git"] = Entry("folder", ())
+                folders.clear()
+                continue
+            for name in (*folders, *files):
+                with suppress(FileNotFoundError):
+                    found[folder + name] = _entry(os.stat(name, dir_fd=fd, follow_symlinks=False))
+        return found
+
+    def touched(self, entries: Mapping[str, Entry], listed: Sequence[str]) -> Touched:
+        """What the entries of the upper layer say about `listed`, the files of the lower one."""
+        present = [path for path, entry in entries.items() if entry.kind in ("file", "link")]
+        return Touched(present, [path for path in listed if _is_hidden(path, entries)])
+
+    def shows(self, path: str) -> bool:
+        """True when anything lies at `path`."""
+        layer = self._layer(path)
+        return layer is not None and os.path.lexists(layer / path)
+
+    def _layer(self, path: str) -> Path | None:
+        """The layer that decides what is at `path`, None when it was deleted or replaced."""
+        lower_shows = True
+        for prefix in prefixes(path):
+            mode = self._upper_mode(prefix)
+            if mode is None:
+                return self.lower if lower_shows else None
+            if mode == _WHITEOUT:
+                return None
+            if not stat.S_ISDIR(mode):
+                return self.upper
+            below = self.lower / prefix
+            hidden = _is_opaque(self.upper / prefix) or below.is_symlink() or not below.is_dir()
+            lower_shows = lower_shows and not hidden
+        return self.upper
+
+    def _upper_mode(self, path: str) -> int | None:
+        """The mode in the upper layer, whose folders above `path` are known to be real ones."""
+        try:
+            found = os.lstat(self.upper / path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise TreeError(f"{show_path(path)}: {(error.strerror or str(error)).lower()}") from error
+        return _WHITEOUT if _is_whiteout(found) else found.st_mode
+
+    def _is_folder(self, path: str) -> bool:
+        layer = self._layer(path)
+        return layer is not None and (layer / path).is_dir() and not (layer / path).is_symlink()
+
+    def _delete(self, path: str) -> None:
+        folder_path, name = split_path(path)
+        self._raise_folder(folder_path)
+        with told(path), open_folder(self.upper, folder_path) as folder:
+            with suppress(FileNotFoundError):
+                folder.unlink(name)
+            if self.shows(path):
+                os.mknod(name, stat.S_IFCHR, 0, dir_fd=folder.fd)
+
+    def _raise_folder(self, path: str) -> None:
+        """Have the folder `path` in the upper layer, with the permissions it has below."""
+        for prefix in prefixes(path):
+            mode = self._upper_mode(prefix)
+            if mode is not None and stat.S_ISDIR(mode):
+                continue
+            shown = self.shows(prefix)
+            if shown and not self._is_folder(prefix):
+                raise TreeError(f"{show_path(prefix)} is not a folder")
+            permissions = stat.S_IMODE((self.lower / prefix).stat().st_mode) if shown else None
+            above, name = split_path(prefix)
+            with told(prefix), open_folder(self.upper, above) as folder:
+                _make_folder(folder, name, permissions, opaque=mode == _WHITEOUT)
+
+    def _clear_folder(self, path: str) -> None:
+        """Take away a folder without files, so that a file can have its place."""
+        if self._has_files(path):
+            raise TreeError(f"{show_path(path)} is a folder")
+        if self._upper_mode(path) is not None:
+            remove_tree(self.upper / path)
+
+    def _has_files(self, path: str) -> bool:
+        """True when anything but folders shows below `path`."""
+        names = set[str]()
+        for layer in (self.lower, self.upper):
+            with suppress(OSError, TreeError), open_folder(layer, path) as folder:
+                names.update(os.listdir(folder.fd))  # noqa: PTH208  (of a descriptor)
+        below = (f"{path}/{name}" for name in names)
+        return any(self._has_files(each) if self._is_folder(each) else self.shows(each) for each in below)
+
+
+def prefixes(path: str) -> Iterator[str]:
+    """The folders on the way to `path`, the outermost first, and `path` itself; none for ""."""
+    for end, char in enumerate(path):
+        if char == "/":
+            yield path[:end]
+    if path:
+        yield path
+
+
+def _is_hidden(path: str, entries: Mapping[str, Entry]) -> bool:
+    """True when the file `path` of the lower layer no longer shows."""
+    below_opaque = False
+    for prefix in prefixes(path):
+        entry = entries.get(prefix)
+        if entry is None:
+            return below_opaque
+        if prefix == path or entry.kind not in ("folder", "opaque"):
+            return prefix != path or entry.kind not in ("file", "link")
+        below_opaque = below_opaque or entry.kind == "opaque"
+    return False
+
+
+def _entry(found: os.stat_result) -> Entry:
+    if _is_whiteout(found):
+        return Entry("whiteout", ("whiteout",))
+    stamp = stamp_of(found)
+    if stat.S_ISREG(found.st_mode):
+        return Entry("file", stamp)
+    if stat.S_ISLNK(found.st_mode):
+        return Entry("link", stamp)
+    return Entry("folder", ()) if stat.S_ISDIR(found.st_mode) else Entry("special", stamp)
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """What changes whenever a file does."""
+    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def _is_whiteout(found: os.stat_result) -> bool:
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
+
+
+def _is_opaque(folder: Path | int) -> bool:
+    try:
+        return os.getxattr(folder, _OPAQUE) == b"y"
+    except OSError:
+        return False  # no such attribute
+
+
+def _make_folder(folder: Folder, name: str, permissions: int | None, opaque: bool) -> None:
+    if opaque:
+        folder.unlink(name)
+    folder.mkdir(name)
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder.fd)
+    try:
+        if permissions is not None:
+            os.fchmod(fd, permissions)
+        if opaque:
+            os.setxattr(fd, _OPAQUE, b"y")
+    finally:
+        os.close(fd)

@@ -1,0 +1,124 @@
+"""Which files a tree has, and which of them its owner ignores."""
+
+import codecs
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kith.core.errors import TreeError
+from kith.trees.files import look_at
+from kith.trees.git import is_repository, run_git
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SKIPPED = frozenset({".git", ".hg", ".svn", ".kith", "node_modules", ".venv", "__pycache__"})
+
+Rules = tuple[
+    tuple[str, "GitIgnoreSpec"], ...
+]  # (folder with its slash, its .gitignore), the outermost first
+
+
+async def list_files(root: Path) -> tuple[str, ...]:
+    """Every file and link of the tree that is not ignored, sorted; paths with forward slashes.
+
+    In a repository these are git's tracked and untracked files that are there now; submodules and nested
+    repositories are left out. Elsewhere a walk that honours `.gitignore` files.
+    """
+    if await is_repository(root):
+        ran = await run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        if ran.ok:
+            return _present(root, {os.fsdecode(name) for name in ran.stdout.split(b"\0") if name})
+    return tuple(sorted(_walk(root)))
+
+
+def _present(root: Path, names: set[str]) -> tuple[str, ...]:
+    """Those that are files or links: git also names deleted files, submodules and nested repositories."""
+    top, found = os.fspath(root), list[str]()
+    for name in sorted(names):
+        if ".kith/" in name and ".kith" in name.split("/"):
+            continue
+        try:
+            mode = os.lstat(f"{top}/{name}").st_mode
+        except OSError:
+            continue
+        if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            found.append(name)
+    return tuple(found)
+
+
+def _walk(root: Path, folder: str = "", above: Rules = ()) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+    except OSError:
+        return  # a folder that cannot be read has no files for us
+    rules = (*above, *_rules_of(root, folder))
+    for entry in entries:
+        path, is_folder = folder + entry.name, entry.is_dir(follow_symlinks=False)
+        if (is_folder and entry.name in SKIPPED) or _is_ignored(path, is_folder, rules):
+            continue
+        if is_folder:
+            yield from _walk(root, path + "/", rules)
+        elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+            yield path
+
+
+def _rules_of(root: Path, folder: str) -> Rules:
+    """The rules in a folder's own `.gitignore`, if it is a regular file (git follows no link here either)."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        found = look_at(root, folder + ".gitignore")
+    except TreeError:
+        return ()
+    if found is None or stat.S_IFMT(found.mode) != stat.S_IFREG:
+        return ()
+    return ((folder, GitIgnoreSpec.from_lines(_lines(found.content))),)
+
+
+def _lines(content: bytes) -> list[str]:
+    text = os.fsdecode(content.removeprefix(codecs.BOM_UTF8))
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _is_ignored(path: str, is_folder: bool, rules: Rules) -> bool:
+    """The innermost `.gitignore` that says anything decides."""
+    for folder, spec in reversed(rules):
+        verdict = spec.check_file(path[len(folder) :] + ("/" if is_folder else "")).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+async def ignored(root: Path, paths: Iterable[str]) -> set[str]:
+    """Those of `paths` (files, present or not) that the ignore rules leave out; tracked files never."""
+    asked = sorted(set(paths))
+    if not asked:
+        return set()
+    if await is_repository(root):
+        names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)  # "./": a leading ":" is magic
+        ran = await run_git(root, "check-ignore", "-z", "--stdin", input=names)
+        # 0: some are, 1: none is. Else one path (behind a link, in a submodule) made git refuse them all.
+        if ran.code in (0, 1):
+            return {os.fsdecode(name[2:]) for name in ran.stdout.split(b"\0") if name}
+    return _ignored_by_rules(root, asked)
+
+
+def _ignored_by_rules(root: Path, paths: Iterable[str]) -> set[str]:
+    known, found = dict[str, Rules](), set[str]()
+    for path in paths:
+        folder, rules = "", known.setdefault("", _rules_of(root, ""))
+        for part in path.split("/")[:-1]:
+            if part in SKIPPED or _is_ignored(folder + part, True, rules):
+                found.add(path)
+                break
+            folder += part + "/"
+            if folder not in known:
+                known[folder] = (*rules, *_rules_of(root, folder))
+            rules = known[folder]
+        else:
+            if _is_ignored(path, False, rules):
+                found.add(path)
+    return found

@@ -1,0 +1,93 @@
+"""The user's own tree: it is read, and changed only through the journal."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from kith.core.errors import TreeError
+from kith.core.values import FILE, Change, Changes, Ran
+from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
+from kith.trees.files import follow_links, look_at, read_file
+from kith.trees.guard import show_path
+from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
+from kith.trees.listing import list_files
+from kith.trees.merge import undo_changes
+
+Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
+Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
+
+_PLAIN = ExecLimits()
+
+
+class LocalTree:
+    """A Workspace over the user's files at `root`.
+
+    `state` is kith's own folder for the journal. `runner` runs commands and `trials` makes throw-away
+    copies; `confined` says whether the runner's sandbox holds.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        state: Path,
+        *,
+        runner: Runner,
+        trials: Trials,
+        confined: bool,
+        limits: SizeLimits = LIMITS,
+    ) -> None:
+        if not root.is_dir():
+            raise TreeError(f"{root} is not a folder")
+        self._root = root.resolve()
+        self._state = state
+        self._runner = runner
+        self._trials = trials
+        self._confined = confined
+        self._limits = limits
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    @property
+    def confined(self) -> bool:
+        return self._confined
+
+    async def files(self) -> Sequence[str]:
+        return await list_files(self._root)
+
+    async def read(self, path: str) -> bytes:
+        return read_file(self._root, path)
+
+    async def write(self, path: str, data: bytes | None) -> None:
+        """Journaled like any change. A link inside the tree is written through; deleting takes the link itself."""
+        target = follow_links(self._root, path) if data is not None else path
+        found = look_at(self._root, target)
+        if found is None and data is None:
+            raise TreeError(f"{show_path(path)} does not exist")
+        mode = found.mode if found else FILE
+        change = Change(target, found.content if found else None, data, mode, mode)
+        if change.before != change.after:
+            await self.apply((change,))
+
+    async def exec(self, command: Command, limits: ExecLimits = _PLAIN) -> Ran:
+        return await self._runner(self._root, command, limits)
+
+    async def apply(self, changes: Changes) -> str:
+        return apply_changes(self._root, self._state, changes, self._limits)
+
+    def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
+        return self._trials(self, name)
+
+    async def undo(self, change_id: str) -> tuple[str, Changes]:
+        """Take an applied change back, keeping later edits; returns the new change's id and what it did."""
+        changes = await undo_changes(self._root, self._state, change_id)
+        return apply_changes(self._root, self._state, changes, self._limits, undoes=change_id), changes
+
+    async def recover(self) -> tuple[Recovered, ...]:
+        """Finish or take back what a crash cut short; to be called at start."""
+        return recover(self._root, self._state)
+
+    async def applied(self) -> tuple[str, ...]:
+        """The ids of the changes that can be undone, the oldest first."""
+        return list_applied(self._root, self._state)

@@ -1,0 +1,127 @@
+"""A trial on an overlay: the user's tree below, untouched, and a layer above it that takes every change."""
+
+import os
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kith.core.errors import TreeError
+from kith.core.values import Ran
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.compare import Stamp, Touched, outside_repositories
+from kith.trees.exec import NOT_FOUND, Captured
+from kith.trees.files import FileState
+from kith.trees.git import git_argv
+from kith.trees.layers import Entry, Layers
+from kith.trees.listing import SKIPPED, list_files
+from kith.trees.sandbox import Box, capture_boxed, run_boxed
+from kith.trees.trial import SideTrial
+from kith.trees.trial_folder import claim_folder
+
+# Names relative to the trial's folder (`lower` is a link): commas and colons in paths do no harm.
+_MOUNT = (
+    'cd -- "$1" && mount -i -n -t overlay'
+    " -o userxattr,index=off,lowerdir=lower,upperdir=upper,workdir=work overlay"
+    ' "$2" && shift 2 && exec "$@"'
+)
+# Outside a repository an empty one lends its rules, so that .gitignore files still count.
+_IGNORED = (
+    "git rev-parse -q --git-dir >/dev/null 2>&1"
+    ' || { git init -q --bare /tmp/none && export GIT_DIR=/tmp/none GIT_WORK_TREE="$PWD"; };'
+    ' exec "$@" 2>/dev/null'
+)
+_GIT_LIMITS = ExecLimits(seconds=60.0, output=256_000_000)  # kith's own git, whose answer is needed whole
+
+
+@asynccontextmanager
+async def open_overlay(
+    root: Path, state: Path, toolchains: tuple[Path, ...], name: str = ""
+) -> AsyncIterator[SideTrial]:
+    """A trial of the tree at `root`, kept in `state` while the block lasts. See `claim_folder` for `name`."""
+    with claim_folder(state, root, name) as folder:
+        for layer in ("upper", "work"):
+            (folder / layer).mkdir(exist_ok=True)
+        (folder / "upper").chmod(root.stat().st_mode & 0o7777)
+        box = Box(root, root, True, toolchains, (state,), overlay_launcher(folder, root))
+        yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
+
+
+def overlay_launcher(folder: Path, root: Path) -> tuple[str, ...]:
+    """What to put in front of a command so that it finds the overlay mounted at `root`.
+
+    The mount lives in a user and mount namespace of the command's own and ends with it.
+    """
+    return ("unshare", "-Urm", "sh", "-c", _MOUNT, "kith", str(folder), str(root))
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayGround:
+    """The layers of a trial, and the box in which they are mounted for each command."""
+
+    box: Box
+    layers: Layers
+    confined: bool = True
+
+    @property
+    def root(self) -> Path:
+        return self.box.root
+
+    def look(self, path: str) -> FileState | None:
+        return self.layers.look(path)
+
+    def readlink(self, path: str) -> str | None:
+        return self.layers.readlink(path)
+
+    def put(self, path: str, state: FileState | None) -> None:
+        self.layers.put(path, state)
+
+    def stamps(self) -> Mapping[str, Stamp]:
+        return {path: entry.stamp for path, entry in self.layers.scan().items() if entry.stamp}
+
+    async def touched(self, by_products: Mapping[str, Stamp]) -> Touched:
+        entries = self.layers.scan()
+        if not entries:
+            return Touched((), ())
+        kept = dict(_without(entries, by_products))
+        touched = self.layers.touched(kept, await list_files(self.root))
+        own = outside_repositories(touched.present, lambda folder: self._is_repository(folder, entries))
+        return replace(touched, present=own)
+
+    def _is_repository(self, folder: str, entries: Mapping[str, Entry]) -> bool:
+        return f"{folder}/.git" in entries or self.layers.shows(f"{folder}/.git")
+
+    async def ignored(self, paths: Collection[str]) -> set[str]:
+        asked = sorted(paths)
+        if not asked:
+            return set()
+        names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)  # "./": a leading ":" is magic
+        argv = ["sh", "-c", _IGNORED, "sh", *git_argv("check-ignore", "-z", "--stdin")]
+        done = await self._capture(argv, names)
+        if done.code not in (0, 1, NOT_FOUND):
+            raise TreeError("git could not say which files of the trial are ignored")
+        found = {os.fsdecode(name[2:]) for name in done.output.split(b"\0") if name}
+        if not (self.root / ".git").exists():
+            found |= {path for path in asked if not SKIPPED.isdisjoint(path.split("/"))}
+        return found
+
+    async def run(self, command: Command, limits: ExecLimits) -> Ran:
+        return await run_boxed(self.box, command, limits)
+
+    async def git(self, *args: str, input: bytes = b"") -> bytes | None:
+        done = await self._capture(git_argv(*args), input)
+        return done.output if done.code == 0 else None
+
+    async def _capture(self, argv: list[str], input: bytes) -> Captured:
+        return await capture_boxed(self.box, argv, _GIT_LIMITS, input)
+
+
+def _without(entries: Mapping[str, Entry], by_products: Mapping[str, Stamp]) -> Mapping[str, Entry]:
+    """The entries that no check left behind; a folder it replaced counts as one that is still there."""
+    kept = dict[str, Entry]()
+    for path, entry in entries.items():
+        if by_products.get(path) != entry.stamp or not entry.stamp:
+            kept[path] = entry
+        elif entry.kind == "opaque":
+            kept[path] = Entry("folder", ())
+    return kept

@@ -1,0 +1,133 @@
+"""Moves the files of a journaled change into place, or back again; every step may be repeated."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from kith.core.errors import TreeError
+from kith.core.values import SYMLINK, Change
+from kith.trees.files import FileState, is_folder, look_at, open_folder, split_path, told
+from kith.trees.guard import show_path
+from kith.trees.records import Entry, Record
+
+Side = Literal["old", "new", "other"]
+
+_ABSENT = (FileNotFoundError, NotADirectoryError)
+
+
+def find_side(root: Path, change: Change) -> Side:
+    """Whether the file is as it was before the change, as it is after it, or neither."""
+    try:
+        found = look(root, change.path)
+    except TreeError:
+        return "other"
+    if is_same(found, change.before, change.mode_before):
+        return "old"
+    return "new" if is_same(found, change.after, change.mode) else "other"
+
+
+def look(root: Path, path: str) -> FileState | None:
+    """What lies at `path`; a folder counts as no file."""
+    return None if is_folder(root, path) else look_at(root, path)
+
+
+def is_same(found: FileState | None, content: bytes | None, mode: int) -> bool:
+    """True when what was found has this content and, where the system knows it, this mode of git."""
+    if found is None or content is None:
+        return found is None and content is None
+    same_mode = found.mode == mode or (os.name == "nt" and SYMLINK not in (found.mode, mode))
+    return same_mode and found.content == content
+
+
+def stage(root: Path, entries: Iterable[Entry]) -> None:
+    """Write the new content of every file that is still old beside it, and wait for the disk."""
+    for entry in entries:
+        change, (folder_path, name) = entry.change, split_path(entry.temporary)
+        if change.after is None or find_side(root, change) != "old":
+            continue
+        with told(change.path), open_folder(root, folder_path, create=True) as folder:
+            with suppress(FileNotFoundError):
+                folder.unlink(name)
+            folder.create(name, change.after, change.mode, entry.permissions)
+
+
+def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolerant: bool = False) -> None:
+    """Delete and rename until every file is new; folders in `emptied` go when nothing is left in them.
+
+    Deletions come first, so that a file may become a folder and a folder a file. A file that is neither
+    old nor new is left alone when `tolerant`; else it raises TreeError.
+    """
+    ordered = sorted(entries, key=lambda entry: entry.change.after is not None)
+    for entry in ordered:
+        if entry.change.after is None and _is_due(root, entry.change, tolerant):
+            _delete(root, entry.change.path)
+    _remove_folders(root, emptied)
+    for entry in ordered:
+        if entry.change.after is not None and _is_due(root, entry.change, tolerant):
+            _move(root, entry)
+    for path in sorted(
+        {split_path(name)[0] for entry in ordered for name in (entry.change.path, entry.temporary)}
+    ):
+        with told(path), suppress(*_ABSENT), open_folder(root, path) as folder:
+            folder.sync()
+
+
+def take_back(root: Path, record: Record) -> None:
+    """Make every file old again that is new, and remove the folders that the change had made."""
+    inverse = [replace(entry, change=entry.change.inverse) for entry in record.entries]
+    stage(root, inverse)
+    swap(root, inverse, record.folders[::-1], tolerant=True)
+
+
+def emptied_folders(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Every folder that a change's deletions may leave empty, the innermost first."""
+    found = set[str]()
+    for entry in entries:
+        folder = split_path(entry.change.path)[0] if entry.change.after is None else ""
+        while folder:
+            found.add(folder)
+            folder = split_path(folder)[0]
+    return tuple(sorted(found, reverse=True))
+
+
+def sweep(root: Path, entries: Iterable[Entry]) -> None:
+    """Remove the temporaries that are still there."""
+    for entry in entries:
+        folder_path, name = split_path(entry.temporary)
+        with told(entry.temporary), suppress(*_ABSENT), open_folder(root, folder_path) as folder:
+            folder.unlink(name)
+            folder.sync()
+
+
+def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
+    side = find_side(root, change)
+    if side == "other" and not tolerant:
+        raise TreeError(f"{show_path(change.path)} was changed by somebody else in between")
+    return side == "old"
+
+
+def _delete(root: Path, path: str) -> None:
+    folder_path, name = split_path(path)
+    with told(path), open_folder(root, folder_path) as folder:
+        folder.unlink(name)
+
+
+def _move(root: Path, entry: Entry) -> None:
+    (staged_in, temporary), (goes_to, name) = split_path(entry.temporary), split_path(entry.change.path)
+    with (
+        told(entry.change.path),
+        open_folder(root, staged_in) as source,
+        open_folder(root, goes_to, create=True) as target,
+    ):
+        source.move(temporary, target, name)
+
+
+def _remove_folders(root: Path, folders: Iterable[str]) -> None:
+    for path in folders:
+        above, name = split_path(path)
+        with suppress(OSError), open_folder(root, above) as folder:
+            folder.rmdir(name)
+            folder.sync()

@@ -1,0 +1,110 @@
+"""Which programs outside /usr a command may see, and which variables it gets."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+# Folders in the home that version managers install into, and the variable that says where, with the folder
+# it names. The home itself and whatever holds credentials (.cargo/credentials.toml, .config) stay hidden.
+_KNOWN = {
+    ".pyenv": ("PYENV_ROOT", ".pyenv"),
+    ".rbenv": ("RBENV_ROOT", ".rbenv"),
+    ".rustup": ("RUSTUP_HOME", ".rustup"),
+    ".cargo/bin": ("CARGO_HOME", ".cargo"),
+    ".cargo/registry": ("CARGO_HOME", ".cargo"),
+    ".cargo/git": ("CARGO_HOME", ".cargo"),
+    ".nvm": ("NVM_DIR", ".nvm"),
+    ".volta": ("VOLTA_HOME", ".volta"),
+    ".bun": ("BUN_INSTALL", ".bun"),
+    ".deno": ("DENO_INSTALL", ".deno"),
+    ".asdf": ("ASDF_DATA_DIR", ".asdf"),
+    ".sdkman": ("SDKMAN_DIR", ".sdkman"),
+    "go": ("GOPATH", "go"),
+    "miniconda3": None,
+    "anaconda3": None,
+    "mambaforge": None,
+    "miniforge3": None,
+    ".local/bin": None,
+    ".local/lib": None,
+    ".local/share/uv": None,
+    ".local/share/pipx": None,
+    ".local/pipx": None,
+}
+VENVS = (".venv", "venv", "env")
+_PASSED = ("PATH", "LANG", "TERM", "TZ", "COLUMNS")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
+
+
+def find_toolchains(root: Path) -> tuple[Path, ...]:
+    """Folders outside /usr that commands in the tree at `root` need, to be shown to them read-only."""
+    home = Path.home()
+    found = [
+        *(home / name for name in _KNOWN),
+        Path("/home/linuxbrew/.linuxbrew"),
+        Path("/run/current-system"),  # NixOS keeps its programs here
+        Path(sys.base_prefix),
+        *_environments(root),
+    ]
+    existing = dict.fromkeys(each for path in found if path.is_dir() for each in (path, path.resolve()))
+    kept = [path for path in existing if _is_wanted(path, root)]
+    return tuple(
+        path for path in kept if not any(path.is_relative_to(other) for other in kept if other != path)
+    )
+
+
+def _is_wanted(path: Path, root: Path) -> bool:
+    """Neither there already, nor so high up that it would show the home or the tree."""
+    home = Path.home()
+    too_wide = any(each.is_relative_to(path) for each in (home, home.resolve(), root))
+    already = path.is_relative_to(root) or any(path.is_relative_to(system) for system in _SYSTEM)
+    return not too_wide and not already
+
+
+def _environments(root: Path) -> Iterator[Path]:
+    """The active virtual environment, and the interpreters that it and the project's own are built upon."""
+    active = os.environ.get("VIRTUAL_ENV", "")
+    if active and _base_of(Path(active)):
+        yield Path(active)
+    for venv in (*(root / name for name in VENVS), *([Path(active)] if active else ())):
+        base = _base_of(venv)
+        if base:
+            yield base
+
+
+def _base_of(venv: Path) -> Path | None:
+    """The installation that `pyvenv.cfg` names.
+
+    The file belongs to the project, which nobody has to trust: only what has Python's own landmark
+    (`lib/python3.*/os.py`, as in CPython's getpath) is taken for an installation.
+    """
+    try:
+        lines = (venv / "pyvenv.cfg").read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    pairs = (line.partition("=") for line in lines)
+    home = next((value.strip() for key, _, value in pairs if key.strip() == "home"), "")
+    base = Path(home).parent
+    if not home or not base.is_absolute() or ".." in base.parts:
+        return None
+    return base if any(base.glob("lib/python3*/os.py")) or any(base.glob("lib/pypy3*/os.py")) else None
+
+
+def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
+    passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith("LC_")}
+    environment = {"PATH": os.defpath, "LANG": "C.UTF-8", **passed, **_homes(toolchains)}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
+        if (venv / "pyvenv.cfg").is_file():
+            environment["VIRTUAL_ENV"] = str(venv)
+            environment["PATH"] = f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"
+            break
+    return environment | dict(extra)
+
+
+def _homes(toolchains: tuple[Path, ...]) -> dict[str, str]:
+    """A private HOME hides version managers from themselves; their variables say where they are."""
+    home = Path.home()
+    known = {home / name: entry for name, entry in _KNOWN.items() if entry}
+    return {known[path][0]: str(home / known[path][1]) for path in toolchains if path in known}

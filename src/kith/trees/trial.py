@@ -1,0 +1,154 @@
+"""A copy of a tree in which anything may happen: the same whatever ground the copy stands on."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
+
+from kith.core.errors import TreeError
+from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
+from kith.core.workspace import Command, ExecLimits, Trial
+from kith.trees.compare import ByProducts, Stamp, Touched, compare
+from kith.trees.files import FileState, look_at
+from kith.trees.git import run_git
+from kith.trees.guard import check_link, check_path, resolve_links, show_path
+from kith.trees.listing import list_files
+
+
+_DEFAULT = ExecLimits()
+
+
+class Ground(Protocol):
+    """What a trial stands on. Every path it is given is checked, and no link is on its way."""
+
+    @property
+    def root(self) -> Path:
+        """The user's tree."""
+
+    @property
+    def confined(self) -> bool: ...
+
+    def look(self, path: str) -> FileState | None:
+        """The file or link at a path, None for nothing. Raises TreeError for anything else."""
+
+    def readlink(self, path: str) -> str | None: ...
+
+    def put(self, path: str, state: FileState | None) -> None:
+        """Create or replace a file or link, with its folders, or delete it with None."""
+
+    def stamps(self) -> Mapping[str, Stamp]:
+        """Every path that may differ from the user's tree, ignored or not."""
+
+    async def touched(self, by_products: Mapping[str, Stamp]) -> Touched:
+        """The paths to compare, ignored ones that are present among them."""
+
+    async def ignored(self, paths: Collection[str]) -> set[str]:
+        """Those of `paths` that the ignore rules, as they are in the trial, leave out."""
+
+    async def run(self, command: Command, limits: ExecLimits) -> Ran: ...
+
+    async def git(self, *args: str, input: bytes = b"") -> bytes | None:
+        """What a git command in the trial printed, None when it failed."""
+
+
+class SideTrial:
+    """A `Trial` on its ground. It does one thing at a time: two mounts of the same layers would clash."""
+
+    def __init__(self, ground: Ground, folder: Path, notes: tuple[str, ...] = ()) -> None:
+        self.notes = notes  # what could not be taken along, in sentences
+        self._ground = ground
+        self._by_products = ByProducts(folder / "by-products")
+        self._turn = asyncio.Lock()
+
+    @property
+    def root(self) -> Path:
+        return self._ground.root
+
+    @property
+    def confined(self) -> bool:
+        return self._ground.confined
+
+    async def files(self) -> Sequence[str]:
+        async with self._turn:
+            listed = await list_files(self.root)
+            touched = await self._ground.touched({})
+            new = set(touched.present).difference(listed)
+            return sorted((new - await self._ground.ignored(new)).union(listed) - set(touched.gone))
+
+    async def read(self, path: str) -> bytes:
+        found = self._ground.look(self._resolve(path))
+        if found is None or found.mode == SYMLINK:
+            raise TreeError(f"{show_path(path)} does not exist")
+        return found.content
+
+    async def write(self, path: str, data: bytes | None) -> None:
+        async with self._turn:
+            # Deleting a link deletes the link; writing through one writes what it leads to.
+            real = check_path(path) if data is None else self._resolve(path)
+            found = self._ground.look(real)
+            if data is None and found is None:
+                raise TreeError(f"{show_path(path)} does not exist")
+            mode = found.mode if found else FILE
+            self._ground.put(real, None if data is None else FileState(data, mode, 0))
+
+    async def exec(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+        async with self._turn:
+            return await self._ground.run(command, limits)
+
+    async def check(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+        async with self._turn:
+            before = await asyncio.to_thread(self._ground.stamps)
+            try:
+                return await self._ground.run(command, limits)
+            finally:
+                self._by_products.add(before, self._ground.stamps())
+
+    async def changes(self) -> Changes:
+        async with self._turn:
+            touched = await self._ground.touched(self._by_products.load())
+            present = set(touched.present) - await self._ground.ignored(touched.present)
+            wanted = Touched(present, touched.gone)
+            return await asyncio.to_thread(compare, wanted, self._look_before, self._ground.look)
+
+    async def apply(self, changes: Changes) -> str:
+        """Write the changes into the trial; nothing is journaled, so the id is empty."""
+        async with self._turn:
+            for change in changes:
+                self._check_change(change)
+            # Deletions first: a file may take the place of a folder.
+            for change in sorted(changes, key=lambda change: change.after is not None):
+                state = None if change.after is None else FileState(change.after, change.mode, 0)
+                self._ground.put(change.path, state)
+        return ""
+
+    async def commits(self) -> Sequence[str]:
+        """The user's own commits are not among them, wherever the trial's HEAD went."""
+        known = await run_git(self.root, "rev-parse", "--not", "--all", "HEAD")
+        hidden = [line for line in known.stdout.split() if line.startswith(b"^")]
+        async with self._turn:
+            log = await self._ground.git(
+                "log", "--reverse", "--format=%B%x00", "--stdin", input=b"\n".join([b"HEAD", *hidden, b""])
+            )
+        messages = (log or b"").decode("utf-8", errors="replace").split("\0")
+        return [message.strip() for message in messages if message.strip()]
+
+    def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
+        raise TreeError("a trial has no trials of its own")
+
+    def _check_change(self, change: Change) -> None:
+        found = self._ground.look(check_path(change.path))
+        if (found.content if found else None) != change.before:
+            raise TreeError(f"{show_path(change.path)} is no longer what the change was made from")
+        if change.after is not None and change.mode == SYMLINK:
+            check_link(self.root, change.path, change.after, self._ground.readlink)
+
+    def _resolve(self, path: str) -> str:
+        return resolve_links(self.root, path, self._ground.readlink)
+
+    def _look_before(self, path: str) -> FileState | None:
+        """What the user's tree has at a path; a folder, or a file behind a link, is nothing there."""
+        place = self.root / path
+        if place.parent.resolve() != place.parent or not (place.is_symlink() or place.is_file()):
+            return None
+        return look_at(self.root, path)

@@ -1,0 +1,88 @@
+"""Where a trial keeps its files: made, locked, found again after a crash, and removed whole."""
+
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from kith.core.errors import BusyError, TreeError
+
+NAMELESS = "~"  # begins the names of trials that nobody will ask for again
+
+
+@contextmanager
+def claim_folder(state: Path, root: Path, name: str = "") -> Iterator[Path]:
+    """A private folder below `state` for a trial of the tree at `root`; leaving the block removes it.
+
+    With a `name` that a process which died has used before, its folder comes back as it was. Raises
+    BusyError when another process has it, TreeError for a bad name or another tree's trial.
+    """
+    if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise TreeError(f"{name!r} cannot name a trial: it may have letters, digits, dots and dashes")
+    trials = state / "trials"
+    trials.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as held:
+        with _locked(trials, wait=True):  # nobody sweeps between the next two lines
+            _sweep(trials)
+            folder = trials / (name or NAMELESS + secrets.token_hex(8))
+            folder.mkdir(mode=0o700, exist_ok=True)
+            held.enter_context(_locked(folder))
+        _check_owner(folder, root)
+        try:
+            yield folder
+        finally:
+            remove_tree(folder)
+
+
+def _check_owner(folder: Path, root: Path) -> None:
+    """Remember the tree in a link called `lower` (the overlay's lower layer), or see that it is the same."""
+    link = folder / "lower"
+    with suppress(FileExistsError):
+        link.symlink_to(root)
+    if link.readlink() != root:
+        raise TreeError(f"the trial {folder.name!r} belongs to the tree {link.readlink()}")
+
+
+def _sweep(trials: Path) -> None:
+    """Remove the nameless trials of processes that died."""
+    for folder in trials.glob(NAMELESS + "*"):
+        with suppress(BusyError, FileNotFoundError), _locked(folder):
+            remove_tree(folder)
+
+
+@contextmanager
+def _locked(folder: Path, wait: bool = False) -> Iterator[None]:
+    """Hold a folder with a lock that ends with the process, however it ends."""
+    if sys.platform == "win32":
+        yield  # Windows has no lock on folders
+        return
+    import fcntl
+
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise BusyError(f"the trial {folder.name!r} is in use by another kith") from None
+    finally:
+        os.close(fd)
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder that commands have written to, whatever permissions they left in it.
+
+    What still cannot be deleted stays; nothing is raised.
+    """
+    for path, names, _ in os.walk(folder):
+        for name in names:
+            below = os.path.join(path, name)  # noqa: PTH118
+            with suppress(OSError):
+                mode = os.lstat(below).st_mode
+                if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
+                    Path(below).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,83 @@
+"""Who decides about a change: the gates of a run, found when they are first needed."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from kith.core.events import Judged
+from kith.core.run import Gate, Run, new_id
+from kith.core.values import Question
+from kith.core.workspace import ExecLimits, SizeLimits
+from kith.gates.command import check_before, command_gate
+from kith.gates.find import CLUES, Check, find_checks
+from kith.gates.human import human_gate
+from kith.gates.limits import limits_gate
+
+# Commits the applied paths of the real tree under a message.
+Commit = Callable[[Sequence[str], str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """The gates in their order, then the person.
+
+    `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one.
+    `must_check`: the person named a check, so it runs even when nothing was changed.
+    """
+
+    gates: Callable[[], Awaitable[Sequence[Gate]]]
+    baseline: Callable[[], Awaitable[Sequence[Judged]]]
+    person: Gate
+    commit: Commit
+    must_check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """What to check with: `commands` (None: what the project itself offers), their limits, the change's size.
+
+    `trusted`: the person named the commands, so they need no question even without a sandbox.
+    """
+
+    commands: tuple[str, ...] | None
+    trusted: bool
+    limits: ExecLimits
+    sizes: SizeLimits
+
+
+def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
+    """The judges of a run on `run.workspace`, the person's own tree."""
+    found = checking.commands is None
+    answers: dict[str, bool] = {}
+
+    async def may_run(check: Check) -> bool:
+        if run.workspace.confined or (checking.trusted and not found):
+            return True
+        if check.command not in answers:
+            text = f"Run `{check.command}` without a sandbox? It runs this project's code on your machine."
+            answer = await run.ask(Question(new_id(), "trust", text, ("yes", "no")))
+            answers[check.command] = answer.choice == "yes"
+        return answers[check.command]
+
+    async def checks() -> list[Check]:
+        if checking.commands is not None:
+            named = [Check(command, command, "named") for command in checking.commands]
+        else:
+            named = list(await _find(run))
+        return [check for check in named if await may_run(check)]
+
+    async def gates() -> list[Gate]:
+        return [
+            limits_gate(checking.sizes),
+            *[command_gate(check, checking.limits, found) for check in await checks()],
+        ]
+
+    async def baseline() -> list[Judged]:
+        return [await check_before(run, check, checking.limits, found) for check in await checks()]
+
+    return Judges(gates, baseline, human_gate(), commit, must_check=bool(checking.commands))
+
+
+async def _find(run: Run) -> tuple[Check, ...]:
+    files = await run.workspace.files()
+    contents = {path: await run.workspace.read(path) for path in files if path in CLUES}
+    return find_checks(files, contents.get)

@@ -1,0 +1,30 @@
+"""The first message of a task: what the project looks like, what it asks of agents, and the task itself."""
+
+from kith.context.brief import brief
+from kith.context.budget import estimate_tokens, fit_middle
+from kith.core.errors import TreeError
+from kith.core.run import Run
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
+CHARS_PER_TOKEN = 3
+
+
+async def open_task(run: Run, task: str, budget: int) -> str:
+    """The task with what helps to begin, in about `budget` tokens beside the task's own."""
+    notes = await _instructions(run, budget // 3)
+    layout = await brief(run, task, budget - estimate_tokens(notes))
+    parts = (layout, notes, f"# Task\n{task}")
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+async def _instructions(run: Run, budget: int) -> str:
+    """The project's own notes for agents; they are advice of the repository, not of the person."""
+    files = await run.workspace.files()
+    for name in INSTRUCTION_FILES:
+        if name in files:
+            try:
+                text = (await run.workspace.read(name)).decode("utf-8", "replace")
+            except TreeError:
+                return ""
+            return f"# Notes of the project ({name})\n{fit_middle(text, budget * CHARS_PER_TOKEN)}"
+    return ""

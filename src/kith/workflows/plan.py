@@ -1,0 +1,75 @@
+"""Plan first: a read-only role writes down what it means to do, and the person may correct it."""
+
+import json
+from typing import Any
+
+from kith.core.errors import KithError
+from kith.core.events import Planned
+from kith.core.loop import converse
+from kith.core.model import Role
+from kith.core.run import Run, Thread, new_id
+from kith.core.values import Plan, Question, say
+
+REQUEST = """\
+Plan first; you may only read now. Look at what you need, then answer with one JSON object and nothing else:
+{"steps": ["..."], "assumptions": ["..."], "read": ["path"], "modify": ["path"]}
+steps: what you will do, in order. assumptions: what you take for granted. read and modify: files."""
+GO = "The plan is accepted. Carry it out now; you may write."
+TRIES = 3
+
+
+class PlanRejected(KithError):
+    """The person said no to the plan."""
+
+
+async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
+    """Let the model plan until the plan is sound and, with `ask`, the person agrees.
+
+    The thread must end with the request. Raises PlanRejected, or KithError when no sound plan came.
+    """
+    failures = 0
+    while True:
+        words = await converse(run, planner, thread)
+        plan, fault = read_plan(words)
+        if plan is None:
+            failures += 1
+            if failures == TRIES:
+                raise KithError(f"The model wrote no usable plan in {TRIES} tries: {fault}")
+            thread.add(run, say(f"{fault}\n\n{REQUEST}", "plan"))
+            continue
+        run.emit(Planned(plan))
+        if not ask:
+            return plan
+        answer = await run.ask(Question(new_id(), "plan", "Go on with this plan?", ("yes", "no", "revise")))
+        if answer.choice == "yes":
+            return plan
+        if answer.choice != "revise" or not answer.text:
+            raise PlanRejected("You said no to the plan; nothing was changed.")
+        thread.add(run, say(f"{answer.text}\n\n{REQUEST}", "person"))
+
+
+def read_plan(words: str) -> tuple[Plan | None, str]:
+    """The plan in a reply, or what is wrong with it in words for the model."""
+    start, end = words.find("{"), words.rfind("}")
+    data = _load(words[start : end + 1]) if 0 <= start < end else None
+    if not isinstance(data, dict):
+        return None, "Your reply holds no JSON object."
+    lists: dict[str, tuple[str, ...]] = {}
+    for key in ("steps", "assumptions", "read", "modify"):
+        value = data.get(key, [])
+        items = [value] if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            return None, f'"{key}" must be a list of texts.'
+        lists[key] = tuple(item.strip() for item in items if item.strip())
+    if not lists["steps"]:
+        return None, '"steps" must not be empty.'
+    return Plan(**lists), ""
+
+
+def _load(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        import json_repair
+
+        return json_repair.loads(text)

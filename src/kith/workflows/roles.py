@@ -1,0 +1,41 @@
+"""Who works: the system prompt and the roles, as data."""
+
+from dataclasses import replace
+
+from kith.core.model import Model, Role, Tool
+from kith.core.policy import READ_ONLY, TRIAL, Policy
+from kith.core.values import Sampling
+
+# Every request begins with these bytes: nothing that changes (time, folder, git status) may stand here,
+# or the server's cache of the prompt is lost.
+SYSTEM = """\
+You are kith, a careful coding agent. You work in a trial copy of the user's project: nothing reaches \
+the user's files before the user has seen the diff and said yes. Commands run in a sandbox without network.
+
+Work like this:
+- Look before you write: search, then read only what you need.
+- Make the smallest change that does the whole task, in the project's style. \
+Change tests only if the task says so.
+- Copy the old text of an edit exactly from the file, without line numbers.
+- Run the project's tests when you can. When a command fails, find the cause before you try again.
+- Finish with `done` and two sentences: what you changed, and what you did not check.
+- A question needs no change: read, then answer in `done`.
+
+If you cannot call tools, answer with one block for each edit:
+path/to/file
+<<<<<<< SEARCH
+old lines, exactly
+=======
+new lines
+>>>>>>> REPLACE
+"""
+
+
+def make_worker(model: Model, tools: tuple[Tool, ...], sampling: Sampling, policy: Policy = TRIAL) -> Role:
+    """The role that does the work, in a trial."""
+    return Role("worker", SYSTEM, model, tools, policy, "edit", sampling)
+
+
+def as_planner(role: Role) -> Role:
+    """The same role (and so the same first bytes of every request), which may only read."""
+    return replace(role, name="planner", policy=READ_ONLY, purpose="plan")

@@ -1,0 +1,133 @@
+"""What every test gets, a home of its own, and what some ask for: a repository, a tiny model, an engine."""
+
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+AUTHOR = {"NAME": "A Person", "EMAIL": "person@example.org"}
+FOREIGN = (
+    "KITH_",
+    "OPENAI_",
+    "ANTHROPIC_",
+    "GEMINI_",
+    "GOOGLE_",
+    "OLLAMA_",
+    "GIT_",
+)  # a developer's own settings
+
+UTILS = '''\
+"""Small helpers for numbers."""
+
+
+def mean(numbers):
+    """The arithmetic mean; of no numbers at all it is 0."""
+    return sum(numbers) / (len(numbers) + 1)
+
+
+def clamp(number, low, high):
+    """The number, moved into the range from low to high."""
+    return max(low, min(number, high))
+'''
+TEST_UTILS = """\
+import unittest
+
+from utils import clamp, mean
+
+
+class TestUtils(unittest.TestCase):
+    def test_mean(self):
+        self.assertEqual(mean([2, 4]), 3)
+
+    def test_mean_of_nothing(self):
+        self.assertEqual(mean([]), 0)
+
+    def test_clamp(self):
+        self.assertEqual(clamp(11, 0, 10), 10)
+"""
+README = "# numbers\n\nTwo helpers. Run the tests with `python -m unittest discover -s tests -t .`.\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home for each test: nothing is read from the developer's, nothing is written there."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in tuple(os.environ):
+        if name.startswith(FOREIGN):
+            monkeypatch.delenv(name)
+    for name, place in {
+        "HOME": ".",
+        "USERPROFILE": ".",
+        "XDG_CONFIG_HOME": ".config",
+        "XDG_STATE_HOME": ".local/state",
+        "XDG_DATA_HOME": ".local/share",
+        "XDG_CACHE_HOME": ".cache",
+    }.items():
+        monkeypatch.setenv(name, str(folder / place))
+    for key, value in AUTHOR.items():
+        monkeypatch.setenv(f"GIT_AUTHOR_{key}", value)
+        monkeypatch.setenv(f"GIT_COMMITTER_{key}", value)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, home: Path) -> Path:
+    """A git repository with one commit: a small Python project whose `mean` is wrong, as a test shows."""
+    folder = tmp_path / "repository"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "utils.py").write_text(UTILS)
+    (folder / "tests" / "__init__.py").write_text("")
+    (folder / "tests" / "test_utils.py").write_text(TEST_UTILS)
+    (folder / "README.md").write_text(README)
+    (folder / ".gitignore").write_text("__pycache__/\n")
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "Two helpers"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model, built once for all the processes of a test run."""
+    here = tmp_path_factory.getbasetemp()
+    shared = here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
+    model = shared / "tiny.gguf"
+    if not model.exists():
+        # Two processes may build it at once: the rename is atomic, and both have made the same bytes.
+        made = here / "making.gguf"
+        script = ROOT / "tools" / "make_tiny_gguf.py"
+        subprocess.run([sys.executable, script, made], check=True, capture_output=True)
+        made.replace(model)
+    return model
+
+
+@pytest.fixture(scope="session")
+def engine_url(tiny_gguf: Path) -> Iterator[str]:
+    """The address of a real llama.cpp engine that runs the tiny model: one slot, a window of 2,048 tokens."""
+    if reason := _no_engine():
+        pytest.skip(reason)
+    command = [sys.executable, ROOT / "tests" / "engine" / "run.py", tiny_gguf]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as engine:
+        assert engine.stdin and engine.stdout
+        url = engine.stdout.readline().strip()
+        assert url, "the engine ended before it was ready"
+        yield url
+        engine.stdin.close()
+
+
+def _no_engine() -> str:
+    """Why a real engine cannot run here, or nothing."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        return "needs the xllamacpp wheel, which is not installed"
+    processor = Path("/proc/cpuinfo")
+    if processor.exists() and "x86" in platform.machine() and " avx2 " not in processor.read_text():
+        return "needs a processor with AVX2"
+    return ""

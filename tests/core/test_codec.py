@@ -1,0 +1,72 @@
+"""What is written to the log is read back equal, for every kind of event."""
+
+import json
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kith.core import events, values
+from kith.core.codec import KINDS, decode_event, encode_event
+from kith.core.events import Event, RunEnded, is_transient
+
+words = st.text(st.characters(), max_size=20)  # lone surrogates included: file names need not be UTF-8
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**50), 2**50) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=5,
+)
+objects = st.dictionaries(words, json_values, max_size=3)
+st.register_type_strategy(float, st.floats(0, 1e6, allow_nan=False))
+st.register_type_strategy(str, words)
+calls = st.builds(values.ToolCall, words, words, objects, words)
+results = st.builds(values.ToolResult, words, words, st.booleans(), objects)
+parts = st.builds(values.Text, words) | st.builds(values.Thinking, words, words) | calls | results
+messages = st.builds(
+    values.Message,
+    st.sampled_from(["system", "user", "assistant", "tool"]),
+    st.lists(parts, max_size=4).map(tuple),
+    words,
+)
+st.register_type_strategy(values.Message, messages)
+st.register_type_strategy(values.ToolCall, calls)
+st.register_type_strategy(values.ToolResult, results)
+
+
+@pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
+def test_round_trip(kind: type) -> None:
+    @given(st.from_type(kind))
+    def check(event: Event) -> None:
+        text = encode_event(event)
+        assert text.isascii()
+        assert decode_event(kind.__name__, text) == event
+
+    check()
+
+
+def test_every_kind_is_known() -> None:
+    declared = {
+        name
+        for name, kind in vars(events).items()
+        if isinstance(kind, type) and kind.__module__ == events.__name__
+    }
+    assert declared == set(KINDS)
+
+
+def test_a_field_from_the_future_is_left_out() -> None:
+    body = json.dumps({"status": "done", "text": "ok", "mood": "sunny"})
+    assert decode_event("RunEnded", body) == RunEnded("done", "ok")
+
+
+def test_a_kind_from_the_future_is_refused() -> None:
+    with pytest.raises(ValueError, match="Danced"):
+        decode_event("Danced", "{}")
+
+
+def test_only_what_is_shown_and_not_stored_is_transient() -> None:
+    assert {kind.__name__ for kind in get_args(Event) if getattr(kind, "transient", False)} == {
+        "Delta",
+        "Progress",
+    }
+    assert not is_transient(RunEnded("done", ""))

@@ -1,0 +1,41 @@
+"""The strictest match wins, and what nothing matches is denied."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kith.core.policy import READ_ONLY, TRIAL, Policy, Rule
+
+rules = st.lists(
+    st.builds(
+        Rule,
+        st.sampled_from(["read", "write", "exec", "net", "*"]),
+        st.sampled_from(["*", "a*", "*.py", "x"]),
+        st.sampled_from(["allow", "ask", "deny"]),
+    ),
+    max_size=6,
+).map(tuple)
+effects = st.sampled_from(["read", "write", "exec", "net"])
+
+
+def test_read_only_reads() -> None:
+    assert READ_ONLY.decide("read", "anything") == "allow"
+    assert {READ_ONLY.decide(effect, "x") for effect in ("write", "exec", "net")} == {"deny"}
+
+
+def test_a_trial_keeps_the_network_out() -> None:
+    assert TRIAL.decide("exec", "rm -rf .") == "allow"
+    assert TRIAL.decide("net", "http://example.org") == "deny"
+
+
+@given(rules, effects)
+def test_the_order_of_rules_does_not_matter(table: tuple[Rule, ...], effect: str) -> None:
+    one, two = Policy("one", table), Policy("two", table[::-1])
+    assert one.decide(effect, "a.py") == two.decide(effect, "a.py")
+
+
+@given(rules, effects)
+def test_one_more_rule_can_only_tighten_what_is_matched(table: tuple[Rule, ...], effect: str) -> None:
+    before = Policy("p", table).decide(effect, "x")
+    after = Policy("p", (*table, Rule("*", "*", "deny"))).decide(effect, "x")
+    assert after == "deny"
+    assert before in ("allow", "ask", "deny")

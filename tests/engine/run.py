@@ -1,0 +1,25 @@
+"""Run a model in a real llama.cpp engine, print its address, and end when standard input is closed."""
+
+import sys
+
+from xllamacpp import CommonParams, Server
+
+WINDOW = 2048
+
+
+def main() -> None:
+    params = CommonParams()
+    params.model.path = sys.argv[1]
+    params.n_ctx, params.n_parallel, params.n_gpu_layers = WINDOW, 1, 0
+    # One thread: the engine's threads wait for each other by spinning, and tests share the machine.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.n_threads_http = 4
+    params.cache_ram_mib = 64
+    params.port = 0
+    server = Server(params)
+    print(server.listening_address, flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""The log: append-only, one writer a session, read by anybody, refused when it is from the future."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kith.core.errors import BusyError, KithError, UsageError
+from kith.core.events import Applied, Delta, Notice, RunEnded, RunStarted, Said
+from kith.core.values import say
+from kith.memory.log import Log, Session
+from kith.memory.past import fold
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path / "state" / "log.sqlite3")
+
+
+def start(session: Session, task: str, root: str = "/p") -> None:
+    session.emit(RunStarted(task, root, "replay/x", "0"))
+
+
+def test_events_come_back_in_order_and_deltas_are_not_kept(log: Log) -> None:
+    heard = []
+    with Session(log, "s1") as session:
+        session.listeners.append(lambda event, path: heard.append(event))
+        start(session, "task")
+        session.emit(Delta("hel"), ("attempt 1",))
+        session.emit(Said("t", say("hello")), ("attempt 1",))
+    assert len(heard) == 3
+    records = list(log.events("s1"))
+    assert [type(record.event).__name__ for record in records] == ["RunStarted", "Said"]
+    assert records[1].path == ("attempt 1",)
+    assert list(log.events("s1", after=records[0].seq)) == records[1:]
+
+
+def test_a_session_has_one_writer(log: Log) -> None:
+    with Session(log, "s1"):
+        with pytest.raises(BusyError, match="open in another kith"), Session(Log(log.path), "s1"):
+            pass
+        with Session(Log(log.path), "s2") as other:
+            start(other, "beside it")
+    with Session(Log(log.path), "s1"):
+        pass
+    assert not list((log.path.parent / "locks").iterdir())
+
+
+def test_sessions_are_listed_newest_first_with_how_they_ended(log: Log) -> None:
+    with Session(log, "old") as session:
+        start(session, "first")
+        session.emit(RunEnded("done", "ok"))
+    with Session(log, "new") as session:
+        start(session, "second", "/other")
+    assert [(s.id, s.status) for s in log.sessions()] == [("new", "unfinished"), ("old", "done")]
+    assert [s.id for s in log.sessions(Path("/p"))] == ["old"]
+
+
+def test_sessions_are_found_by_the_beginning_of_their_id(log: Log) -> None:
+    for name in ("abc1", "abd2"):
+        with Session(log, name) as session:
+            start(session, name)
+    assert log.find("abc") == "abc1"
+    with pytest.raises(UsageError, match="Several"):
+        log.find("ab")
+    for wrong in ("zz", "", "%"):
+        with pytest.raises(UsageError, match="no session"):
+            log.find(wrong)
+
+
+def test_deleted_is_gone(log: Log) -> None:
+    with Session(log, "s1") as session:
+        session.emit(Notice("a very secret sentence"))
+    log.delete("s1")
+    assert not list(log.events("s1"))
+
+
+def test_what_was_applied_is_found_by_folder(log: Log) -> None:
+    with Session(log, "s1") as session:
+        start(session, "x")
+        session.emit(Applied("c1", ()))
+    assert log.applied("/p") == [("s1", Applied("c1", ()))]
+    assert log.applied("/q") == []
+
+
+def test_a_log_from_the_future_is_not_touched(log: Log) -> None:
+    log.close()
+    with sqlite3.connect(log.path) as db:
+        db.execute("PRAGMA user_version=99")
+    before = log.path.read_bytes()
+    with pytest.raises(KithError, match="newer kith"):
+        Log(log.path)
+    assert log.path.read_bytes() == before
+
+
+def test_a_broken_log_is_said_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite3"
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(KithError, match="cannot be opened"):
+        Log(path)
+
+
+def test_the_log_is_private(log: Log) -> None:
+    assert log.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_new_task_keeps_the_conversation_and_starts_the_receipt_anew() -> None:
+    past = fold(
+        [
+            RunStarted("one", "/p", "m", "0"),
+            Said("t", say("one")),
+            Applied("c1", ()),
+            RunEnded("done", ""),
+            RunStarted("two", "/p", "m", "0"),
+            Said("t", say("two")),
+        ]
+    )
+    assert [message.text for message in past.threads["t"]] == ["one", "two"]
+    assert past.applied == [] and past.ended is None

@@ -1,0 +1,154 @@
+"""Asking again: when, how often, how long in between, and when not."""
+
+import asyncio
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kith.core.errors import ModelError
+from kith.core.events import Delta, Event, Notice, Progress
+from kith.core.model import Emit, Prompt
+from kith.core.values import Message, Reply, Text, say
+from kith.models.faults import GarbledReplyError
+from kith.models.ollama import Ollama
+from kith.models.retry import Retrying
+from kith.models.standin import serve
+from kith.models.wire import Endpoint
+
+PROMPT = Prompt("", (say("hi"),))
+DONE = Reply(Message("assistant", (Text("done"),)), "end", "fake")
+BUSY = ModelError("the server is busy", retryable=True)
+
+
+class Fails:
+    """Fails with these errors in turn, then answers; `before` is emitted each time."""
+
+    name = "fake"
+
+    def __init__(self, *errors: Exception, before: Event | None = None) -> None:
+        self.errors, self.before, self.asked = list(errors), before, 0
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        self.asked += 1
+        if self.before is not None:
+            emit(self.before)
+        if self.errors:
+            raise self.errors.pop(0)
+        return DONE
+
+
+def ask(model: Fails, draw: float = 1.0, **options: float) -> tuple[Reply, list[float], list[Event]]:
+    """One question, with a clock that only the waits move."""
+    waits: list[float] = []
+    events: list[Event] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    retrying = Retrying(model, sleep=sleep, draw=lambda: draw, clock=lambda: sum(waits), **options)  # type: ignore[arg-type]
+    return asyncio.run(retrying(PROMPT, events.append)), waits, events
+
+
+def test_waits_double_and_are_told() -> None:
+    reply, waits, events = ask(Fails(BUSY, BUSY, BUSY))
+    assert reply == DONE
+    assert waits == [1.0, 2.0, 4.0]
+    assert events[1] == Notice("the server is busy; trying again in 2 s.", "warning")
+
+
+@given(st.floats(0, 1), st.integers(1, 8))
+def test_jitter_stays_between_nothing_and_the_limit(draw: float, failures: int) -> None:
+    _, waits, _ = ask(Fails(*[BUSY] * failures), draw, tries=9, budget_s=1e9)
+    assert all(0 <= wait <= min(2.0**index, 60.0) for index, wait in enumerate(waits))
+    assert len(waits) == failures
+
+
+def test_the_servers_own_wish_counts_up_to_a_minute() -> None:
+    wishes = [ModelError("busy", retryable=True, after_s=seconds) for seconds in (7.0, 3600.0)]
+    assert ask(Fails(*wishes))[1] == [7.0, 60.0]
+
+
+def test_tries_and_budget_end_it() -> None:
+    model = Fails(*[BUSY] * 9)
+    with pytest.raises(ModelError, match="busy"):
+        ask(model, tries=3)
+    assert model.asked == 3
+    model = Fails(*[BUSY] * 9)
+    with pytest.raises(ModelError, match="busy"):
+        ask(model, tries=9, budget_s=8.0)  # 1 + 2 + 4 fit, 8 more do not
+    assert model.asked == 4
+
+
+@pytest.mark.parametrize("before", [Delta("half"), Progress("reading", 10, 100)])
+def test_a_request_that_was_accepted_is_not_sent_twice(before: Event) -> None:
+    model = Fails(BUSY, before=before)
+    with pytest.raises(ModelError, match="busy"):
+        ask(model)
+    assert model.asked == 1
+
+
+def test_what_will_not_pass_is_not_tried_again() -> None:
+    model = Fails(ModelError("refused the key"))
+    with pytest.raises(ModelError, match="refused"):
+        ask(model)
+    assert model.asked == 1
+
+
+def test_a_garbled_reply_is_tried_once_more_only() -> None:
+    garbled = GarbledReplyError("peg-native", retryable=True)
+    assert ask(Fails(garbled))[0] == DONE
+    model = Fails(*[garbled] * 5)
+    with pytest.raises(GarbledReplyError):
+        ask(model)
+    assert model.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"), [({"Retry-After": "3"}, 3.0), ({"Retry-After": "soon"}, 1.0), ({}, 1.0)]
+)
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 529])
+def test_a_real_server_that_is_busy_once(status: int, header: dict[str, str], wait: float) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def run() -> str:
+        async with serve(["hi"], fail_first=(status, header, {"error": "busy"}, 1)) as server:
+            model = Retrying(Ollama("standin", Endpoint(server.url)), sleep=sleep, draw=lambda: 1.0)
+            reply = await model(PROMPT, lambda event: None)
+            assert len(server.requests) == 2
+            return reply.message.text
+
+    assert (asyncio.run(run()), waits) == ("hi", [wait])
+
+
+def test_a_server_that_hangs_is_asked_once() -> None:
+    async def run() -> None:
+        async with serve(["hi"], silent=True) as server:
+            try:
+                await Retrying(Ollama("standin", Endpoint(server.url, stall_s=0.1)))(
+                    PROMPT, lambda event: None
+                )
+            finally:
+                assert len(server.requests) == 1
+
+    with pytest.raises(ModelError, match="sent nothing"):
+        asyncio.run(run())
+
+
+def test_a_wait_can_be_cancelled() -> None:
+    async def run() -> float:
+        task = asyncio.create_task(
+            Retrying(Fails(*[BUSY] * 9), first_s=50, draw=lambda: 1.0)(PROMPT, lambda e: None)
+        )
+        await asyncio.sleep(0.01)
+        began = time.monotonic()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
+        return time.monotonic() - began
+
+    assert asyncio.run(run()) < 1
