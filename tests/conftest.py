@@ -109,18 +109,19 @@ def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def engine_url(tiny_gguf: Path) -> Iterator[str]:
-    """The address of a real llama.cpp engine that runs the tiny model: one slot, a window of 2,048 tokens."""
+    """The address of a real llama.cpp engine with the tiny model: one slot, a window of 16,384 tokens."""
     if reason := _no_engine():
         pytest.skip(reason)
-    command = [sys.executable, ROOT / "tests" / "engine" / "run.py", tiny_gguf]
+    command = [sys.executable, str(ROOT / "tests" / "engine" / "run.py"), str(tiny_gguf)]
+    # It also ends when its standard input does: a test run that is killed leaves no engine behind.
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as engine:
-        assert engine.stdin and engine.stdout
+        assert engine.stdout
         url = engine.stdout.readline().strip()
         assert url, "the engine ended before it was ready"
         yield url
-        engine.stdin.close()
+        engine.terminate()
 
 
 def _no_engine() -> str:

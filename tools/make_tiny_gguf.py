@@ -124,7 +124,7 @@ def write_weights(writer: GGUFWriter, vocabulary: int) -> None:
     def add_norm(name: str) -> None:
         writer.add_tensor(f"{name}.weight", np.ones(WIDTH, dtype=np.float32))
 
-    add_matrix("token_embd", vocabulary, WIDTH, scale=1.0)
+    add_matrix("token_embd", vocabulary, WIDTH, scale=WIDTH**-0.5)
     add_norm("output_norm")
     for layer in range(LAYERS):
         block = f"blk.{layer}"

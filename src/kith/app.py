@@ -108,6 +108,7 @@ class App:
         )
         run = Run(session.emit, answerer, self.tree, limits)
         past = fold(record.event for record in session.events())
+        await self._recover(run)
         try:
             code = await self._run(run, session, task, past)
         except asyncio.CancelledError:
@@ -132,6 +133,13 @@ class App:
             outcome = await self._ask_model(run, session, task, past)
         run.emit(RunEnded(outcome.status, outcome.text))
         return STATUS_CODES[outcome.status]
+
+    async def _recover(self, run: Run) -> None:
+        """Finish, or take back, what a crash left half applied."""
+        for each in await self.tree.recover():
+            run.emit(
+                Notice(f"Change {each.change_id} had been cut short by a crash: {each.outcome}.", "warning")
+            )
 
     def _start(self, run: Run, task: Task, model: str) -> None:
         run.emit(RunStarted(task.words, str(self.root), model, __version__, {"plan": task.plan}))
@@ -248,12 +256,12 @@ class App:
 
     async def undo(self, id: str = "") -> Applied:
         """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
+        await self.tree.recover()
         target = self._find_applied(id)
-        inverse = await self.tree.undo(target.change_id)
         with Session(self.log, new_id()) as session:
             session.emit(RunStarted(f"undo {target.change_id}", str(self.root), "", __version__))
-            change_id = await self.tree.apply(inverse)
-            undone = Applied(change_id, summarise(inverse), undoes=target.change_id)
+            change_id, changes = await self.tree.undo(target.change_id)
+            undone = Applied(change_id, summarise(changes), undoes=target.change_id)
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {target.change_id} back."))
         return undone

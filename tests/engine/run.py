@@ -2,9 +2,9 @@
 
 import sys
 
-from xllamacpp import CommonParams, Server
+from xllamacpp import CommonParams, Server  # type: ignore[import-untyped]
 
-WINDOW = 2048
+WINDOW = 16_384
 
 
 def main() -> None:

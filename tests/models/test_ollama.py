@@ -26,7 +26,7 @@ from kith.core.values import (
 from kith.models.cards import Window
 from kith.models.ollama import Ollama
 from kith.models.standin import serve
-from kith.models.standin_http import Request
+from kith.models.standin.http import Request
 from kith.models.wire import Endpoint
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -290,6 +290,11 @@ def test_what_is_no_object_is_a_fault_in_words(sent: str) -> None:
     assert found.args == {} and "not a JSON object" in found.fault and "one object" in found.fault
 
 
+def test_arguments_that_come_as_an_object_are_taken_as_they_are() -> None:
+    piece = {"index": 0, "id": "c", "function": {"name": "read_file", "arguments": {"path": "a"}}}
+    assert play(sse(delta("tool_calls", tool_calls=[piece]))).message.calls[0].args == {"path": "a"}
+
+
 def test_a_call_cut_at_the_limit_is_not_completed() -> None:
     reply = play(sse(call(0, '{"path": "a.py", "text": "half', "write_file", "c"), delta("length")))
     assert reply.stop == "length"

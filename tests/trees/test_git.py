@@ -27,6 +27,9 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for name in [name for name in os.environ if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))]:
+        monkeypatch.delenv(name)
     git(root, "init", "--quiet", "--initial-branch=main")
     for name in ("a", "b", "c"):
         (root / name).write_text(name)
@@ -133,6 +136,14 @@ COMMANDS = [
     ("cat-file", "-p", "0123456789012345678901234567890123456789"),
     ("merge", "side"),
 ]
+
+
+def test_the_trap_springs_on_plain_git(repo: Path) -> None:
+    canary = repo.parent / "canary"
+    _arm(repo, canary)
+    (repo / "a").write_text("changed")
+    git(repo, "diff")
+    assert "evil.sh" in canary.read_text()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -12,6 +12,7 @@ from kith.context.words import Words, find_words, stems_of
 _LONGEST_LINE = 240  # characters; what is longer is generated or data
 _LONGEST_SPAN = 80  # lines of one definition
 _LONGEST_NAME = 60
+_LEAST = 60  # tokens; less holds no excerpt worth reading
 _AROUND = 2  # lines before and after a mention
 _MENTIONS = 4  # places shown per name
 _SHORTEST_HEAD = 6  # lines; less of a definition says nothing
@@ -38,6 +39,8 @@ def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
     """
     words, blocks, left = find_words(task), [], budget
     for path, text in sources.items():
+        if left < _LEAST:
+            break
         block = _excerpt(words, path, _lines_of(text), left)
         cost = estimate_tokens(block + "\n")
         if block and cost <= left:

@@ -7,15 +7,15 @@ from typing import Final
 
 _PLAIN: Final = """
     a able about add added adding after again all also always an and another any are as at be because been
-    before being both but by call called can cannot change changed code correct could create did do does doing
-    done don down each either ensure every example file files fix fixed fixes following for from function
-    functions get gets given gives good had has have he her here his how however i if implement in instead into
-    is it its just keep let like line lines make makes many may me method methods more most must my name need
-    needs never new no not now of off old on once one only or other our out over please problem put raise
-    raises remove return returned returns same see set she should show so some still such take than that the
-    their them then there these they this those to too two up update updated us use used uses using value
-    values very want was way we were what when where whether which while who why will with without work works
-    would wrong you your cpp hpp js lib md py src ts txt
+    before being both but by call called can cannot change changed code correct could cpp create did do does
+    doing don done down each either ensure every example file files fix fixed fixes following for from
+    function functions get gets given gives good had has have he her here his how however hpp i if implement
+    in instead into is it its js just keep let lib like line lines make makes many may md me method methods
+    more most must my name need needs never new no not now of off old on once one only or other our out over
+    please problem put py raise raises remove return returned returns same see set she should show so some
+    src still such take than that the their them then there these they this those to too ts two txt up
+    update updated us use used uses using value values very want was way we were what when where whether
+    which while who why will with without work works would wrong you your
 """
 _STOP_WORDS: Final = frozenset(_PLAIN.split())
 # Endings that are dropped so that "parser", "parsing" and "parsed" meet; the longest first.

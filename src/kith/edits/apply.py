@@ -110,8 +110,10 @@ def _rewrite(before: bytes | None, content: str) -> bytes:
     if not before:
         return _new_content(content)
     text = decode(before)
-    hunk = hunk_between(split_keys(text.removeprefix(BOM)), split_keys(content.removeprefix(BOM)))
-    return encode(splice(text, [(Place(0), hunk)]))
+    mark = BOM if text.startswith(BOM) else ""
+    text = text.removeprefix(mark)
+    hunk = hunk_between(split_keys(text), split_keys(content.removeprefix(mark)))
+    return encode(mark + splice(text, [(Place(0), hunk)]))
 
 
 def _new_content(content: str) -> bytes:

@@ -120,7 +120,10 @@ def _without_numbers(old: list[str], new: list[str]) -> tuple[list[str], list[st
     numbers = [int(match[1]) for line in old if (match := _NUMBER.match(line))]
     if not old or len(numbers) < len(old) or any(below - above != 1 for above, below in pairwise(numbers)):
         return old, new
-    if all(_NUMBER.match(line) for line in new if line.strip()):
+    said = [line for line in new if line.strip()]
+    if any(map(_NUMBER.match, said)):
+        if not all(map(_NUMBER.match, said)):
+            return old, new  # only some lines are numbered, so the numbers may be text
         new = [_NUMBER.sub("", line) for line in new]
     return [_NUMBER.sub("", line) for line in old], new
 

@@ -28,8 +28,9 @@ def find_edits(text: str, known: Collection[str] = (), finish_reason: str = "sto
     no file mean the only one. Raises EditError, a letter to the model, when a form is begun but broken,
     and when the reply was cut (`finish_reason` other than "stop" or "end") and holds edits.
     """
-    lines = _lines(text)
-    begun = [(match.start(), parse) for pattern, parse in _FORMS if (match := pattern.search("\n".join(lines)))]
+    lines, known = _lines(text), frozenset(known)
+    text = "\n".join(lines)
+    begun = [(match.start(), parse) for pattern, parse in _FORMS if (match := pattern.search(text))]
     parse = min(begun, key=lambda pair: pair[0])[1] if begun else parse_whole
     if finish_reason not in _COMPLETE:
         if begun or _holds_edits(lines, known):

@@ -38,6 +38,12 @@ class Hunk:
         """The `@@ -start,count +start,count @@` line."""
         return f"@@ -{_span(self.start, len(self.old))} +{_span(self.new_start, len(self.new))} @@"
 
+    @property
+    def text(self) -> str:
+        """The piece as a diff shows it, its header first if it has line numbers."""
+        header = () if self.start is None else (self.header,)
+        return "".join(line + "\n" for line in (*header, *self.lines))
+
 
 def _span(start: int | None, count: int) -> str:
     return f"{start or 0}" if count == 1 else f"{start or 0},{count}"

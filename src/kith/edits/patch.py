@@ -26,7 +26,7 @@ def parse_patch(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]
         starts = [row for row, line in enumerate(body) if _FILE.match(line)]
         stray = next((line for line in body[: starts[0] if starts else None] if line.strip()), "")
         if stray:
-            raise EditError(f"{stray!r} is not the beginning of a file's part, such as '*** Update File: name'.")
+            raise EditError(f"{stray!r} does not begin the part of a file, as '*** Update File: name' does.")
         for row, after in pairwise([*starts, len(body)]):
             edits.append(_read_file(body[row], body[row + 1 : after]))
     if not edits:
@@ -85,7 +85,7 @@ def _content(body: Sequence[str], path: str) -> str:
     while rows and not rows[-1].strip():
         rows.pop()
     if stray := next((line for line in rows if not line.startswith("+")), ""):
-        raise EditError(f"{stray!r} in the new file {path} does not begin with '+', as every line there must.")
+        raise EditError(f"{stray!r} in the new file {path} must begin with '+', as all lines there.")
     return "".join(line[1:] + "\n" for line in rows)
 
 

@@ -20,10 +20,10 @@ def check_path(path: str) -> str:
     Raises EditError with one sentence. The tree checks again, with the file system at hand.
     """
     parts = path.split("/")
-    if not path or any(part in ("", ".") for part in parts) and not path.startswith("/"):
-        raise EditError(f"{path!r} is not a file name relative to the project.")
     if path.startswith(("/", "~")) or re.match(r"^[A-Za-z]:", path):
         raise EditError(f"{path!r} lies outside the project; name files relative to its root.")
+    if any(part in ("", ".") for part in parts):
+        raise EditError(f"{path!r} is not the name of a file; name files relative to the project's root.")
     if ".." in parts:
         raise EditError(f"{path!r} contains '..'; name files relative to the project's root.")
     if "\\" in path:

@@ -82,7 +82,7 @@ class _View:
 
     def _terminator(self, first: int, last: int) -> str:
         """The terminator of the replaced lines, or the file's where none was replaced."""
-        return terminator([row for row in split_rows(self.text[first:last])], [self.end])
+        return terminator(split_rows(self.text[first:last]), [self.end])
 
 
 def _replace_rows(text: str, old: str, new: str, path: str) -> str:

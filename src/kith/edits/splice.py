@@ -1,6 +1,7 @@
 """Putting hunks into a text: every byte outside the added and removed lines stays as it is."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from kith.edits.forms import EditError, Hunk
 from kith.edits.match import Place, locate
@@ -8,19 +9,24 @@ from kith.edits.rows import BOM, split_keys, split_rows, terminator
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
-    """The text with all hunks in place. Raises EditError when one has no place, or two the same."""
-    keys = split_keys(text.removeprefix(BOM))
+    """The text with all hunks in place. Raises EditError when one has no place, or two the same.
+
+    A byte order mark stays at the top, unless a hunk shows it (git's do): then the hunk decides.
+    """
+    shown = any(line.startswith(BOM) for hunk in hunks for line in hunk.old)
+    mark = BOM if text.startswith(BOM) and not shown else ""
+    text = text.removeprefix(mark)
+    keys = split_keys(text)
     placed = sorted(((locate(keys, hunk), hunk) for hunk in hunks), key=lambda pair: pair[0].start)
-    for (above, hunk), (below, _) in zip(placed, placed[1:], strict=False):
+    for (above, hunk), (below, _) in pairwise(placed):
         if above.start + len(hunk.old) > below.start:
             raise EditError(f"two of its parts change the same lines, near line {below.start + 1}.")
-    return splice(text, placed)
+    return mark + splice(text, placed).removeprefix(mark)
 
 
 def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
     """The text with located hunks in place, given from top to bottom."""
-    mark = BOM if text.startswith(BOM) else ""
-    rows = split_rows(text.removeprefix(BOM))
+    rows = split_rows(text)
     out: list[str] = []
     done = 0
     for place, hunk in placed:
@@ -30,7 +36,7 @@ def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
     out += rows[done:]
     # A last row without a newline may have got company below it.
     above = [row if row.endswith("\n") else row + terminator([], rows) for row in out[:-1]]
-    return mark + "".join([*above, *out[-1:]])
+    return "".join([*above, *out[-1:]])
 
 
 def _written(rows: Sequence[str], place: Place, hunk: Hunk) -> list[str]:
@@ -79,5 +85,5 @@ def _ends_with_new(hunk: Hunk) -> bool:
 
 def _ends_bare(rows: Sequence[str], hunk: Hunk) -> bool:
     """True when the new last row has no newline: the diff says so, or says nothing and it had none."""
-    marked = [above[:1] for above, line in zip(hunk.lines, hunk.lines[1:], strict=False) if line[:1] == "\\"]
+    marked = [above[:1] for above, line in pairwise(hunk.lines) if line[:1] == "\\"]
     return "+" in marked if marked else bool(rows) and not rows[-1].endswith("\n")

@@ -12,9 +12,11 @@ from kith.core.values import EXECUTABLE, FILE
 from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch
 from kith.edits.paths import path_in, unquote
 
-UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)", re.M)
+UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
 _NUMBERS = re.compile(r"^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_GIT = re.compile(r'^diff --git ("?)(?:a/)?(.*?)\1 ("?)(?:b/)?(.*?)\3$')
+# One name twice, which may hold blanks; or two names, in quotes where they need them.
+_GIT_SAME = re.compile(r"^diff --git (?:a/)?([^\"]+) (?:b/)?\1$")
+_GIT_NAMES = re.compile(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
 _TIME = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})")
 _NOTHING = "/dev/null"
@@ -90,10 +92,12 @@ class _Reader:
         return self.lines[row] if row < len(self.lines) else ""
 
     def _git_header(self, line: str) -> None:
-        match = _GIT.match(line.rstrip("\r"))
-        section = _Section()
-        if match:
-            section.old, section.new = (unquote(f"{q}{name}{q}") for q, name in (match.group(1, 2), match.group(3, 4)))
+        words, section = line.rstrip("\r"), _Section()
+        if same := _GIT_SAME.match(words):
+            section.old = section.new = same[1]
+        elif names := _GIT_NAMES.match(words):
+            section.old = unquote(names[1]).removeprefix("a/")
+            section.new = unquote(names[2]).removeprefix("b/")
         self.sections.append(section)
         self.row += 1
         while self.row < len(self.lines) and self._extended(section, self.lines[self.row]):
@@ -148,7 +152,7 @@ class _Reader:
         if not self.sections:
             self.sections.append(self._nameless(header))
         hunk = self._read_hunk(header)
-        if set(line[:1] for line in hunk.lines) & {"+", "-"}:
+        if {line[:1] for line in hunk.lines} & {"+", "-"}:
             self.sections[-1].hunks.append(hunk)
 
     def _nameless(self, header: str) -> _Section:
@@ -199,7 +203,7 @@ class _Reader:
         signs = "".join(line[0] for line in hunk.lines if line[0] != "\\")
         lead, tail = len(signs) - len(signs.lstrip(" ")), len(signs) - len(signs.rstrip(" "))
         if len(hunk.old) < old and len(hunk.new) < new and tail < max(1, lead):
-            raise EditError("A hunk ends before the number of lines in its header; send the diff again, whole.")
+            raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
 
 
 def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
@@ -212,8 +216,8 @@ def _trim(body: list[str], old: int | None, new: int | None) -> list[str]:
     """The lines without the blank ones at their end that belong to the reply and not to the hunk."""
     body = list(body)
     while body and not body[-1]:
-        have = sum(line[:1] in ("", " ", "-") for line in body), sum(line[:1] in ("", " ", "+") for line in body)
-        if have == (old, new):
+        have = [sum(line[:1] in ("", " ", sign) for line in body) for sign in "-+"]
+        if have == [old, new]:
             break
         body.pop()
     return body

@@ -69,5 +69,5 @@ def _read(lines: Sequence[str], row: int, end: int | None, indent: str, path: st
         raise EditError(f"The fence with {path} is not closed, so the file may be cut. Send it again, whole.")
     content = "".join(line.removeprefix(indent) + "\n" for line in lines[row + 1 : end])
     if gap := _LEFT_OUT.search(content):
-        raise EditError(f"{path} leaves parts out ({gap[0].strip()!r}). Send the whole file, or only the change.")
+        raise EditError(f"{path} leaves parts out ({gap[0].strip()!r}). Send all of it, or only the change.")
     return Whole(path, content)

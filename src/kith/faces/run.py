@@ -5,14 +5,17 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kith.app import App, Task
 from kith.core.codec import encode
 from kith.core.events import Event
 from kith.faces.lines import count
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+
+T = TypeVar("T")
 
 
 def run_command(root: Path, args: argparse.Namespace, task: str, flags: dict[str, Any]) -> int:
@@ -37,11 +40,11 @@ def run_command(root: Path, args: argparse.Namespace, task: str, flags: dict[str
     return result.code
 
 
-def run_until_signal(work: Any) -> Any:
+def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
     """asyncio.run, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
     terminated = False
 
-    async def guarded() -> Any:
+    async def guarded() -> T:
         nonlocal terminated
         task = asyncio.current_task()
 

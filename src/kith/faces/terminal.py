@@ -10,6 +10,7 @@ from kith.edits import Hunk, keep_hunks, split_hunks, summarise, unified_diff
 from kith.faces.lines import count, line_of, printable, status_of
 
 if TYPE_CHECKING:
+    from prompt_toolkit.output import Output
     from rich.console import Console
     from rich.status import Status
 
@@ -170,7 +171,7 @@ async def _choose(console: "Console", change: Change, hunks: Sequence[Hunk]) -> 
         console.print(
             f"{printable(change.path)}, part {number + 1} of {len(hunks)}", style="bold", markup=False
         )
-        print_diff(console, hunk.text)
+        print_diff(console, "\n".join(hunk.lines))
         key = await press("Keep it? [y]es  [n]o  [a]ll of this file  [d]one with this file: ", "ynad")
         if key == "a":
             return chosen | set(range(number, len(hunks)))
@@ -252,7 +253,7 @@ async def type_line(words: str) -> str:
         return ""
 
 
-def _stderr():  # type: ignore[no-untyped-def]
+def _stderr() -> "Output":
     from prompt_toolkit.output import create_output
 
     return create_output(stdout=sys.stderr)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.model import Model
+from kith.models.cards import kind_of
 from kith.models.discover import Server, find_servers, nearest, ollama_url
 from kith.models.ollama import Ollama
 from kith.models.openai_like import OpenAILike
@@ -102,6 +103,8 @@ async def _open(kind: Kind, url: str, key: str, model: str, places: Places) -> M
         asked = Ollama(model, endpoint, think=places.think)
         largest = (await asked.window()).maximum
         return Ollama(model, endpoint, min(places.window, largest or places.window), places.think)
+    if kind == "openai":  # an address says nothing of the server behind it, which may know more
+        kind = await kind_of(endpoint) or kind
     fields: dict[str, Any] = {}
     if places.think is not None:
         fields["chat_template_kwargs"] = {"enable_thinking": places.think}

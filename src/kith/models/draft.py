@@ -43,7 +43,7 @@ class Draft:
             self.emit(Delta(text))
 
     def call(self, index: int, name: str = "", args: object = "", call_id: str = "") -> None:
-        """A piece of the call at `index`: its name, its id, more of its arguments' JSON (or an object, whole)."""
+        """A piece of the call at `index`: its name, its id, more of its arguments (JSON text, or whole)."""
         text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
         call = self.calls.setdefault(index, _CallDraft())
         call.id = call.id or call_id

@@ -162,13 +162,16 @@ class Endpoint:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._loop = loop
+            here = is_loopback(self.url)
             self._client = httpx2.AsyncClient(
                 transport=self.transport,
                 timeout=httpx2.Timeout(self.stall_s, connect=self.connect_s),
+                # Connecting to this machine is free; a kept connection may be stale when it is needed.
+                limits=httpx2.Limits(max_keepalive_connections=0 if here else 4),
                 # A proxy from the environment must never stand between kith and this machine.
-                trust_env=not is_loopback(self.url),
-                # Plain HTTP has no certificates, and loading them costs more than the rest of the start.
-                verify=self.url.startswith("https:"),
+                trust_env=not here,
+                # Plain HTTP has no certificates, and loading them takes longer than the rest of the start.
+                verify=not (here and self.url.startswith("http:")),
             )
         return self._client
 

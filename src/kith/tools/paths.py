@@ -53,7 +53,7 @@ def similar(path: str, files: Sequence[str]) -> str:
     name = posixpath.basename(path)
     found = [file for file in files if posixpath.basename(file) == name][:3]
     if not found:
-        near = process.extract(path, files, scorer=fuzz.ratio, limit=3, score_cutoff=60)
+        near = process.extract(path, files, scorer=fuzz.ratio, limit=3, score_cutoff=75)
         found = [file for file, _, _ in near]
     return f" Similar: {', '.join(map(visible, found))}." if found else ""
 

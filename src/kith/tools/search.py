@@ -97,7 +97,14 @@ def _ripgrep(query: Query) -> Command:
     words += ["--max-columns-preview", *_options(query)]
     for glob in query.globs:
         words += ["--glob", glob, "--glob", f"{glob}/**"]
-    words += ["--glob", "!.git/", "-e", query.pattern, "--", f"./{query.place}"]
+    words += [
+        "--glob",
+        "!.git/",
+        "-e",
+        query.pattern,
+        "--",
+        query.place if query.place == "." else f"./{query.place}",
+    ]
     return Command(shlex.join(words))
 
 

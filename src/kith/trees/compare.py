@@ -1,6 +1,7 @@
 """What a trial changed, once it is known which files to look at."""
 
 import json
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from kith.core.values import FILE, Change, Changes
 from kith.trees.files import FileState
 
 Stamp = tuple[object, ...]  # a path's state in numbers: as long as it is the same, so is the file
+GONE: Stamp = ("gone",)
 Look = Callable[[str], FileState | None]
 
 _CACHES = {
@@ -29,6 +31,11 @@ class Touched:
 
     present: Collection[str]
     gone: Collection[str]
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """What changes whenever a file does."""
+    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def compare(touched: Touched, before: Look, after: Look) -> Changes:

@@ -164,18 +164,23 @@ def is_folder(root: Path, path: str) -> bool:
 def nearest_folder(root: Path, path: str) -> tuple[str, list[str]]:
     """The innermost folder on the way to `path` that exists, and the missing ones, the innermost first."""
     missing = list[str]()
-    while path:
-        with told(path), suppress(FileNotFoundError, NotADirectoryError), open_folder(root, path):
-            break
-        missing.append(path)
-        path = split_path(path)[0]
-    return path, missing
+    for folder in (path, *folders_above(path)) if path else ():
+        with told(folder), suppress(FileNotFoundError, NotADirectoryError), open_folder(root, folder):
+            return folder, missing
+        missing.append(folder)
+    return "", missing
 
 
 def split_path(path: str) -> tuple[str, str]:
     """A checked path as its folder ("" for the root) and its name."""
     folder, _, name = path.rpartition("/")
     return folder, name
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a checked path lies in, the innermost first, without the root."""
+    while path := split_path(path)[0]:
+        yield path
 
 
 def read_link(root: Path, path: str) -> str | None:

@@ -8,6 +8,7 @@ before "swapping" leaves the old tree and some temporaries, a crash after it is 
 
 import os
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,16 @@ from typing import Literal
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
-from kith.trees.files import FileState, is_folder, nearest_folder, open_folder, read_link, split_path, told
+from kith.trees.files import (
+    FileState,
+    folders_above,
+    is_folder,
+    nearest_folder,
+    open_folder,
+    read_link,
+    split_path,
+    told,
+)
 from kith.trees.guard import check_link, check_path, show_path
 from kith.trees.lock import hold_lock
 from kith.trees.records import (
@@ -125,6 +135,7 @@ def _check_changes(
 
 def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Entry]) -> Record:
     """Compare every file with its `before`, and decide where the new contents are staged."""
+    paths = {change.path for change in changes}
     gone = {change.path for change in changes if change.after is None}
     entries, folders = list[Entry](), set[str]()
     for number, change in enumerate(changes):
@@ -140,9 +151,15 @@ def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Ent
             folders.update(missing)
         original = originals.get(change.path)
         permissions = found.permissions if found else original.permissions if original else None
-        name = f".{change_id}-{number}.kith-tmp"
-        entries.append(Entry(change, f"{nearest}/{name}" if nearest else name, permissions))
+        staged_in, name = _staging_folder(nearest, paths), f".{change_id}-{number}.kith-tmp"
+        entries.append(Entry(change, f"{staged_in}/{name}" if staged_in else name, permissions))
     return Record(change_id, tuple(entries), tuple(sorted(folders)))
+
+
+def _staging_folder(nearest: str, paths: Collection[str]) -> str:
+    """The file's own folder; further up where the change turns that folder into a file, or back."""
+    turned = [folder for folder in (nearest, *folders_above(nearest)) if folder in paths]
+    return split_path(turned[-1])[0] if turned else nearest
 
 
 def _refuse_in_the_way(root: Path, change: Change, missing: list[str], gone: set[str]) -> None:
@@ -170,16 +187,16 @@ def _refuse_read_only(root: Path, path: str, found: FileState | None, nearest: s
 
 def _carry_out(root: Path, journal: Path, record: Record) -> None:
     try:
-        save_record(journal, record)
-        stage(root, record.entries)
-        mark_record(journal, record.id, "staging", "swapping")
-        swap(root, record.entries, emptied_folders(record.entries))
-        mark_record(journal, record.id, "swapping", "applied")
+        with told(str(journal)):
+            save_record(journal, record)
+            stage(root, record.entries)
+            mark_record(journal, record.id, "staging", "swapping")
+            swap(root, record.entries, emptied_folders(record.entries))
+            mark_record(journal, record.id, "swapping", "applied")
     except BaseException as error:
         _give_up(root, journal, record.id, error)
-        if isinstance(error, (OSError, TreeError)):
-            words = error.strerror if isinstance(error, OSError) else str(error)
-            raise TreeError(f"{words}; nothing was changed") from error
+        if isinstance(error, TreeError):
+            raise TreeError(f"{error}; nothing was changed") from error
         raise
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from kith.core.errors import TreeError
-from kith.trees.compare import Stamp, Touched
+from kith.trees.compare import Stamp, Touched, stamp_of
 from kith.trees.files import FileState, Folder, look_at, open_folder, read_link, split_path, told
 from kith.trees.guard import PROTECTED, show_path
 from kith.trees.trial_folder import remove_tree
@@ -202,11 +202,6 @@ def _entry(found: os.stat_result) -> Entry:
     if stat.S_ISLNK(found.st_mode):
         return Entry("link", stamp)
     return Entry("folder", ()) if stat.S_ISDIR(found.st_mode) else Entry("special", stamp)
-
-
-def stamp_of(found: os.stat_result) -> Stamp:
-    """What changes whenever a file does."""
-    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def _is_whiteout(found: os.stat_result) -> bool:

@@ -43,7 +43,7 @@ async def open_overlay(
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        box = Box(root, root, True, toolchains, (state,), overlay_launcher(folder, root))
+        box = Box(root, root, True, toolchains, (state,), launcher=overlay_launcher(folder, root))
         yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
 
 

@@ -89,11 +89,13 @@ def load_record(journal: Path, change_id: str, state: State = "applied") -> Reco
         raise TreeError(f"{change_id!r} is not the id of a change")
     path = journal / f"{change_id}.{state}"
     try:
-        record: Record = decode(json.loads(path.read_bytes()), Record)
+        record = decode(json.loads(path.read_bytes()), Record)
     except FileNotFoundError:
         raise TreeError(f"there is no change {change_id} (any more)") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise TreeError(f"the journal of change {change_id} is damaged: {error}") from error
+    if not isinstance(record, Record):
+        raise TreeError(f"the journal of change {change_id} is damaged: it is empty")
     return record
 
 

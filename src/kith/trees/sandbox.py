@@ -15,7 +15,7 @@ from kith.trees.toolchains import allowed_environment
 
 HOME = "/tmp/home"
 # bwrap shows its own environment to what it runs (as /proc/1/environ), so it gets next to none.
-_BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "home")
 _SECRETS = (
     "/etc/shadow",
@@ -57,8 +57,8 @@ _PROTECTED = (".git/hooks", ".git/config", ".kith")
 class Box:
     """What a command gets to see: the folder `source`, shown at the path `root`, and the toolchains.
 
-    `hidden` folders are covered wherever they would show. `launcher` is put in front of bwrap (it mounts
-    the overlay).
+    `hidden` folders are covered wherever they would show; `extra` ones are shown read-only at another path
+    (second) than their own (first). `launcher` is put in front of bwrap: it mounts the overlay.
     """
 
     root: Path
@@ -66,6 +66,7 @@ class Box:
     writable: bool
     toolchains: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    extra: tuple[tuple[Path, Path], ...] = ()
     launcher: tuple[str, ...] = ()
 
 
@@ -124,6 +125,8 @@ def _shown(box: Box) -> Iterator[str]:
             path.is_relative_to(shown) for shown in (*box.toolchains, box.root, Path("/opt"), Path("/usr"))
         ):
             yield from ("--tmpfs", str(path))
+    for source, place in box.extra:
+        yield from ("--ro-bind-try", str(source), str(place))
     yield from ("--remount-ro", "/")
 
 
@@ -143,7 +146,7 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
         ran = await run_process(
             argv,
             command=command.line,
-            env=_BARE,
+            env=BARE,
             cwd=Path("/"),
             limits=limits,
             sandboxed=True,
@@ -158,7 +161,7 @@ async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input
     """Run a program of kith's own (git) in the box and return its output as bytes."""
     env = {**allowed_environment(box.root, box.toolchains, {}), "HOME": HOME, "TMPDIR": "/tmp"}
     full = [*box.launcher, *bwrap_argv(box, argv, env)]
-    return await capture(full, env=_BARE, cwd=Path("/"), limits=limits, input=input, sandboxed=True)
+    return await capture(full, env=BARE, cwd=Path("/"), limits=limits, input=input, sandboxed=True)
 
 
 class _StatusPipe:
@@ -185,4 +188,4 @@ def shell() -> tuple[str, ...]:
     """The shell that commands are written for, and its option for a command line."""
     if os.name == "nt":
         return ("powershell", "-NoProfile", "-NonInteractive", "-Command")
-    return (shutil.which("bash", path=_BARE["PATH"]) or "/bin/sh", "-c")
+    return (shutil.which("bash", path=BARE["PATH"]) or "/bin/sh", "-c")

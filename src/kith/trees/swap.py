@@ -9,7 +9,7 @@ from typing import Literal
 
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change
-from kith.trees.files import FileState, is_folder, look_at, open_folder, split_path, told
+from kith.trees.files import FileState, folders_above, is_folder, look_at, open_folder, split_path, told
 from kith.trees.guard import show_path
 from kith.trees.records import Entry, Record
 
@@ -71,7 +71,7 @@ def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolera
     for path in sorted(
         {split_path(name)[0] for entry in ordered for name in (entry.change.path, entry.temporary)}
     ):
-        with told(path), suppress(*_ABSENT), open_folder(root, path) as folder:
+        with told(path or "."), suppress(*_ABSENT), open_folder(root, path) as folder:
             folder.sync()
 
 
@@ -84,13 +84,8 @@ def take_back(root: Path, record: Record) -> None:
 
 def emptied_folders(entries: Iterable[Entry]) -> tuple[str, ...]:
     """Every folder that a change's deletions may leave empty, the innermost first."""
-    found = set[str]()
-    for entry in entries:
-        folder = split_path(entry.change.path)[0] if entry.change.after is None else ""
-        while folder:
-            found.add(folder)
-            folder = split_path(folder)[0]
-    return tuple(sorted(found, reverse=True))
+    gone = (entry.change.path for entry in entries if entry.change.after is None)
+    return tuple(sorted({folder for path in gone for folder in folders_above(path)}, reverse=True))
 
 
 def sweep(root: Path, entries: Iterable[Entry]) -> None:

@@ -32,7 +32,7 @@ _KNOWN = {
     ".local/pipx": None,
 }
 VENVS = (".venv", "venv", "env")
-_PASSED = ("PATH", "LANG", "TERM", "TZ", "COLUMNS")
+_PASSED = ("PATH", "LANG", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 

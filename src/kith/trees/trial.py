@@ -9,12 +9,11 @@ from typing import Protocol
 from kith.core.errors import TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, Trial
-from kith.trees.compare import ByProducts, Stamp, Touched, compare
+from kith.trees.compare import ByProducts, Stamp, Touched, compare, is_cache
 from kith.trees.files import FileState, look_at
 from kith.trees.git import run_git
 from kith.trees.guard import check_link, check_path, resolve_links, show_path
 from kith.trees.listing import list_files
-
 
 _DEFAULT = ExecLimits()
 
@@ -73,7 +72,7 @@ class SideTrial:
         async with self._turn:
             listed = await list_files(self.root)
             touched = await self._ground.touched({})
-            new = set(touched.present).difference(listed)
+            new = {path for path in touched.present if not is_cache(path)}.difference(listed)
             return sorted((new - await self._ground.ignored(new)).union(listed) - set(touched.gone))
 
     async def read(self, path: str) -> bytes:

@@ -6,10 +6,10 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
-from kith.models.standin_engine import Counts, Engine, make_id
-from kith.models.standin_http import Request, Response, json_bytes, json_response
-from kith.models.standin_script import Failure, Scripted
-from kith.models.standin_tokens import BYTES_PER_TOKEN, estimate, render_prompt, split_words
+from kith.models.standin.engine import Counts, Engine, make_id
+from kith.models.standin.http import Request, Response, json_bytes, json_response
+from kith.models.standin.script import Failure, Scripted
+from kith.models.standin.tokens import BYTES_PER_TOKEN, estimate, render_prompt, split_words
 
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 PIECE = 8  # characters of a tool call's arguments in one chunk
@@ -22,9 +22,9 @@ _TYPES = {
     501: "not_supported_error",
     503: "unavailable_error",
 }
+_NO_ROUTE = {"message": "File Not Found", "type": "not_found_error", "code": 404}
 _WORDS = {
     401: "Invalid API Key",
-    404: "File Not Found",
     500: "The model produced output that does not match the expected peg-native format",
     503: "Loading model",
 }
@@ -36,7 +36,7 @@ async def respond(engine: Engine, request: Request) -> Response:
     if engine.loading:
         return refuse(503)
     if route is None:
-        return refuse(404)
+        return json_response({"error": _NO_ROUTE}, 404)
     return await route(engine, request)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kith.models.standin_http import Request
-from kith.models.standin_tokens import words
+from kith.models.standin.http import Request
+from kith.models.standin.tokens import words
 
 Script = Sequence[Mapping[str, Any] | str] | Callable[[Request], Mapping[str, Any] | str]
 

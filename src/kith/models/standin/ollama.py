@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from datetime import UTC, datetime
 from typing import Any
 
-from kith.models.standin_engine import Counts, Engine, make_id
-from kith.models.standin_http import Request, Response, json_bytes, json_response
-from kith.models.standin_llama import overflow_body
-from kith.models.standin_script import Failure, Scripted
-from kith.models.standin_tokens import estimate, render_prompt, split_words
+from kith.models.standin.engine import Counts, Engine, make_id
+from kith.models.standin.http import Request, Response, json_bytes, json_response
+from kith.models.standin.llama import overflow_body
+from kith.models.standin.script import Failure, Scripted
+from kith.models.standin.tokens import estimate, render_prompt, split_words
 
 CHAT_PATHS = ("/api/chat",)
 LOAD_S = 1.5  # loading the model, as reported

@@ -2,7 +2,7 @@
 
     python -m kith.models.standin --dialect ollama --script replies.json --port 11434
 
-The script is a list of replies (see `standin_script.read_reply`). Nothing is computed: token counts are an
+The script is a list of replies (see `script.read_reply`). Nothing is computed: token counts are an
 estimate (four bytes of UTF-8 each), the cache is the longest common prefix of two requests, and the reported
 times follow from fixed speeds. They listen on the loopback address only.
 """
@@ -19,13 +19,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TextIO
 
-from kith.models import standin_llama, standin_ollama
-from kith.models.standin_engine import Behaviour, Engine
-from kith.models.standin_http import Request, Response, converse, json_response
-from kith.models.standin_script import Script, load_script
+from kith.models.standin import llama, ollama
+from kith.models.standin.engine import Behaviour, Engine
+from kith.models.standin.http import Request, Response, converse, json_response
+from kith.models.standin.script import Script, load_script
 
 Dialect = Literal["ollama", "llama-server"]
-DIALECTS: dict[str, ModuleType] = {"ollama": standin_ollama, "llama-server": standin_llama}
+DIALECTS: dict[str, ModuleType] = {"ollama": ollama, "llama-server": llama}
 HOST = "127.0.0.1"
 WEB_PAGE = (
     b"<!doctype html>\n<html><head><title>Sign in</title></head><body><p>Please sign in.</p></body></html>\n"
@@ -171,7 +171,3 @@ def main(arguments: list[str] | None = None) -> None:
     finally:
         if log is not None:
             log.close()
-
-
-if __name__ == "__main__":
-    main()

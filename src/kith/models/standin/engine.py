@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kith.models.standin_script import Script, Scripted, play
-from kith.models.standin_tokens import OPENING, estimate, render_message, shared_tokens
+from kith.models.standin.script import Script, Scripted, play
+from kith.models.standin.tokens import OPENING, estimate, render_message, shared_tokens
 
 PREFILL_RATE = 1000.0  # prompt tokens a second, as reported: nothing really takes that long
 DECODE_RATE = 50.0  # tokens a second, as reported

@@ -1,0 +1,149 @@
+"""A trial on a copy of the tree, for machines that have no overlay."""
+
+import asyncio
+import json
+import os
+import stat
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.core.errors import TreeError
+from kith.core.values import Ran
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.clone import IGNORED_LIMIT, clone_tree
+from kith.trees.compare import GONE, Stamp, Touched, outside_repositories, stamp_of
+from kith.trees.files import FileState, delete_file, is_folder, look_at, read_link, write_file
+from kith.trees.git import run_git
+from kith.trees.guard import PROTECTED, show_path
+from kith.trees.listing import ignored, list_files
+from kith.trees.plain import run_plain
+from kith.trees.sandbox import Box, run_boxed
+from kith.trees.trial import SideTrial
+from kith.trees.trial_folder import claim_folder, remove_tree
+
+
+@asynccontextmanager
+async def open_copy(
+    root: Path,
+    state: Path,
+    toolchains: tuple[Path, ...],
+    name: str = "",
+    *,
+    confined: bool,
+    ignored_limit: int = IGNORED_LIMIT,
+) -> AsyncIterator[SideTrial]:
+    """A trial on a copy of the tree at `root`, kept in `state` while the block lasts.
+
+    Ignored files are copied up to `ignored_limit` bytes; the trial's `notes` say what was left out.
+    """
+    with claim_folder(state, root, name) as folder:
+        record = folder / "record"
+        if not record.exists():
+            await _fill(root, folder, ignored_limit)
+        known = json.loads(record.read_text())
+        stamps = {path: tuple(stamp) for path, stamp in known["stamps"].items()}
+        box = None
+        if confined:
+            objects = ((root / ".git/objects", folder / "objects"),)
+            box = Box(root, folder / "tree", True, toolchains, (state,), objects)
+        ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]))
+        yield SideTrial(ground, folder, tuple(known["notes"]))
+
+
+async def _fill(root: Path, folder: Path, limit: int) -> None:
+    """Make the copy. The record comes last: without it a copy is unfinished and is made again."""
+    for left in ("tree", "objects"):
+        with suppress(NotADirectoryError):
+            remove_tree(folder / left)
+        (folder / left).unlink(missing_ok=True)
+    listed = await list_files(root)
+    notes = await asyncio.to_thread(clone_tree, root, listed, folder / "tree", limit)
+    stamps = await asyncio.to_thread(_scan, folder / "tree")
+    known = {"stamps": stamps, "listed": [path for path in listed if path in stamps], "notes": notes}
+    (folder / "record").write_text(json.dumps(known))
+
+
+def _scan(tree: Path) -> dict[str, Stamp]:
+    """Every file and link below `tree` with its stamp; git's and kith's own folders are left out."""
+    found = dict[str, Stamp]()
+    for place, folders, files, fd in os.fwalk(tree):
+        folder = os.path.relpath(place, tree) + "/" if place != os.fspath(tree) else ""
+        names = [name for name in (*folders, *files) if folder or name not in PROTECTED]
+        folders[:] = [name for name in folders if name not in PROTECTED]
+        for name in names:
+            with suppress(FileNotFoundError):
+                state = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                if stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode):
+                    found[folder + name] = stamp_of(state)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CopyGround:
+    """The copy in `folder`, what it was like when new, and the box for its commands (None: no sandbox)."""
+
+    root: Path
+    folder: Path
+    box: Box | None
+    toolchains: tuple[Path, ...]
+    made: Mapping[str, Stamp]
+    listed: frozenset[str]
+
+    @property
+    def confined(self) -> bool:
+        return self.box is not None
+
+    @property
+    def tree(self) -> Path:
+        return self.folder / "tree"
+
+    def look(self, path: str) -> FileState | None:
+        return look_at(self.tree, path)
+
+    def readlink(self, path: str) -> str | None:
+        return read_link(self.tree, path)
+
+    def put(self, path: str, state: FileState | None) -> None:
+        if state is None:
+            if look_at(self.tree, path) is not None:
+                delete_file(self.tree, path)
+            return
+        if is_folder(self.tree, path):
+            _clear_folder(self.tree / path, path)
+        write_file(self.tree, path, state.content, state.mode)
+
+    def stamps(self) -> dict[str, Stamp]:
+        present = _scan(self.tree)
+        changed = {path: stamp for path, stamp in present.items() if self.made.get(path) != stamp}
+        return changed | dict.fromkeys(self.made.keys() - present.keys(), GONE)
+
+    async def touched(self, by_products: Mapping[str, Stamp]) -> Touched:
+        stamps = await asyncio.to_thread(self.stamps)
+        kept = {path: stamp for path, stamp in stamps.items() if by_products.get(path) != stamp}
+        present = [path for path, stamp in kept.items() if stamp != GONE]
+        gone = [path for path, stamp in kept.items() if stamp == GONE and path in self.listed]
+        own = outside_repositories(present, lambda folder: os.path.lexists(self.tree / folder / ".git"))
+        return Touched(own, gone)
+
+    async def ignored(self, paths: Collection[str]) -> set[str]:
+        return await ignored(self.tree, paths)
+
+    async def run(self, command: Command, limits: ExecLimits) -> Ran:
+        if self.box:
+            return await run_boxed(self.box, command, limits)
+        return await run_plain(self.tree, self.folder, self.toolchains, command, limits)
+
+    async def git(self, *args: str, input: bytes = b"") -> bytes | None:
+        ran = await run_git(self.tree, *args, input=input)
+        return ran.stdout if ran.ok else None
+
+
+def _clear_folder(folder: Path, path: str) -> None:
+    """Take away a folder without files, so that a file can have its place."""
+    for place, _, files in os.walk(folder, topdown=False):
+        if files:
+            raise TreeError(f"{show_path(path)} is a folder")
+        with suppress(OSError):
+            Path(place).rmdir()

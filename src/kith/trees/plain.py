@@ -1,0 +1,29 @@
+"""Run a command where there is no sandbox: in a folder, with the allowed variables and a home of its own."""
+
+from pathlib import Path
+
+from kith.core.values import Ran
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.exec import run_process, with_limits
+from kith.trees.guard import check_path
+from kith.trees.sandbox import shell
+from kith.trees.toolchains import allowed_environment
+
+
+async def run_plain(
+    root: Path, scratch: Path, toolchains: tuple[Path, ...], command: Command, limits: ExecLimits
+) -> Ran:
+    """Run a shell command in the tree at `root`; its home and temporary files go to `scratch`."""
+    folder = root if command.folder in ("", ".") else root / check_path(command.folder)
+    home, temporary = scratch / "home", scratch / "tmp"
+    for each in (home, temporary):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private = {"HOME": str(home), "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
+    return await run_process(
+        with_limits([*shell(), command.line], limits),
+        command=command.line,
+        env=allowed_environment(root, toolchains, command.env) | private,
+        cwd=folder,
+        limits=limits,
+        sandboxed=False,
+    )

@@ -1,0 +1,49 @@
+"""Open a tree: the user's files, with the best trials and the best sandbox that this machine can give."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Literal
+
+from kith.core.errors import TreeError
+from kith.core.values import Ran
+from kith.core.workspace import Command, ExecLimits, Trial
+from kith.trees.copy import open_copy
+from kith.trees.local import LocalTree
+from kith.trees.overlay import open_overlay
+from kith.trees.plain import run_plain
+from kith.trees.probe import Abilities, probe
+from kith.trees.sandbox import Box, run_boxed
+from kith.trees.toolchains import find_toolchains
+
+_OFF = Abilities("the sandbox is switched off", "the sandbox is switched off")
+
+
+def open_tree(
+    root: Path, state: Path, cache: Path, *, sandbox: Literal["auto", "require", "off"] = "auto"
+) -> LocalTree:
+    """The tree at `root`; `state` is for trials and journals, `cache` for what can be found out again.
+
+    With "auto" commands are confined where the machine can, with "off" never. Raises TreeError with
+    "require" where it cannot, and for a folder that holds kith's own state.
+    """
+    root, state, cache = root.resolve(), state.absolute(), cache.absolute()
+    if state.resolve().is_relative_to(root):
+        raise TreeError(f"{root} holds kith's own files ({state}); open a project in it instead")
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state = state.resolve()
+    can = _OFF if sandbox == "off" else probe(root, state, cache)
+    if sandbox == "require" and not can.sandbox:
+        raise TreeError(f"commands cannot be confined: {can.no_sandbox}")
+    toolchains = find_toolchains(root)
+
+    async def run(place: Path, command: Command, limits: ExecLimits) -> Ran:
+        if can.sandbox:
+            return await run_boxed(Box(place, place, False, toolchains, (state,)), command, limits)
+        return await run_plain(place, cache / "commands", toolchains, command, limits)
+
+    def begin(tree: LocalTree, name: str) -> AbstractAsyncContextManager[Trial]:
+        if can.overlay:
+            return open_overlay(tree.root, state, toolchains, name)
+        return open_copy(tree.root, state, toolchains, name, confined=can.sandbox)
+
+    return LocalTree(root, state, runner=run, trials=begin, confined=can.sandbox)

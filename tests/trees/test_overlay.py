@@ -1,0 +1,317 @@
+"""The overlay's layers, from outside and from inside, and what becomes of a trial when things go wrong."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kith.core.errors import BusyError, TreeError
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.layers import Layers
+from kith.trees.overlay import open_overlay
+from kith.trees.probe import Abilities, look, probe
+from kith.trees.trials import open_tree
+
+SRC = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    (root / "d/e").mkdir(parents=True)
+    for path in ("a", "d/b", "d/e/c"):
+        (root / path).write_text(path)
+    reason = look(root, tmp_path / "probe").no_overlay
+    if reason:
+        pytest.skip(reason)
+    return root
+
+
+# --- inside and outside agree ------------------------------------------------------------------
+
+paths = st.sampled_from(["a", "d/b", "d/e/c", "d/new", "n/o/p", "d/e"])
+steps = st.one_of(
+    st.tuples(st.just("write"), paths, st.binary(max_size=3)),
+    st.tuples(st.just("delete"), paths, st.just(b"")),
+    st.tuples(st.just("run"), st.sampled_from(["rm -rf d", "mkdir -p d/e; echo i > d/e/c", "mv d n", "rm -rf a; mkdir a",
+                                              "rm -rf d/e; echo file > d/e", "rm -rf n; ln -s d n"]), st.just(b"")),
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(steps, max_size=6))
+def test_a_command_sees_what_is_read_from_outside(
+    root: Path, tmp_path: Path, plan: list[tuple[str, str, bytes]]
+) -> None:
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            for kind, what, data in plan:
+                try:
+                    if kind == "run":
+                        await trial.exec(Command(what))
+                    else:
+                        await trial.write(what, data if kind == "write" else None)
+                except TreeError:
+                    continue
+            ran = await trial.exec(Command("find . -type f -exec sh -c 'echo {}; xxd -p {}' ';'"))
+            lines = iter(ran.output.splitlines())
+            inside = dict[str, bytes]()
+            for line in lines:
+                if line.startswith("./"):
+                    inside[name := line[2:]] = b""
+                else:
+                    inside[name] += bytes.fromhex(line)
+            assert sorted(inside) == [
+                path for path in await trial.files() if not (path == "n" and path not in inside)
+            ]
+            for path, content in inside.items():
+                assert await trial.read(path) == content
+            changed = {change.path for change in await trial.changes()}
+            for path in ("a", "d/b", "d/e/c"):
+                assert (path in changed) == (inside.get(path) != path.encode())
+
+    asyncio.run(main())
+    assert (root / "d/e/c").read_text() == "d/e/c"
+
+
+def test_links_in_the_upper_layer_lead_nowhere(root: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "outside"
+    secret.mkdir()
+    (secret / "b").write_text("secret")
+
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            await trial.exec(Command(f"rm -r d a; ln -s {secret} d; ln -s {secret}/b a; ln -s ../../.. up"))
+            for path in ("d/b", "a", "up/x"):
+                with pytest.raises(TreeError):
+                    await trial.read(path)
+                with pytest.raises(TreeError):
+                    await trial.write(path, b"x")
+            assert b"secret" not in {change.after for change in await trial.changes()}
+            await trial.write("d", None)
+            await trial.write("d/b", b"mine")
+            assert await trial.read("d/b") == b"mine"
+
+    asyncio.run(main())
+    assert (secret / "b").read_text() == "secret"
+
+
+def test_a_command_cannot_forge_the_kernels_marks(root: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            await trial.exec(
+                Command("mknod a2 c 0 0; setfattr -n user.overlay.opaque -v y d; echo x > d/new")
+            )
+            assert [change.path for change in await trial.changes()] == ["d/new"]
+
+    asyncio.run(main())
+
+
+def test_a_folder_that_comes_back_hides_the_old_one(root: Path, tmp_path: Path) -> None:
+    layers = Layers(root, tmp_path / "upper")
+    layers.upper.mkdir()
+    for path in ("d/b", "d/e/c"):
+        layers.put(path, None)
+    assert layers.look("d/b") is None and layers.shows("d/e")
+    os.mknod(layers.upper / "whole", 0o020000, 0)
+    (root / "whole/inner").mkdir(parents=True)
+    (root / "whole/inner/old").write_text("old")
+    assert not layers.shows("whole/inner/old")
+    found = layers.look("a")
+    assert found
+    layers.put("whole/inner/new", found)
+    assert layers.shows("whole/inner/new") and not layers.shows("whole/inner/old")
+
+
+def test_permissions_are_kept(root: Path, tmp_path: Path) -> None:
+    (root / "a").chmod(0o750)
+    (root / "d").chmod(0o700)
+
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            await trial.write("a", b"new")
+            await trial.write("d/b", b"new")
+            ran = await trial.exec(Command("stat -c %a a d; test -x a"))
+            assert (ran.code, ran.output) == (0, "750\n700\n")
+
+    asyncio.run(main())
+
+
+# --- a trial's life ----------------------------------------------------------------------------
+
+
+def test_leaving_removes_it_whatever_permissions_it_has(root: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            await trial.exec(
+                Command("mkdir -p x/y/z; touch x/y/z/f; chmod 000 x/y/z/f x/y/z x/y x; chmod 500 d")
+            )
+            await trial.changes()
+
+    asyncio.run(main())
+    assert list((tmp_path / "state/trials").iterdir()) == []
+
+
+def test_an_error_in_the_block_removes_it_too(root: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with open_overlay(root, tmp_path / "state", (), "named"):
+                raise ZeroDivisionError
+
+    asyncio.run(main())
+    assert list((tmp_path / "state/trials").iterdir()) == []
+
+
+CRASH = """
+import asyncio, os, sys
+from pathlib import Path
+from kith.core.workspace import Command
+from kith.trees.overlay import open_overlay
+async def main():
+    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), (), sys.argv[3]) as trial:
+        await trial.exec(Command("echo survived > a; rm d/b"))
+        await trial.check(Command("echo junk > report"))
+        print("ready", flush=True)
+        await trial.exec(Command("sleep 1000"))
+asyncio.run(main())
+"""
+
+
+def crash(root: Path, state: Path, name: str) -> None:
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", CRASH, root, state, name], stdout=subprocess.PIPE, env=env
+    )
+    assert child.stdout and child.stdout.readline() == b"ready\n"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+
+
+def test_a_named_trial_survives_a_crash(root: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    crash(root, state, "task-1")
+    crash(root, state, "")  # nobody can ask for this one again
+
+    async def main() -> None:
+        async with open_overlay(root, state, (), "task-1") as trial:
+            assert [path.name for path in (state / "trials").iterdir()] == ["task-1"]
+            assert [(c.path, c.after) for c in await trial.changes()] == [("a", b"survived\n"), ("d/b", None)]
+            assert (await trial.exec(Command("cat a report; ls d"))).output == "survived\njunk\ne\n"
+
+    asyncio.run(main())
+
+
+def test_a_trial_in_use_and_another_trees_trial_are_refused(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", (), "mine"):
+            with pytest.raises(BusyError):
+                async with open_overlay(root, tmp_path / "state", (), "mine"):
+                    pass
+        for name in ("../x", "a/b", "~x", ".hidden", ""):
+            if name:
+                with pytest.raises(TreeError):
+                    async with open_overlay(root, tmp_path / "state", (), name):
+                        pass
+
+    asyncio.run(main())
+    crash(root, tmp_path / "state", "theirs")
+
+    async def second() -> None:
+        with pytest.raises(TreeError, match="belongs to the tree"):
+            async with open_overlay(other, tmp_path / "state", (), "theirs"):
+                pass
+
+    asyncio.run(second())
+    assert (tmp_path / "state/trials/theirs/upper/a").read_text() == "survived\n"
+
+
+def test_paths_with_any_character(tmp_path: Path, root: Path) -> None:
+    odd = tmp_path / "a b,c:d'e\"f\\g\nh=lowerdir"
+    odd.mkdir()
+    (odd / "x").write_text("x")
+    state = tmp_path / "st,ate:\n'"
+
+    async def main() -> None:
+        async with open_overlay(odd, state, ()) as trial:
+            ran = await trial.exec(Command("echo y > x; pwd; echo new > 'n,\n'"))
+            assert ran.output == f"{odd}\n"
+            assert [(c.path, c.after) for c in await trial.changes()] == [("n,\n", b"new\n"), ("x", b"y\n")]
+
+    asyncio.run(main())
+
+
+def test_one_command_at_a_time(root: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            await asyncio.gather(
+                *(trial.exec(Command("n=$(cat n || echo 0); sleep .02; echo $((n+1)) > n")) for _ in range(5))
+            )
+            assert await trial.read("n") == b"5\n"
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_command_leaves_the_trial_usable(root: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            task = asyncio.create_task(trial.exec(Command("echo x > a; sleep 1000")))
+            await asyncio.sleep(0.3)
+            began = time.monotonic()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert time.monotonic() - began < 0.05
+            assert (await trial.exec(Command("cat a"), ExecLimits(seconds=5))).output == "x\n"
+
+    asyncio.run(main())
+
+
+# --- the machine -------------------------------------------------------------------------------
+
+
+def test_what_works_is_looked_up_once(root: Path, tmp_path: Path) -> None:
+    state, cache = tmp_path / "state", tmp_path / "cache"
+    assert probe(root, state, cache) == Abilities()
+    file = cache / "abilities.json"
+    file.write_text(file.read_text().replace('"no_overlay": ""', '"no_overlay": "remembered"'))
+    assert probe(root, state, cache).no_overlay == "remembered"
+    file.write_text("{broken")
+    assert probe(root, state, cache).overlay
+    assert list((state / "trials").iterdir()) == []
+
+
+def test_a_state_below_the_tree_is_refused_with_a_sentence(root: Path) -> None:
+    with pytest.raises(TreeError, match="holds kith's own files"):
+        open_tree(root, root / "state", root / "cache")
+
+
+def test_without_bubblewrap_it_says_so(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    state, cache = tmp_path / "state", tmp_path / "cache"
+    with pytest.raises(TreeError, match="bubblewrap is not installed"):
+        open_tree(root, state, cache, sandbox="require")
+    assert not open_tree(root, state, cache).confined
+
+
+def test_the_real_tree_is_read_only_for_commands(root: Path, tmp_path: Path) -> None:
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache", sandbox="require")
+
+    async def main() -> None:
+        assert (await tree.exec(Command("cat a; echo x > a"))).code == 1
+        async with tree.trial("t") as trial:
+            assert (await trial.exec(Command("echo x > a"))).code == 0 and trial.confined
+            changes = await trial.changes()
+        await tree.apply(changes)
+
+    asyncio.run(main())
+    assert (root / "a").read_text() == "x\n"

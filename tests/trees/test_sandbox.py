@@ -1,0 +1,254 @@
+"""A command in the box sees the tree and the system's programs, and cannot reach anything else."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from kith.core.errors import TreeError
+from kith.core.values import Ran
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.probe import look
+from kith.trees.sandbox import Box, bwrap_argv, run_boxed
+from kith.trees.toolchains import allowed_environment, find_toolchains
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    root.mkdir()
+    (root / "file").write_text("content\n")
+    reason = look(root, tmp_path / "state").no_sandbox
+    if reason:
+        pytest.skip(reason)
+    return root
+
+
+def run(root: Path, line: str, writable: bool = True) -> Ran:
+    box = Box(root, root, writable, find_toolchains(root))
+    return asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=20)))
+
+
+def is_alive(token: str) -> bool:
+    """Whether any process has `token` on its command line."""
+    found = False
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found = found or token.encode() in file.read_bytes()
+    return found
+
+
+def test_the_tree_is_there_and_writable_only_when_asked(root: Path) -> None:
+    ran = run(root, "pwd; cat file; echo new > other")
+    assert (ran.code, ran.output, ran.sandboxed) == (0, f"{root}\ncontent\n", True)
+    assert (root / "other").read_text() == "new\n"
+    assert run(root, "echo x > file", writable=False).code == 1
+    assert (root / "file").read_text() == "content\n"
+
+
+def test_nothing_else_can_be_written(root: Path, tmp_path: Path) -> None:
+    (root / "out").symlink_to(tmp_path)
+    ran = run(
+        root,
+        "for place in /x /etc/x /usr/x /home/x /root/x /proc/sys/kernel/core_pattern /sys/x out/x"
+        f" {tmp_path}/x; do (echo bad > $place) 2>/dev/null && echo $place; done; true",
+    )
+    assert [line for line in ran.output.splitlines() if "/tmp/" not in line and line != "out/x"] == []
+    assert not (tmp_path / "x").exists()
+
+
+def test_mounts_cannot_be_undone_and_no_namespace_can_be_made(root: Path) -> None:
+    assert run(root, "mount -o remount,rw,bind /usr; touch /usr/x").code != 0
+    assert run(root, "umount /tmp").code != 0
+    assert run(root, "unshare -U true").code != 0
+    assert "CapEff:\t0000000000000000" in run(root, "cat /proc/self/status").output
+
+
+def test_the_home_and_secrets_are_hidden(root: Path) -> None:
+    home = Path.home()
+    ran = run(root, f"ls -A {home}; ls -A /home; cat /etc/shadow; ls /etc/ssh /run; ls -A ~; echo $HOME")
+    for word in (".ssh", ".bashrc", ".config", ".gitconfig", ".netrc", ".aws"):
+        assert word not in ran.output
+    assert "root:" not in ran.output and ran.output.strip().endswith("/tmp/home")
+
+
+def test_no_credential_reaches_the_command(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-1")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/canary-1")
+    monkeypatch.setenv("LC_TIME", "C")
+    ran = run(root, "env; cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'")
+    assert "canary-1" not in ran.output
+    assert "LC_TIME=C" in ran.output and "GIT_OPTIONAL_LOCKS=0" in ran.output
+    given = asyncio.run(
+        run_boxed(Box(root, root, True), Command("echo $MINE", env={"MINE": "yes"}), ExecLimits())
+    )
+    assert given.output == "yes\n"
+
+
+def test_there_is_no_network_but_loopback_works_inside(root: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    script = (
+        "import socket, sys\n"
+        "for place in (('127.0.0.1', int(sys.argv[1])), ('1.1.1.1', 53)):\n"
+        "    try: socket.create_connection(place, 2); print('reached', place)\n"
+        "    except OSError as error: print('no', place[0])\n"
+        "own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(own.getsockname()); print('own')\n"
+    )
+    (root / "net.py").write_text(script)
+    assert run(root, f"python3 net.py {port}").output == "no 127.0.0.1\nno 1.1.1.1\nown\n"
+    server.close()
+
+
+def test_other_processes_are_out_of_sight(root: Path) -> None:
+    ran = run(root, f"ls /proc | grep -c '^[0-9]*$'; kill -0 {os.getpid()} && echo seen")
+    assert int(ran.output.split()[0]) < 10 and "seen" not in ran.output
+
+
+def test_git_hooks_and_settings_are_read_only(root: Path) -> None:
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root / ".git/hooks").mkdir(exist_ok=True)
+    for line in ("echo x > .git/hooks/post-commit", "echo x >> .git/config", "git config user.name x"):
+        assert run(root, line).code != 0, line
+    assert run(root, "git add file && git -c user.name=A -c user.email=a@b.c commit -qm x").code == 0
+
+
+def test_time_out_kills_children_that_left_the_session(root: Path) -> None:
+    token = f"95{os.getpid()}"
+    box = Box(root, root, True)
+    line = f"setsid sleep {token} & (setsid setsid sleep {token} &) ; trap '' TERM; sleep {token}"
+    ran = asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=0.4)))
+    assert ran.timed_out and ran.code == 124 and ran.seconds < 1.5
+    assert not is_alive(token)
+
+
+def test_background_children_end_with_the_command(root: Path) -> None:
+    token = f"94{os.getpid()}"
+    ran = run(root, f"setsid sleep {token} & sleep {token} & echo done")
+    assert ran.output == "done\n" and ran.code == 0 and ran.seconds < 2
+    assert not is_alive(token)
+
+
+def test_cancelling_is_quick_and_leaves_nothing(root: Path) -> None:
+    token = f"93{os.getpid()}"
+
+    async def main() -> float:
+        task = asyncio.create_task(
+            run_boxed(Box(root, root, True), Command(f"setsid sleep {token} & sleep {token}"), ExecLimits())
+        )
+        await asyncio.sleep(0.3)
+        assert is_alive(token)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - began
+
+    seconds = asyncio.run(main())
+    assert not is_alive(token)
+    assert seconds < 0.05
+
+
+def test_a_sandbox_that_fails_is_not_a_command_that_failed(root: Path) -> None:
+    with pytest.raises(TreeError, match="sandbox did not start"):
+        asyncio.run(run_boxed(Box(root, root, True), Command("true", "no such folder"), ExecLimits()))
+    with pytest.raises(TreeError):
+        asyncio.run(run_boxed(Box(root, root, True), Command("true", "../elsewhere"), ExecLimits()))
+    assert run(root, "echo 'bwrap: no'; exit 1").code == 1
+
+
+def test_hidden_folders_are_covered_where_they_would_show(root: Path) -> None:
+    (root / "state").mkdir()
+    (root / "state/secret").write_text("x")
+    box = Box(root, root, True, hidden=(root / "state",))
+    assert asyncio.run(run_boxed(box, Command("ls state"), ExecLimits())).output == ""
+
+
+def test_odd_paths_need_no_quoting(tmp_path: Path, root: Path) -> None:
+    odd = tmp_path / "a b,c:d'e\"f\ng"
+    odd.mkdir()
+    (odd / "x").write_text("odd\n")
+    assert run(odd, "cat x").output == "odd\n"
+
+
+# --- toolchains and variables ------------------------------------------------------------------
+
+
+def test_the_running_interpreter_can_be_used(root: Path) -> None:
+    ran = run(root, f"{sys.executable} -c 'import sys; print(sys.base_prefix)'")
+    if not Path(sys.executable).is_relative_to(root) and ran.code:
+        ran = run(root, f"{Path(sys.executable).resolve()} -c 'import sys; print(sys.base_prefix)'")
+    assert ran.output.strip() == sys.base_prefix
+
+
+def test_a_venv_at_its_own_path_works_and_comes_first(root: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    (root / ".venv/bin/tool").write_text(f"#!{root}/.venv/bin/python\nprint('tool')\n")
+    (root / ".venv/bin/tool").chmod(0o755)
+    ran = run(
+        root,
+        ".venv/bin/python -c 'import sys; print(sys.prefix)'; python -c 'import sys; print(sys.prefix)'; tool",
+    )
+    assert ran.output.splitlines() == [f"{root}/.venv", f"{root}/.venv", "tool"]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    return home
+
+
+def test_version_managers_are_found_but_never_the_home(home: Path, tmp_path: Path) -> None:
+    for name in (".cargo/bin", ".cargo/registry", ".nvm", ".ssh", ".config", ".local/share/uv", ".aws"):
+        (home / name).mkdir(parents=True)
+    (home / ".cargo/credentials.toml").write_text("token")
+    found = {
+        path.relative_to(home) for path in find_toolchains(tmp_path / "tree") if path.is_relative_to(home)
+    }
+    assert found == {Path(name) for name in (".cargo/bin", ".cargo/registry", ".nvm", ".local/share/uv")}
+    variables = allowed_environment(tmp_path, find_toolchains(tmp_path / "tree"), {})
+    assert variables["CARGO_HOME"] == str(home / ".cargo") and variables["NVM_DIR"] == str(home / ".nvm")
+
+
+@pytest.mark.parametrize(
+    "claim", ["{home}/bin", "{home}/.ssh/bin", "/bin", "{home}/../home/bin", "relative/bin"]
+)
+def test_a_project_cannot_claim_folders_of_the_home_as_its_interpreter(
+    home: Path, tmp_path: Path, claim: str
+) -> None:
+    (home / ".ssh/bin").mkdir(parents=True)
+    (home / "bin").mkdir()
+    (home / "bin/python3").write_text("")
+    (home / "lib/python3.11").mkdir(parents=True)
+    (home / "lib/python3.11/os.py").write_text("")
+    (tmp_path / "tree/.venv").mkdir(parents=True)
+    (tmp_path / "tree/.venv/pyvenv.cfg").write_text("home = " + claim.format(home=home))
+    assert not [
+        path
+        for path in find_toolchains(tmp_path / "tree")
+        if home.is_relative_to(path) or path.is_relative_to(home)
+    ]
+
+
+def test_the_interpreter_below_a_venv_is_found(home: Path, tmp_path: Path) -> None:
+    base = home / "pythons/3.99"
+    (base / "lib/python3.99").mkdir(parents=True)
+    (base / "lib/python3.99/os.py").write_text("")
+    (tmp_path / "tree/.venv").mkdir(parents=True)
+    (tmp_path / "tree/.venv/pyvenv.cfg").write_text(f"version = 3.99\nhome = {base}/bin\n")
+    assert base in find_toolchains(tmp_path / "tree")
+
+
+def test_the_tree_is_mounted_after_the_toolchains(tmp_path: Path) -> None:
+    argv = bwrap_argv(Box(tmp_path / "go/x", tmp_path / "go/x", True, (tmp_path / "go",)), ["true"], {})
+    assert argv.index(str(tmp_path / "go")) < argv.index(str(tmp_path / "go/x"))
+    assert argv[-2:] == ["--", "true"]
