@@ -58,8 +58,8 @@ def test_commits_and_stashes_stay_in_the_copy(root: Path, tmp_path: Path) -> Non
             ran = await trial.exec(
                 Command(
                     "set -e; export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b.c GIT_COMMITTER_NAME=A"
-                    " GIT_COMMITTER_EMAIL=a@b.c; git log --format=%s; echo 2 > src/a; git stash -q; git stash pop -q;"
-                    " git commit -qam second; git gc -q; git fsck"
+                    " GIT_COMMITTER_EMAIL=a@b.c; git log --format=%s; echo 2 > src/a; git stash -q;"
+                    " git stash pop -q; git commit -qam second; git gc -q; git fsck"
                 )
             )
             assert ran.code == 0 and ran.output.startswith("first\n"), ran.output

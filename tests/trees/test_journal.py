@@ -200,6 +200,14 @@ def test_permissions_beyond_gits_modes_survive_apply_and_undo(root: Path, state:
     assert [stat.S_IMODE((root / name).stat().st_mode) for name in "ab"] == [0o600, 0o640]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_as_root_the_files_stay_their_owners(root: Path, state: Path) -> None:
+    for path in (root, *root.rglob("*")):
+        os.chown(path, 65534, 65534)
+    apply_changes(root, state, MIXED)
+    assert {path.lstat().st_uid for path in root.rglob("*")} == {65534}
+
+
 def test_a_read_only_file_or_folder_is_respected(root: Path, state: Path) -> None:
     (root / "b").chmod(0o444)
     (root / "src").chmod(0o555)

@@ -37,12 +37,21 @@ def root(tmp_path: Path) -> Path:
 # --- inside and outside agree ------------------------------------------------------------------
 
 paths = st.sampled_from(["a", "d/b", "d/e/c", "d/new", "n/o/p", "d/e"])
+lines = st.sampled_from(
+    [
+        "rm -rf d",
+        "mkdir -p d/e; echo i > d/e/c",
+        "mv d n",
+        "rm -rf a; mkdir a",
+        "rm -rf d/e; echo file > d/e",
+        "rm -rf n; ln -s d n",
+    ]
+)
 steps = st.one_of(
     st.tuples(st.just("write"), paths, st.binary(max_size=3)),
     st.tuples(st.just("delete"), paths, st.just(b"")),
-    st.tuples(st.just("run"), st.sampled_from(["rm -rf d", "mkdir -p d/e; echo i > d/e/c", "mv d n", "rm -rf a; mkdir a",
-                                              "rm -rf d/e; echo file > d/e", "rm -rf n; ln -s d n"]), st.just(b"")),
-)  # fmt: skip
+    st.tuples(st.just("run"), lines, st.just(b"")),
+)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

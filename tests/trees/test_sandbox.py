@@ -99,7 +99,8 @@ def test_there_is_no_network_but_loopback_works_inside(root: Path) -> None:
         "for place in (('127.0.0.1', int(sys.argv[1])), ('1.1.1.1', 53)):\n"
         "    try: socket.create_connection(place, 2); print('reached', place)\n"
         "    except OSError as error: print('no', place[0])\n"
-        "own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(own.getsockname()); print('own')\n"
+        "own = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(own.getsockname()); print('own')\n"
     )
     (root / "net.py").write_text(script)
     assert run(root, f"python3 net.py {port}").output == "no 127.0.0.1\nno 1.1.1.1\nown\n"
@@ -193,7 +194,7 @@ def test_a_venv_at_its_own_path_works_and_comes_first(root: Path) -> None:
     (root / ".venv/bin/tool").chmod(0o755)
     ran = run(
         root,
-        ".venv/bin/python -c 'import sys; print(sys.prefix)'; python -c 'import sys; print(sys.prefix)'; tool",
+        "for python in .venv/bin/python python; do $python -c 'import sys; print(sys.prefix)'; done; tool",
     )
     assert ran.output.splitlines() == [f"{root}/.venv", f"{root}/.venv", "tool"]
 

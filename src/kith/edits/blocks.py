@@ -17,9 +17,9 @@ BLOCK = re.compile(r"^([ \t]*)(?:<{3,}|-{3,}) ?SEARCH>?[ \t]*$", re.M)
 _HEAD = re.compile(r"^([ \t]*)(<{3,}|-{3,}) SEARCH>?[ \t]*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~|</?(?:source|code|pre|codeblock|sourcecode)>)")
 _ESCAPED = re.compile(r"^\\(?=<{5,}|={5,}|>{5,}|-{5,}|\+{5,}|:(?:start|end)_line:)")
-_LINE_HINT = re.compile(r"^:(start|end)_line:\s*(\d+)\s*$")
+_LINE_HINT = re.compile(r"^:(start|end)_line:\s*(\d{1,18})\s*$")
 _UNDERLINING = (".md", ".markdown", ".rst", ".txt", ".adoc")  # where "=======" is an ordinary line
-_NUMBER = re.compile(r"^\s*(\d+) \| ?")
+_NUMBER = re.compile(r"^\s*(\d{1,18}) \| ?")
 
 
 @dataclass(frozen=True, slots=True)

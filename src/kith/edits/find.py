@@ -48,7 +48,7 @@ def _holds_edits(lines: list[str], known: Collection[str]) -> bool:
 
 def _lines(text: str) -> list[str]:
     """The reply's lines; carriage returns are dropped where every line has one."""
-    lines = text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
     said = [line for line in lines if line]
     if said and all(line.endswith("\r") for line in said):
         return [line.removesuffix("\r") for line in lines]

@@ -16,7 +16,7 @@ _MOVE = re.compile(r"^\s*\*\*\* Move to: (.+?)\s*$")
 _BEGIN = re.compile(r"^\s*\*\*\* Begin Patch\s*$")
 _END = re.compile(r"^\s*\*\*\* End Patch\s*$")
 _END_OF_FILE = re.compile(r"^\s*\*\*\* End of File\s*$")
-_NUMBERS = re.compile(r"^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+_NUMBERS = re.compile(r"^@@ -(\d{1,18})(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 def parse_patch(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:

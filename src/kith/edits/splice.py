@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from kith.edits.forms import EditError, Hunk
 from kith.edits.match import Place, locate
-from kith.edits.rows import BOM, split_keys, split_rows, terminator
+from kith.edits.rows import BOM, split_keys, split_rows, strip_end, terminator
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
@@ -45,16 +45,17 @@ def _written(rows: Sequence[str], place: Place, hunk: Hunk) -> list[str]:
     end = row + len(hunk.old)
     finish = _terminator_of_new(rows, rows[row:end], hunk)
     out: list[str] = []
-    last = ""  # the last row without its terminator, when it is a new one
+    last = ""  # the last row without its terminator
     for line in hunk.lines:
         sign = line[:1]
         if sign == "+":
             last = _body(place.indent(line[1:]), finish, hunk)
             out.append(last + ("\n" if last.endswith("\r") else finish or "\n"))
         elif sign == " ":
+            last = strip_end(rows[row])
             out.append(rows[row])
         row += sign in (" ", "-")
-    if end == len(rows) and _ends_with_new(hunk) and _ends_bare(rows, hunk):
+    if out and end == len(rows) and _ends_bare(rows, hunk):
         out[-1] = last
     return out
 
@@ -78,12 +79,7 @@ def _sends_returns(hunk: Hunk) -> bool:
     return any(line.endswith("\r") for line in hunk.old)
 
 
-def _ends_with_new(hunk: Hunk) -> bool:
-    signs = [line[:1] for line in hunk.lines if line[:1] in (" ", "+")]
-    return bool(signs) and signs[-1] == "+"
-
-
 def _ends_bare(rows: Sequence[str], hunk: Hunk) -> bool:
-    """True when the new last row has no newline: the diff says so, or says nothing and it had none."""
+    """True when the last row gets no newline: the diff says so, or says nothing and the file had none."""
     marked = [above[:1] for above, line in pairwise(hunk.lines) if line[:1] == "\\"]
     return "+" in marked if marked else bool(rows) and not rows[-1].endswith("\n")

@@ -13,7 +13,7 @@ from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch
 from kith.edits.paths import path_in, unquote
 
 UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
-_NUMBERS = re.compile(r"^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NUMBERS = re.compile(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 # One name twice, which may hold blanks; or two names, in quotes where they need them.
 _GIT_SAME = re.compile(r"^diff --git (?:a/)?([^\"]+) (?:b/)?\1$")
 _GIT_NAMES = re.compile(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
@@ -81,12 +81,17 @@ class _Reader:
             else:
                 self.row += 1
 
-    def _is_header(self, row: int) -> bool:
-        """True for `---` and `+++` lines that begin a file, and are not a removed and an added line."""
+    def _is_header(self, row: int, due: bool = False) -> bool:
+        """True for `---` and `+++` lines that begin a file, and are not a removed and an added line.
+
+        `due`: the hunk above announced more lines than it has so far.
+        """
         if not self._at(row).startswith("--- ") or not self._at(row + 1).startswith("+++ "):
             return False
         below = self._at(row + 2)
-        return not below.strip() or below.startswith(("@@", "diff ")) or bool(_FENCE.match(below))
+        if below.startswith(("@@", "diff ")):
+            return True
+        return not due and (not below.strip() or bool(_FENCE.match(below)))
 
     def _at(self, row: int) -> str:
         return self.lines[row] if row < len(self.lines) else ""
@@ -169,21 +174,24 @@ class _Reader:
         numbers = _NUMBERS.match(header)
         old, new = _counts(numbers)
         body = list(self._body(old, new))
-        body = _trim(body, old, new)
-        lines = tuple(line or " " for line in body)
+        # Blank lines at the end may be the reply's own; as context they can be spared.
+        blanks = len(body) - len("\n".join(body).rstrip("\n").split("\n")) if body else 0
+        lines = tuple(line or " " for line in body[: len(body) - blanks])
         hunk = Hunk(lines, int(numbers[1]) if numbers else None)
-        self._check_end(hunk, old, new)
+        self._check_end(hunk, old, new, blanks)
         # A line number is only as good as the counts next to it.
-        return hunk if len(hunk.old) == old else Hunk(lines)
+        counted = old is None or len(hunk.old) <= old <= len(hunk.old) + blanks
+        return hunk if counted or "," not in header.split("@@")[1] else Hunk(lines)
 
     def _body(self, old: int | None, new: int | None) -> Iterator[str]:
         """The lines of a hunk; one that forgot its sign counts as context where more lines are due."""
         while self.row < len(self.lines):
             line = self.lines[self.row]
-            if line.startswith(("@@", "diff --git ")) or self._is_header(self.row):
+            due = bool(old and new and old > 0 and new > 0)
+            if line.startswith(("@@", "diff --git ")) or self._is_header(self.row, due):
                 return
             if line[:1] not in ("", " ", "+", "-", "\\"):
-                if _FENCE.match(line) or not self._due(line, old, new):
+                if _FENCE.match(line) or not (due or self.fenced):
                     return
                 line = " " + line
             self.row += 1
@@ -193,34 +201,22 @@ class _Reader:
                 new = None if new is None else new - 1
             yield line
 
-    def _due(self, line: str, old: int | None, new: int | None) -> bool:
-        return self.fenced or (old is not None and new is not None and old > 0 and new > 0)
-
-    def _check_end(self, hunk: Hunk, old: int | None, new: int | None) -> None:
-        """Refuses a hunk that announces more lines than it has, and ends where no hunk would."""
-        if old is None or new is None or self._at(self.row).startswith("@@"):
-            return
+    def _check_end(self, hunk: Hunk, old: int | None, new: int | None, blanks: int) -> None:
+        """Refuses a hunk that lacks announced lines where these decide about its place or its end."""
         signs = "".join(line[0] for line in hunk.lines if line[0] != "\\")
         lead, tail = len(signs) - len(signs.lstrip(" ")), len(signs) - len(signs.rstrip(" "))
-        if len(hunk.old) < old and len(hunk.new) < new and tail < max(1, lead):
+        last = not self._at(self.row).startswith("@@")
+        short = len(hunk.old) + blanks < (old or 0) and len(hunk.new) + blanks < (new or 0)
+        if short and (not lead or (last and tail < max(1, lead))):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
+        if lead == len(signs) and (short or old != new):
+            raise EditError("A hunk has neither '-' nor '+' lines, but its header announces some.")
 
 
 def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
     if not numbers:
         return None, None
     return int(numbers[2] or 1), int(numbers[4] or 1)
-
-
-def _trim(body: list[str], old: int | None, new: int | None) -> list[str]:
-    """The lines without the blank ones at their end that belong to the reply and not to the hunk."""
-    body = list(body)
-    while body and not body[-1]:
-        have = [sum(line[:1] in ("", " ", sign) for line in body) for sign in "-+"]
-        if have == [old, new]:
-            break
-        body.pop()
-    return body
 
 
 def _file_name(words: str) -> str:

@@ -22,7 +22,7 @@ def refused(text: str) -> ToolResult:
 
 
 def in_words(fn: Fn) -> Fn:
-    """A tool whose tree's refusals (TreeError) become answers to the model."""
+    """A tool in which refusals of the tree, and text that no file can hold, become answers to the model."""
 
     @wraps(fn)
     async def answer(args: Mapping[str, Any], run: Run) -> ToolResult:
@@ -30,6 +30,9 @@ def in_words(fn: Fn) -> Fn:
             return await fn(args, run)
         except TreeError as error:
             return refused(sentence(error))
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            return refused(f"The arguments hold half a character ({half!a}): send whole characters only.")
 
     return answer
 

@@ -14,8 +14,7 @@ from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import count, plain_output
 from kith.tools.paths import inner_path, paths_of
 
-# Settings through which a repository's own configuration would start programs or reach the network. What is
-# left (filters of `stage`) runs where every command of the model runs: in the tree's sandbox.
+# Settings through which a repository's own configuration would start programs or reach the network.
 _SAFE: Final = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -53,6 +52,7 @@ _READS: Final[dict[str, tuple[str, ...]]] = {
     "show": ("show", "--stat", "--patch", "--date=short", *_QUIET_DIFF),
     "blame": ("blame", "--date=short", "--no-textconv"),
 }
+_SWITCHES: Final = (".required", ".binary", ".cachetextconv")  # settings of drivers that are no programs
 _WRITES: Final = ("stage", "commit")
 _NAMES: Final = {"add": "stage"}  # what models say for an action
 # Names, hashes, ranges (a..b), ancestors (HEAD~2, x^), and path@revision forms; never an option.
@@ -76,8 +76,26 @@ async def _git(args: Mapping[str, Any], run: Run) -> ToolResult:
     if isinstance(words, str):
         return refused(words)
     author = _AUTHOR if action == "commit" else ()
-    ran = await run.workspace.exec(git_command(*author, *words), run.limits.exec)
+    command = git_command(*author, *words)
+    command = replace(command, env={**command.env, **await _without_drivers(run)})
+    ran = await run.workspace.exec(command, run.limits.exec)
     return _report(action, replace(ran, command=shlex.join(["git", *words])))
+
+
+async def _without_drivers(run: Run) -> dict[str, str]:
+    """Variables that empty the repository's filter and merge programs, where no sandbox would hold them.
+
+    The names are the repository's own and may hold any character, so they cannot stand behind `-c`.
+    """
+    if run.workspace.confined:
+        return {}
+    asked = git_command("config", "-z", "--name-only", "--get-regexp", r"^(filter|merge|diff)\..*\..*$")
+    keys = (await run.workspace.exec(asked, run.limits.exec)).output.split("\0")[:-1]
+    env = {"GIT_CONFIG_COUNT": str(len(keys))}
+    for number, key in enumerate(keys):
+        env[f"GIT_CONFIG_KEY_{number}"] = key
+        env[f"GIT_CONFIG_VALUE_{number}"] = "false" if key.endswith(_SWITCHES) else ""
+    return env
 
 
 def _action(args: Mapping[str, Any]) -> str:
@@ -93,8 +111,8 @@ def _words(action: str, args: Mapping[str, Any], paths: Sequence[str]) -> Sequen
     if action == "stage":
         return ("add", "--all", "--", *(paths or ["."]))
     if action == "commit":
-        if not message.strip():
-            return "A commit needs a message."
+        if not message.strip() or "\0" in message:
+            return "A commit needs a message of plain text."
         return ("commit", "--no-verify", "-m", message, *(("--", *paths) if paths else ()))
     if action not in _READS:
         return f"git has no action {action!r} here; there are: {', '.join((*_READS, *_WRITES))}."

@@ -38,6 +38,8 @@ def inner_path(run: Run, path: str) -> str:
         raise TreeError(f"Paths are relative to the project's folder: send {posixpath.relpath(path, root)!r}")
     if path == ".." or path.startswith(("/", "../")):
         raise TreeError(f"{path!r} is outside the project's folder")
+    if "\0" in path:
+        raise TreeError(f"{path!r} has a NUL character in its name")
     return path
 
 

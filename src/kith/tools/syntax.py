@@ -1,5 +1,6 @@
 """Tell a model at once when its change broke a Python file."""
 
+import ast
 import platform
 import warnings
 
@@ -20,8 +21,6 @@ def new_syntax_error(path: str, before: bytes, after: bytes) -> str:
 
 def _fault(source: bytes) -> str:
     """Where and why Python cannot parse this, or ""."""
-    import ast
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

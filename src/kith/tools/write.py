@@ -22,6 +22,8 @@ async def _write(args: Mapping[str, Any], run: Run) -> ToolResult:
         if append:  # the file may exist and only be unreadable: appending must never replace it
             return refused(f"{sentence(error)} To create a file, write it without append.")
         before = None
+    if "\0" in content or b"\0" in (before or b""):
+        return refused(f"Only text can be written, and {visible(path)} or the content is binary.")
     try:
         after = _joined(before, content) if append and before else _encoded(before or b"", content)
     except UnicodeEncodeError as error:
@@ -50,8 +52,7 @@ def _joined(before: bytes, content: str) -> bytes:
 
 def _encoded(before: bytes, content: str) -> bytes:
     """The content with the encoding and the line ends that the file had. Raises UnicodeEncodeError."""
-    is_text = b"\0" not in before
-    encoding = "latin-1" if is_text and not decode(before)[1] else "utf-8"
+    encoding = "utf-8" if decode(before)[1] else "latin-1"
     if _line_end(before) == b"\r\n":
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
     return content.encode(encoding)

@@ -14,6 +14,7 @@ from kith.core.values import EXECUTABLE, FILE, SYMLINK
 from kith.trees.guard import check_path, resolve_links, show_path
 
 READ_LIMIT = 64_000_000  # bytes; larger files are not source code
+ABSENT = (FileNotFoundError, NotADirectoryError)
 
 _AT = os.open in os.supports_dir_fd and os.name == "posix"
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -56,6 +57,7 @@ class Folder:
 
     def mkdir(self, name: str) -> None:
         os.mkdir(self.at(name), dir_fd=self.fd)
+        self._hand_over(name)
 
     def move(self, name: str, target: "Folder", new_name: str) -> None:
         """Rename, replacing what is there in one step."""
@@ -84,9 +86,11 @@ class Folder:
         """A new file or link. `permissions`: of the file it replaces. `durable`: wait for the disk."""
         if mode == SYMLINK:
             os.symlink(os.fsdecode(content), self.at(name), dir_fd=self.fd)
+            self._hand_over(name)
             return
         wanted = 0o777 if mode == EXECUTABLE else 0o666  # less the umask, as any program's new file
         with os.fdopen(os.open(self.at(name), _CREATE, wanted, dir_fd=self.fd), "wb", buffering=0) as file:
+            self._hand_over(name)
             if permissions is not None and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), permissions_for(mode, permissions))
             waiting = memoryview(content)
@@ -94,6 +98,15 @@ class Folder:
                 waiting = waiting[os.write(file.fileno(), waiting) :]
             if durable:
                 os.fsync(file.fileno())
+
+    def _hand_over(self, name: str) -> None:
+        """As root, what is made in somebody's folder belongs to them."""
+        if os.name == "posix" and os.geteuid() == 0:
+            owner = os.stat(self.at("."), dir_fd=self.fd)
+            if owner.st_uid:
+                with suppress(OSError):  # an owner that is unknown in this user namespace
+                    ids = (owner.st_uid, owner.st_gid)
+                    os.chown(self.at(name), *ids, dir_fd=self.fd, follow_symlinks=False)
 
     def sync(self) -> None:
         """Make renames and deletions in this folder survive a power cut."""
@@ -156,7 +169,7 @@ def _open_by_name(root: Path, path: str, create: bool) -> Folder:
 def is_folder(root: Path, path: str) -> bool:
     """True when a real folder, no link to one, lies at `path`."""
     folder_path, name = split_path(path)
-    with suppress(OSError), open_folder(root, folder_path) as folder:
+    with told(path), suppress(*ABSENT), open_folder(root, folder_path) as folder:
         return stat.S_ISDIR(folder.stat(name).st_mode)
     return False
 
@@ -165,7 +178,7 @@ def nearest_folder(root: Path, path: str) -> tuple[str, list[str]]:
     """The innermost folder on the way to `path` that exists, and the missing ones, the innermost first."""
     missing = list[str]()
     for folder in (path, *folders_above(path)) if path else ():
-        with told(folder), suppress(FileNotFoundError, NotADirectoryError), open_folder(root, folder):
+        with told(folder), suppress(*ABSENT), open_folder(root, folder):
             return folder, missing
         missing.append(folder)
     return "", missing
@@ -186,11 +199,10 @@ def folders_above(path: str) -> Iterator[str]:
 def read_link(root: Path, path: str) -> str | None:
     """The target of the symbolic link at `path`, None for anything else."""
     folder_path, name = split_path(path)
-    try:
-        with open_folder(root, folder_path) as folder:
+    with told(path), suppress(*ABSENT), open_folder(root, folder_path) as folder:
+        if stat.S_ISLNK(folder.stat(name).st_mode):
             return folder.readlink(name)
-    except OSError:
-        return None
+    return None
 
 
 def follow_links(root: Path, path: str) -> str:
@@ -206,7 +218,7 @@ def look_at(root: Path, path: str) -> FileState | None:
     folder_path, name = split_path(check_path(path))
     with (
         told(path),
-        suppress(FileNotFoundError, NotADirectoryError),
+        suppress(*ABSENT),
         open_folder(root, folder_path) as folder,
     ):
         return folder.read(name, path)

@@ -108,29 +108,39 @@ def _check_changes(
     """The changes with plain paths, those that change nothing left out."""
     wanted, seen, total = list[Change](), set[str](), 0
     for change in (replace(each, path=check_path(each.path)) for each in changes):
-        shown, images = show_path(change.path), (change.before or b"", change.after or b"")
         if change.path in seen:
-            raise TreeError(f"{shown} is named twice in one change")
+            raise TreeError(f"{show_path(change.path)} is named twice in one change")
         seen.add(change.path)
-        size = max(len(image) for image in images)
-        total += size
-        if size > limits.file:
-            raise TreeError(f"{shown} is too large: {size} bytes, the limit for one file is {limits.file}")
-        if any(b"\0" in image for image in images):
-            raise TreeError(f"{shown} is a binary file, and kith changes text only")
-        if change.after is not None and change.mode not in (FILE, EXECUTABLE, SYMLINK):
-            raise TreeError(f"{shown}: {change.mode:o} is not a mode of git")
-        original = originals.get(change.path)
-        was_there = original is not None and original.change.before == change.after
-        if change.after is not None and change.mode == SYMLINK and not was_there:
-            check_link(root, change.path, change.after, lambda path: read_link(root, path))
-        if (change.before, change.mode_before) != (change.after, change.mode):
+        total += _check_content(change, limits)
+        _check_mode(root, change, originals.get(change.path))
+        if change.before != change.after or (change.after is not None and change.mode != change.mode_before):
             wanted.append(change)
     if total > limits.change:
         raise TreeError(f"the change is too large: {total} bytes, the limit is {limits.change}")
     if not wanted:
         raise TreeError("there is nothing to change")
     return tuple(wanted)
+
+
+def _check_content(change: Change, limits: SizeLimits) -> int:
+    """The larger size of the two images, in bytes."""
+    shown, images = show_path(change.path), (change.before or b"", change.after or b"")
+    size = max(len(image) for image in images)
+    if size > limits.file:
+        raise TreeError(f"{shown} is too large: {size} bytes, the limit for one file is {limits.file}")
+    if any(b"\0" in image for image in images):
+        raise TreeError(f"{shown} is a binary file, and kith changes text only")
+    return size
+
+
+def _check_mode(root: Path, change: Change, original: Entry | None) -> None:
+    if change.after is None:
+        return
+    if change.mode not in (FILE, EXECUTABLE, SYMLINK):
+        raise TreeError(f"{show_path(change.path)}: {change.mode:o} is not a mode of git")
+    was_there = original is not None and original.change.before == change.after
+    if change.mode == SYMLINK and not was_there:
+        check_link(root, change.path, change.after, lambda path: read_link(root, path))
 
 
 def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Entry]) -> Record:

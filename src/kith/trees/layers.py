@@ -22,7 +22,7 @@ from kith.trees.trial_folder import remove_tree
 
 Kind = Literal["file", "link", "folder", "opaque", "whiteout", "special"]
 _OPAQUE = "user.overlay.opaque"
-_WHITEOUT = -1  # stands for a mode
+_WHITEOUT = 0o160000  # as a mode: the type that BSD has for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class LocalTree:
         return read_file(self._root, path)
 
     async def write(self, path: str, data: bytes | None) -> None:
-        """Journaled like any change. A link inside the tree is written through; deleting takes the link itself."""
+        """Journaled like any change. Writing follows links inside the tree; deleting takes a link itself."""
         target = follow_links(self._root, path) if data is not None else path
         found = look_at(self._root, target)
         if found is None and data is None:

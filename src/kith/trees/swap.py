@@ -9,13 +9,20 @@ from typing import Literal
 
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change
-from kith.trees.files import FileState, folders_above, is_folder, look_at, open_folder, split_path, told
+from kith.trees.files import (
+    ABSENT,
+    FileState,
+    folders_above,
+    is_folder,
+    look_at,
+    open_folder,
+    split_path,
+    told,
+)
 from kith.trees.guard import show_path
 from kith.trees.records import Entry, Record
 
 Side = Literal["old", "new", "other"]
-
-_ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def find_side(root: Path, change: Change) -> Side:
@@ -71,7 +78,7 @@ def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolera
     for path in sorted(
         {split_path(name)[0] for entry in ordered for name in (entry.change.path, entry.temporary)}
     ):
-        with told(path or "."), suppress(*_ABSENT), open_folder(root, path) as folder:
+        with told(path or "."), suppress(*ABSENT), open_folder(root, path) as folder:
             folder.sync()
 
 
@@ -92,7 +99,7 @@ def sweep(root: Path, entries: Iterable[Entry]) -> None:
     """Remove the temporaries that are still there."""
     for entry in entries:
         folder_path, name = split_path(entry.temporary)
-        with told(entry.temporary), suppress(*_ABSENT), open_folder(root, folder_path) as folder:
+        with told(entry.temporary), suppress(*ABSENT), open_folder(root, folder_path) as folder:
             folder.unlink(name)
             folder.sync()
 

@@ -6,12 +6,14 @@ import secrets
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kith.core.errors import BusyError, TreeError
 
+KEPT_S = 30 * 24 * 3600.0  # how long an interrupted task can be resumed
 NAMELESS = "~"  # begins the names of trials that nobody will ask for again
 
 
@@ -19,8 +21,8 @@ NAMELESS = "~"  # begins the names of trials that nobody will ask for again
 def claim_folder(state: Path, root: Path, name: str = "") -> Iterator[Path]:
     """A private folder below `state` for a trial of the tree at `root`; leaving the block removes it.
 
-    With a `name` that a process which died has used before, its folder comes back as it was. Raises
-    BusyError when another process has it, TreeError for a bad name or another tree's trial.
+    With a `name`, an error, a cancellation or a crash leaves the folder, and the next claim finds it as it
+    was. Raises BusyError when another process has it, TreeError for a bad name or another tree's trial.
     """
     if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise TreeError(f"{name!r} cannot name a trial: it may have letters, digits, dots and dashes")
@@ -35,8 +37,11 @@ def claim_folder(state: Path, root: Path, name: str = "") -> Iterator[Path]:
         _check_owner(folder, root)
         try:
             yield folder
-        finally:
-            remove_tree(folder)
+        except BaseException:
+            if not name:
+                remove_tree(folder)
+            raise
+        remove_tree(folder)
 
 
 def _check_owner(folder: Path, root: Path) -> None:
@@ -49,8 +54,11 @@ def _check_owner(folder: Path, root: Path) -> None:
 
 
 def _sweep(trials: Path) -> None:
-    """Remove the nameless trials of processes that died."""
-    for folder in trials.glob(NAMELESS + "*"):
+    """Remove the nameless trials of processes that died, and named ones that nobody came back for."""
+    forgotten = time.time() - KEPT_S
+    for folder in trials.iterdir():
+        if not folder.name.startswith(NAMELESS) and folder.stat().st_mtime > forgotten:
+            continue
         with suppress(BusyError, FileNotFoundError), _locked(folder):
             remove_tree(folder)
 

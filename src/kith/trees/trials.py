@@ -6,8 +6,9 @@ from typing import Literal
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.copy import open_copy
+from kith.trees.journal import LIMITS
 from kith.trees.local import LocalTree
 from kith.trees.overlay import open_overlay
 from kith.trees.plain import run_plain
@@ -19,7 +20,12 @@ _OFF = Abilities("the sandbox is switched off", "the sandbox is switched off")
 
 
 def open_tree(
-    root: Path, state: Path, cache: Path, *, sandbox: Literal["auto", "require", "off"] = "auto"
+    root: Path,
+    state: Path,
+    cache: Path,
+    *,
+    sandbox: Literal["auto", "require", "off"] = "auto",
+    limits: SizeLimits = LIMITS,
 ) -> LocalTree:
     """The tree at `root`; `state` is for trials and journals, `cache` for what can be found out again.
 
@@ -46,4 +52,4 @@ def open_tree(
             return open_overlay(tree.root, state, toolchains, name)
         return open_copy(tree.root, state, toolchains, name, confined=can.sandbox)
 
-    return LocalTree(root, state, runner=run, trials=begin, confined=can.sandbox)
+    return LocalTree(root, state, runner=run, trials=begin, confined=can.sandbox, limits=limits)

@@ -8,7 +8,7 @@ from kith.core.run import Gate, Run, new_id
 from kith.core.values import Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import check_before, command_gate
-from kith.gates.find import CLUES, Check, find_checks
+from kith.gates.find import Check, choose_clues, find_checks
 from kith.gates.human import human_gate
 from kith.gates.limits import limits_gate
 
@@ -79,5 +79,5 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
 
 async def _find(run: Run) -> tuple[Check, ...]:
     files = await run.workspace.files()
-    contents = {path: await run.workspace.read(path) for path in files if path in CLUES}
+    contents = {path: await run.workspace.read(path) for path in choose_clues(files)}
     return find_checks(files, contents.get)

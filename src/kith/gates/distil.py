@@ -1,0 +1,136 @@
+"""A failing command's output, shortened to what the next message to a model needs."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kith.context.budget import fit_middle
+from kith.gates.signals import DIALECTS, FAILED_TESTS, LIBRARY, PYTEST, TROUBLE, Dialect
+
+_TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_LONGEST_LINE = 300
+_TROUBLE, _TAIL, _INSIDE, _LIBRARY = 5, 4, 3, 1  # weights; signals have their own, 4 to 10
+_TAIL_LINES = 12
+_SUMMARY = 10  # weighs the same in every failure
+
+
+def distil(output: str, command: str, limit_chars: int) -> str:
+    """The lines of `output` that matter most, in their order, in at most `limit_chars` characters.
+
+    What each line is worth depends on who speaks (pytest, unittest, compilers, googletest, Catch2, ctest,
+    cargo, go, node); elsewhere lines that sound like trouble and the end of the output are kept. The first
+    failures keep more of their detail than later ones. What was left out is said in its place.
+    """
+    lines = [_clip(line) for line in _clean(output).strip("\n").split("\n")]
+    whole = "\n".join(lines)
+    if len(whole) <= limit_chars:
+        return whole
+    weights = _weigh(lines, command)
+    kept = _choose(lines, weights, limit_chars)
+    return fit_middle("\n".join(_render(lines, kept)), limit_chars)
+
+
+def failing_tests(output: str) -> frozenset[str]:
+    """The names of the tests that failed, as the tool that ran them spells them; best effort."""
+    text = _clean(output)
+    return frozenset(name for pattern in FAILED_TESTS for name in pattern.findall(text))
+
+
+def _clean(output: str) -> str:
+    """Without terminal codes and without what a progress bar drew over."""
+    text = _TERMINAL_CODES.sub("", output).replace("\r\n", "\n")
+    return _CONTROLS.sub("", re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", ""))
+
+
+def _clip(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= _LONGEST_LINE else fit_middle(line, _LONGEST_LINE).replace("\n", " ")
+
+
+def _weigh(lines: Sequence[str], command: str) -> list[float]:
+    """What each line is worth; 0 for what nobody needs."""
+    text = "\n".join(lines)
+    dialects = [dialect for dialect in DIALECTS if dialect.sign.search(text)]
+    weights = [0.0] * len(lines)
+    for dialect in dialects:
+        _weigh_dialect(dialect, lines, weights)
+    if PYTEST in dialects:
+        _quiet_libraries(lines, weights)
+    # A tool that nobody here knows is only known by its words.
+    for at, line in enumerate(lines):
+        if TROUBLE.search(line):
+            weights[at] = max(weights[at], _TROUBLE - 2 * bool(dialects))
+    for at in range(max(0, len(lines) - _TAIL_LINES), len(lines)):
+        weights[at] = max(weights[at], _TAIL)
+    _lower_repeats(lines, weights)
+    return weights
+
+
+def _weigh_dialect(dialect: Dialect, lines: Sequence[str], weights: list[float]) -> None:
+    """Raise the weights of the lines that this dialect's signals mark; later failures count less."""
+    failures, below, lent = 0, 0, 0
+    for at, line in enumerate(lines):
+        failures = 0 if dialect.ends.search(line) else failures + bool(dialect.begins.search(line))
+        signal = next((signal for signal in dialect.signals if signal.pattern.search(line)), None)
+        if signal:
+            weight, below, lent = signal.weight, signal.after, signal.weight - 1
+        elif below:
+            weight, below = lent, below - 1
+        else:
+            weight = _INSIDE if failures and dialect is PYTEST else 0
+        if LIBRARY.search(line):
+            weight, lent = min(weight, _LIBRARY), min(lent, _LIBRARY)
+        later = 0 if weight >= _SUMMARY else min(max(failures - 1, 0), 4)
+        weights[at] = max(weights[at], weight - later)
+
+
+def _quiet_libraries(lines: Sequence[str], weights: list[float]) -> None:
+    """Source that pytest shows of installed code: its place stands below it."""
+    begins = 0
+    for at, line in enumerate(lines):
+        if line.startswith(("_ _ _", "___", "===")):
+            begins = at + 1
+        elif re.match(r"\S+\.py:\d+: ", line) and LIBRARY.search(line):
+            for inner in range(begins, at + 1):
+                if not lines[inner].startswith("E  "):
+                    weights[inner] = min(weights[inner], _LIBRARY)
+
+
+def _lower_repeats(lines: Sequence[str], weights: list[float]) -> None:
+    seen: set[str] = set()
+    for at, line in enumerate(lines):
+        if not line.strip():
+            weights[at] = min(weights[at], _LIBRARY)
+        elif line in seen and weights[at] < _SUMMARY:
+            weights[at] -= 3
+        seen.add(line)
+
+
+def _choose(lines: Sequence[str], weights: Sequence[float], limit: int) -> list[int]:
+    """The heaviest lines that fit with the marks for the gaps between them, earlier ones first."""
+    gap = len(_left_out(len(lines))) + 1
+    room, kept = limit - 2 * gap, set[int]()
+    for at in sorted(range(len(lines)), key=lambda at: (-weights[at], at)):
+        alone = at - 1 not in kept and at + 1 not in kept
+        cost = len(lines[at]) + 1 + gap * alone
+        if weights[at] > 0 and cost <= room:
+            kept.add(at)
+            room -= cost
+    return sorted(kept)
+
+
+def _render(lines: Sequence[str], kept: Sequence[int]) -> Iterator[str]:
+    """The kept lines; what lies between is shown too where that is no longer than saying that it is not."""
+    before = -1
+    for at in [*kept, len(lines)]:
+        between = lines[before + 1 : at]
+        mark = _left_out(len(between))
+        yield from between if len("\n".join(between)) <= len(mark) else [mark]
+        if at < len(lines):
+            yield lines[at]
+        before = at
+
+
+def _left_out(number: int) -> str:
+    return f"[... {number:,} line{'s' * (number != 1)} left out ...]"
