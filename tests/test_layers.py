@@ -18,7 +18,7 @@ ALLOWED = {
     "memory": {"core"},
     "tools": {"core", "edits", "context"},
     "gates": {"core", "edits", "context"},
-    "workflows": {"core", "edits", "context", "gates"},
+    "workflows": {"core", "edits", "context", "tools", "gates"},
     "demo": set[str](),
     "settings": {"core"},
     "app": {

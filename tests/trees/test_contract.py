@@ -415,7 +415,10 @@ def told_by_git(base: Path, work: Path) -> dict[str, tuple[bytes | None, bytes |
     """The same question answered by git: the files of both trees as its own index sees them."""
 
     def files(root: Path) -> dict[str, tuple[bytes, int]]:
-        listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard").split("\0")
+        tracked = git(root, "ls-files", "-z", "-c").split("\0")
+        # A file in the place of a tracked folder is not ignored: git holds it for that folder.
+        above = {str(folder) for path in tracked for folder in Path(path).parents}
+        listed = {*git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard").split("\0"), *above}
         found = dict[str, tuple[bytes, int]]()
         for path in filter(None, listed):
             full = root / path
@@ -472,3 +475,41 @@ def test_changes_are_what_git_would_say(
     assert {c.path: (c.before, c.after, c.mode) for c in changes} == told_by_git(project, clone)
     assert snapshot(project) == before
     shutil.rmtree(folder)
+
+
+# --- the user goes on working ------------------------------------------------------------------
+
+
+def test_what_the_user_changed_meanwhile_is_never_undone(
+    begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path
+) -> None:
+    async def main() -> None:
+        async with begin() as trial:
+            await asyncio.sleep(0.02)  # the clock of file times is coarse
+            (project / "readme").write_text("the user's\n")
+            assert await trial.changes() == ()
+            await trial.exec(Command("echo 'a = 2' > src/a.py"))
+            assert [change.path for change in await trial.changes()] == ["src/a.py"]
+            (project / "src/a.py").write_text("a = 3\n")
+            with pytest.raises(TreeError, match="was changed in your tree"):
+                await trial.changes()
+
+    asyncio.run(main())
+
+
+def test_an_edit_that_starts_from_the_users_newest_file_is_fine(project: Path, tmp_path: Path) -> None:
+    needs("overlay", project)
+
+    async def main() -> None:
+        async with TRIALS["overlay"](project, tmp_path / "state") as trial:
+            await asyncio.sleep(0.02)
+            (project / "readme").write_text("the user's\n")
+            assert await trial.read("readme") == b"the user's\n"
+            await trial.write("readme", b"both\n")
+            changes = await trial.changes()
+            assert [(change.before, change.after) for change in changes] == [(b"the user's\n", b"both\n")]
+            (project / "readme").write_text("the user's second\n")
+            with pytest.raises(TreeError):
+                await trial.changes()
+
+    asyncio.run(main())

@@ -45,7 +45,8 @@ _NAMED: Final = re.compile(
 )
 _CODE_SHAPE: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-_PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_RUN: Final = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,12 @@ def _is_code(match: re.Match[str]) -> bool:
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """The words inside an identifier, lower case: parseHTTPHeader_v2 -> parse, http, header, v, 2."""
-    return tuple(piece.lower() for piece in _PIECE.findall(name))
+    """The words inside an identifier, lower case: parseHTTPHeader_v2 -> parse, http, header, v, 2.
+
+    Capitals divide words of ASCII letters only.
+    """
+    runs = [_CAMEL.findall(run) if run.isascii() else [run] for run in _RUN.findall(name)]
+    return tuple(piece.lower() for run in runs for piece in run)
 
 
 @lru_cache(maxsize=65_536)

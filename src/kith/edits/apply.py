@@ -38,20 +38,24 @@ def make_changes(edits: Sequence[Edit], files: Files) -> Changes:
             faults[index] = str(error)
     if faults:
         raise EditError(letter.compose(edits, faults))
-    modes = {_target(edit): edit.mode for edit in edits if isinstance(edit, Patch | Create) and edit.mode}
-    changes = []
-    for path, after in now.items():
-        mode = modes.get(path, FILE) if after is not None else FILE
-        mode_before = EXECUTABLE + FILE - mode if path in modes and files[path] is not None else FILE
-        if files[path] != after or (after is not None and path in modes and mode != mode_before):
-            changes.append(Change(path, files[path], after, mode, mode_before))
+    modes = {_target(edit): edit.mode for edit in edits if isinstance(edit, Patch | Create)}
+    changes = tuple(_change(path, files[path], after, modes.get(path)) for path, after in now.items())
+    changes = tuple(change for change in changes if change != change.inverse)
     if not changes:
         raise EditError("Nothing was changed: the files already say what you sent.")
-    return tuple(changes)
+    return changes
 
 
 def _target(edit: Patch | Create) -> str:
     return (isinstance(edit, Patch) and edit.moved_to) or edit.path
+
+
+def _change(path: str, before: bytes | None, after: bytes | None, mode: int | None) -> Change:
+    """One file's change; `mode` is set where a diff says that it becomes that one, from the other."""
+    if mode is None or after is None:
+        return Change(path, before, after)
+    other = FILE if mode == EXECUTABLE else EXECUTABLE
+    return Change(path, before, after, mode, FILE if before is None else other)
 
 
 def _apply(edit: Edit, now: Files) -> dict[str, bytes | None]:
@@ -80,10 +84,10 @@ def _apply(edit: Edit, now: Files) -> dict[str, bytes | None]:
 
 
 def _replace(edit: Replace, before: bytes | None) -> bytes:
-    if not edit.old:
-        if before:
-            raise EditError("this file is not empty; send the lines to change, and the lines to put there.")
+    if not before and not edit.old.strip():
         return _new_content(edit.new)
+    if not edit.old:
+        raise EditError("this file is not empty; send the lines to change, and the lines to put there.")
     if before is None:
         raise EditError("there is no such file.")
     hunk = hunk_between(split_keys(edit.old), split_keys(edit.new), edit.line)

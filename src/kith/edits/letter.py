@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from kith.edits.forms import Create, Delete, Edit, Patch, Replace
 
 QUOTED_ROWS = 24
-_COMPARED_ROWS = 20
-_LARGEST_FILE = 50_000  # rows; beyond it no nearest text is looked for
+QUOTED_WIDTH = 400
+_COMPARED_ROWS, _COMPARED_WIDTH = 12, 120
+_LARGEST_FILE = 20_000  # rows; beyond it no nearest text is looked for
 _ALIKE = 55.0  # per cent; text less alike than this is no help
 
 
@@ -44,19 +45,25 @@ def numbered(keys: Sequence[str], first: int, last: int) -> str:
     """Rows `first` to `last` (from 0, the end excluded) with their line numbers, cut when long."""
     last = min(last, first + QUOTED_ROWS)
     width = len(str(last))
-    return "\n".join(f"{row + 1:>{width}} | {keys[row]}" for row in range(first, last))
+    return "\n".join(f"{row + 1:>{width}} | {clip(keys[row])}" for row in range(first, last))
+
+
+def clip(line: str) -> str:
+    """A line, cut when it is very long."""
+    return line if len(line) <= QUOTED_WIDTH else line[:QUOTED_WIDTH] + "..."
 
 
 def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
     """Where the text most like `old` begins (row, from 0); None when nothing is like it."""
-    wanted = "\n".join(old[:_COMPARED_ROWS])
-    if not wanted.strip() or not keys or len(keys) > _LARGEST_FILE:
+    wanted = [line[:_COMPARED_WIDTH] for line in old[:_COMPARED_ROWS]]
+    if not any(line.strip() for line in wanted) or not keys or len(keys) > _LARGEST_FILE:
         return None
     from rapidfuzz import fuzz, process
 
-    size = min(len(old), _COMPARED_ROWS, len(keys))
-    windows = ["\n".join(keys[row : row + size]) for row in range(len(keys) - size + 1)]
-    best = process.extractOne(wanted, windows, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+    rows = [key[:_COMPARED_WIDTH] for key in keys]
+    size = min(len(wanted), len(rows))
+    windows = ["\n".join(rows[row : row + size]) for row in range(len(rows) - size + 1)]
+    best = process.extractOne("\n".join(wanted), windows, scorer=fuzz.ratio, score_cutoff=_ALIKE)
     return best[2] if best else None
 
 

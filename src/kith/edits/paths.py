@@ -6,6 +6,7 @@ from collections.abc import Collection
 from kith.edits.forms import EditError
 
 _WITHOUT_EXTENSION = {"Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Procfile"}
+_LONGEST = 500  # characters of a line that may name a file
 _ATTRIBUTE = re.compile(r"""<\w+ [^>]*\b(?:path|file|name)=["']([^"']+)["']""")
 _DECORATION = re.compile(r"^(?:#+|//|--|[-*]|\d+[.)])\s+")
 _LABEL = re.compile(r"^(?:new file|file ?name|file ?path|file|path|create|update|edit|modify)\s*:\s*", re.I)
@@ -43,6 +44,8 @@ def _is_git(part: str) -> bool:
 
 def path_in(line: str, known: Collection[str] = ()) -> str:
     """The file name that a line of prose, a heading or a tag consists of; "" when it holds none."""
+    if len(line) > _LONGEST:
+        return ""
     tag = _ATTRIBUTE.search(line)
     if tag:
         return tag[1]

@@ -156,14 +156,14 @@ def _places(root: "Node", source: bytes, name: str) -> Iterator[int]:
         node = root.named_descendant_for_byte_range(place, place + length)
         if node is None:
             continue
-        span = slice(node.start_byte, node.end_byte)
-        if span == slice(place, place + length):
+        macro = _macro_around(node)
+        if macro is not None:
+            if _is_token(source[macro.start_byte : macro.end_byte], place - macro.start_byte):
+                yield place
+        elif (node.start_byte, node.end_byte) == (place, place + length):
             named = node.type.endswith("identifier") or node.type == "label_name"
             if named or (node.type == "string_content" and _is_exported(node)):
                 yield place
-        # The body of a macro is no tree, but a row of tokens.
-        if node.type == "preproc_arg" and _is_token(source[span], place - node.start_byte):
-            yield place
 
 
 def _word_places(content: bytes, word: str) -> Iterator[int]:
@@ -187,6 +187,13 @@ def _is_exported(text: "Node") -> bool:
     )
 
 
+def _macro_around(node: "Node | None") -> "Node | None":
+    """The `#define` that a node of C or C++ belongs to."""
+    while node is not None and node.type not in ("preproc_def", "preproc_function_def"):
+        node = node.parent
+    return node
+
+
 def _is_token(macro: bytes, place: int) -> bool:
-    """True when a token begins there, so that it is not inside a string or comment."""
+    """True when a token begins there. A macro is no tree but a row of tokens, and the grammar misreads some."""
     return any(match.start() == place for match in _MACRO_TOKEN.finditer(macro))

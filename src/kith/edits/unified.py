@@ -159,6 +159,7 @@ class _Reader:
         hunk = self._read_hunk(header)
         if {line[:1] for line in hunk.lines} & {"+", "-"}:
             self.sections[-1].hunks.append(hunk)
+            self._check_rest(header)
 
     def _nameless(self, header: str) -> _Section:
         """A section for hunks without a file header: a name above them, or the only known file."""
@@ -201,6 +202,16 @@ class _Reader:
                 new = None if new is None else new - 1
             yield line
 
+    def _check_rest(self, header: str) -> None:
+        """Refuses a hunk that an unsigned line seems to have ended: changes below it would be lost."""
+        for line in self.lines[self.row :]:
+            if line.startswith(("@@", "diff --git ", "--- ")) or _FENCE.match(line):
+                return
+            if re.match(r"\+|-(?![-\s])", line):
+                raise EditError(
+                    f"Below {header!r} a line without ' ', '-' or '+' in front parts {line!r} from it."
+                )
+
     def _check_end(self, hunk: Hunk, old: int | None, new: int | None, blanks: int) -> None:
         """Refuses a hunk that lacks announced lines where these decide about its place or its end."""
         signs = "".join(line[0] for line in hunk.lines if line[0] != "\\")
@@ -233,7 +244,9 @@ def _edit(section: _Section, known: Collection[str]) -> Edit | None:
     if section.deleted:
         if any(hunk.new for hunk in hunks):
             raise EditError(f"{section.old} is to be deleted, but the diff keeps lines of it.")
-        return Delete(section.old, "\n".join("\n".join(hunk.old) + "\n" for hunk in hunks) if hunks else None)
+        return Delete(
+            section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old) if hunks else None
+        )
     if section.renamed:
         return Patch(section.old, hunks, section.new, section.mode)
     path = section.old if section.old in known and section.new not in known else section.new

@@ -47,7 +47,7 @@ def report(ran: Ran, seconds: float) -> ToolResult:
     output = plain_output(ran.output)
     head = f"exit code {ran.code}"
     if ran.timed_out:
-        head = f"timed out: stopped after {seconds:g} seconds, {head}"
+        head = f"timed out: stopped after {seconds:g} s, {head}"
     line = f"{head}, {ran.seconds:.1f} s"
     if ran.cut:
         head += f", {ran.cut:,} bytes of the output left out"

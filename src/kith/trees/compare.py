@@ -4,11 +4,12 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.values import FILE, Change, Changes
-from kith.trees.files import FileState
+from kith.trees.files import FileState, look_at
 
 Stamp = tuple[object, ...]  # a path's state in numbers: as long as it is the same, so is the file
 GONE: Stamp = ("gone",)
@@ -55,6 +56,22 @@ def compare(touched: Touched, before: Look, after: Look) -> Changes:
         if _differ(old, new) and not (old is None and is_cache(path)):
             found.append(_change(path, old, new))
     return tuple(found)
+
+
+def files_of(root: Path) -> Look:
+    """What the tree at `root` has at a path; a folder, or a file behind a link, is nothing there."""
+
+    @cache
+    def is_real(folder: Path) -> bool:
+        return folder.resolve() == folder
+
+    def look(path: str) -> FileState | None:
+        place = root / path
+        if not is_real(place.parent) or not (place.is_symlink() or place.is_file()):
+            return None
+        return look_at(root, path)
+
+    return look
 
 
 def _differ(old: FileState | None, new: FileState | None) -> bool:

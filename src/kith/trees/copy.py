@@ -114,6 +114,9 @@ class CopyGround:
             _clear_folder(self.tree / path, path)
         write_file(self.tree, path, state.content, state.mode)
 
+    def shares(self, path: str) -> bool:
+        return False
+
     def stamps(self) -> dict[str, Stamp]:
         present = _scan(self.tree)
         changed = {path: stamp for path, stamp in present.items() if self.made.get(path) != stamp}

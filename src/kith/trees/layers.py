@@ -41,11 +41,11 @@ class Layers:
     upper: Path
 
     def look(self, path: str) -> FileState | None:
-        layer = self._layer(path)
+        layer = self.layer_of(path)
         return look_at(layer, path) if layer else None
 
     def readlink(self, path: str) -> str | None:
-        layer = self._layer(path)
+        layer = self.layer_of(path)
         return read_link(layer, path) if layer else None
 
     def put(self, path: str, state: FileState | None) -> None:
@@ -91,6 +91,16 @@ class Layers:
                     found[folder + name] = _entry(os.stat(name, dir_fd=fd, follow_symlinks=False))
         return found
 
+    def may_hide(self, entries: Mapping[str, Entry]) -> bool:
+        """False when every file of the lower layer that has no entry of its own still shows."""
+        for path, entry in entries.items():
+            if entry.kind in ("whiteout", "opaque", "special"):
+                return True
+            below = self.lower / path
+            if is_real_folder(below) != (entry.kind == "folder") and os.path.lexists(below):
+                return True
+        return False
+
     def touched(self, entries: Mapping[str, Entry], listed: Sequence[str]) -> Touched:
         """What the entries of the upper layer say about `listed`, the files of the lower one."""
         present = [path for path, entry in entries.items() if entry.kind in ("file", "link")]
@@ -98,10 +108,10 @@ class Layers:
 
     def shows(self, path: str) -> bool:
         """True when anything lies at `path`."""
-        layer = self._layer(path)
+        layer = self.layer_of(path)
         return layer is not None and os.path.lexists(layer / path)
 
-    def _layer(self, path: str) -> Path | None:
+    def layer_of(self, path: str) -> Path | None:
         """The layer that decides what is at `path`, None when it was deleted or replaced."""
         lower_shows = True
         for prefix in prefixes(path):
@@ -112,8 +122,7 @@ class Layers:
                 return None
             if not stat.S_ISDIR(mode):
                 return self.upper
-            below = self.lower / prefix
-            hidden = _is_opaque(self.upper / prefix) or below.is_symlink() or not below.is_dir()
+            hidden = _is_opaque(self.upper / prefix) or not is_real_folder(self.lower / prefix)
             lower_shows = lower_shows and not hidden
         return self.upper
 
@@ -128,8 +137,8 @@ class Layers:
         return _WHITEOUT if _is_whiteout(found) else found.st_mode
 
     def _is_folder(self, path: str) -> bool:
-        layer = self._layer(path)
-        return layer is not None and (layer / path).is_dir() and not (layer / path).is_symlink()
+        layer = self.layer_of(path)
+        return layer is not None and is_real_folder(layer / path)
 
     def _delete(self, path: str) -> None:
         folder_path, name = split_path(path)
@@ -169,6 +178,10 @@ class Layers:
                 names.update(os.listdir(folder.fd))  # noqa: PTH208  (of a descriptor)
         below = (f"{path}/{name}" for name in names)
         return any(self._has_files(each) if self._is_folder(each) else self.shows(each) for each in below)
+
+
+def is_real_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def prefixes(path: str) -> Iterator[str]:

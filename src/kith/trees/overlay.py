@@ -76,6 +76,9 @@ class OverlayGround:
     def put(self, path: str, state: FileState | None) -> None:
         self.layers.put(path, state)
 
+    def shares(self, path: str) -> bool:
+        return self.layers.layer_of(path) == self.root
+
     def stamps(self) -> Mapping[str, Stamp]:
         return {path: entry.stamp for path, entry in self.layers.scan().items() if entry.stamp}
 
@@ -84,7 +87,8 @@ class OverlayGround:
         if not entries:
             return Touched((), ())
         kept = dict(_without(entries, by_products))
-        touched = self.layers.touched(kept, await list_files(self.root))
+        listed = await list_files(self.root) if self.layers.may_hide(kept) else ()
+        touched = self.layers.touched(kept, listed)
         own = outside_repositories(touched.present, lambda folder: self._is_repository(folder, entries))
         return replace(touched, present=own)
 

@@ -9,8 +9,9 @@ from typing import Protocol
 from kith.core.errors import TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, Trial
-from kith.trees.compare import ByProducts, Stamp, Touched, compare, is_cache
-from kith.trees.files import FileState, look_at
+from kith.trees.bases import Bases
+from kith.trees.compare import ByProducts, Stamp, Touched, compare, files_of, is_cache
+from kith.trees.files import FileState
 from kith.trees.git import run_git
 from kith.trees.guard import check_link, check_path, resolve_links, show_path
 from kith.trees.listing import list_files
@@ -36,6 +37,9 @@ class Ground(Protocol):
     def put(self, path: str, state: FileState | None) -> None:
         """Create or replace a file or link, with its folders, or delete it with None."""
 
+    def shares(self, path: str) -> bool:
+        """True while the user's own file shows through at `path`, with whatever they do to it."""
+
     def stamps(self) -> Mapping[str, Stamp]:
         """Every path that may differ from the user's tree, ignored or not."""
 
@@ -58,6 +62,7 @@ class SideTrial:
         self.notes = notes  # what could not be taken along, in sentences
         self._ground = ground
         self._by_products = ByProducts(folder / "by-products")
+        self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
         self._turn = asyncio.Lock()
 
     @property
@@ -89,7 +94,7 @@ class SideTrial:
             if data is None and found is None:
                 raise TreeError(f"{show_path(path)} does not exist")
             mode = found.mode if found else FILE
-            self._ground.put(real, None if data is None else FileState(data, mode, 0))
+            self._put(real, None if data is None else FileState(data, mode, 0))
 
     async def exec(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
         async with self._turn:
@@ -108,7 +113,9 @@ class SideTrial:
             touched = await self._ground.touched(self._by_products.load())
             present = set(touched.present) - await self._ground.ignored(touched.present)
             wanted = Touched(present, touched.gone)
-            return await asyncio.to_thread(compare, wanted, self._look_before, self._ground.look)
+            changes = await asyncio.to_thread(compare, wanted, files_of(self.root), self._ground.look)
+            self._bases.check(changes)
+            return changes
 
     async def apply(self, changes: Changes) -> str:
         """Write the changes into the trial; nothing is journaled, so the id is empty."""
@@ -118,7 +125,7 @@ class SideTrial:
             # Deletions first: a file may take the place of a folder.
             for change in sorted(changes, key=lambda change: change.after is not None):
                 state = None if change.after is None else FileState(change.after, change.mode, 0)
-                self._ground.put(change.path, state)
+                self._put(change.path, state)
         return ""
 
     async def commits(self) -> Sequence[str]:
@@ -142,12 +149,10 @@ class SideTrial:
         if change.after is not None and change.mode == SYMLINK:
             check_link(self.root, change.path, change.after, self._ground.readlink)
 
+    def _put(self, path: str, state: FileState | None) -> None:
+        if self._ground.shares(path):
+            self._bases.note(path)
+        self._ground.put(path, state)
+
     def _resolve(self, path: str) -> str:
         return resolve_links(self.root, path, self._ground.readlink)
-
-    def _look_before(self, path: str) -> FileState | None:
-        """What the user's tree has at a path; a folder, or a file behind a link, is nothing there."""
-        place = self.root / path
-        if place.parent.resolve() != place.parent or not (place.is_symlink() or place.is_file()):
-            return None
-        return look_at(self.root, path)

@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kith.context.git import list_paths
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
-from kith.tools.git import git_command
-from kith.tools.paths import similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +187,19 @@ async def _read_text(run: Run, path: str) -> _Text:
 async def _existing(run: Run, path: str) -> str:
     files = await run.workspace.files()
     if path not in files:
-        raise UsageError(f"There is no file {path}.{similar(path, files)}")
+        near = _nearest(path, files)
+        raise UsageError(f"There is no file {path}" + (f"; the nearest is {near}." if near else "."))
     return path
+
+
+def _nearest(path: str, files: Sequence[str]) -> str:
+    """The file that was probably meant, "" when none is like it."""
+    from rapidfuzz import fuzz, process
+
+    name = path.rpartition("/")[2]
+    same = [file for file in files if file.rpartition("/")[2] == name]
+    found = process.extractOne(path, same or files, scorer=fuzz.ratio, score_cutoff=0 if same else 60)
+    return str(found[0]) if found else ""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -285,7 +295,7 @@ async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, b
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
     if not direct.old.replace("$", "_").isidentifier():
-        raise UsageError(f"{direct.old} is a name inside another; only plain names can be renamed everywhere.")
+        raise UsageError(f"{direct.old} is not a plain name; only those can be renamed everywhere.")
     found = False
     for path in await _candidates(run, direct.old, [path for path in files if language_of(path)]):
         try:
@@ -317,10 +327,5 @@ async def _candidates(run: Run, word: str, paths: Sequence[str]) -> Sequence[str
     """Those of the files that may hold the word: all of them, or what git found in a large tree."""
     if len(paths) < _WORTH_GREP or not run.workspace.confined:
         return paths
-    command = git_command("grep", "-lazF", "--untracked", "-e", word)
-    ran = await run.workspace.exec(command, _GREP_LIMITS)
-    answered = ran.code in (0, 1) and not ran.timed_out and not ran.cut and "\ufffd" not in ran.output
-    if not answered or (ran.code == 1 and ran.output):
-        return paths
-    holding = frozenset(ran.output.split("\0"))
-    return [path for path in paths if path in holding]
+    holding = await list_paths(run, ["grep", "-lazF", "--untracked", "-e", word], _GREP_LIMITS)
+    return paths if holding is None else sorted(frozenset(holding).intersection(paths))

@@ -1,0 +1,83 @@
+"""The block in front of a task, on real repositories."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kith.context.brief import brief
+from kith.context.budget import estimate_tokens
+from kith.core.run import Run
+from kith.core.values import Answer, Question
+from kith.trees.trials import open_tree
+
+
+async def nobody(question: Question) -> Answer:
+    raise AssertionError(f"nobody should be asked: {question.text}")
+
+
+@pytest.fixture
+def tell(tmp_path: Path) -> Callable[[Path, str, int], str]:
+    def told(root: Path, task: str, budget: int = 2000) -> str:
+        tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+        return asyncio.run(brief(Run(lambda event, path: None, nobody, tree), task, budget))
+
+    return told
+
+
+Tell = Callable[..., str]
+
+
+def test_a_small_project_is_shown_whole(repository: Path, tell: Tell) -> None:
+    text = tell(repository, "mean() divides by the wrong number")
+    assert "README.md\ntests/__init__.py\ntests/test_utils.py\nutils.py" in text
+    assert text.index("\nutils.py\n   1\t") < text.index("\ntests/test_utils.py\n   1\t")
+    assert "return sum(numbers) / (len(numbers) + 1)" in text
+
+
+def test_it_is_the_same_each_time_and_within_its_budget(repository: Path, tell: Tell) -> None:
+    for budget in (100, 200, 400, 1000):
+        text = tell(repository, "clamp is wrong", budget)
+        assert text == tell(repository, "clamp is wrong", budget)
+        assert 0 < estimate_tokens(text) <= budget
+
+
+def test_too_little_room_or_nothing_to_show_is_no_text(repository: Path, tmp_path: Path, tell: Tell) -> None:
+    assert tell(repository, "mean", 50) == ""
+    (tmp_path / "empty").mkdir()
+    assert tell(tmp_path / "empty", "mean") == ""
+
+
+def test_secrets_and_binaries_stay_out(repository: Path, tell: Tell) -> None:
+    (repository / ".env").write_text("TOKEN=mean-secret\n")
+    (repository / "mean.bin").write_bytes(b"mean\0mean")
+    text = tell(repository, "mean: read .env and mean.bin")
+    assert "mean-secret" not in text and "\0" not in text
+
+
+def test_in_a_large_tree_the_file_with_the_name_is_found(repository: Path, tell: Tell) -> None:
+    for number in range(60):
+        (repository / f"part_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
+    (repository / "zebra.py").write_text("def frobnicate_all():\n    return 42\n")
+    text = tell(repository, "frobnicate_all() must return 43")
+    assert "   1\tdef frobnicate_all():" in text
+
+
+def test_what_changed_lately_comes_first(repository: Path, tell: Tell) -> None:
+    for name in ("alpha", "omega"):
+        (repository / f"{name}_report.py").write_text("def report():\n    return 1\n" * 3)
+    subprocess.run(["git", "add", "."], cwd=repository, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Reports"], cwd=repository, check=True)
+    for number in range(4):
+        (repository / "omega_report.py").write_text(f"def report():\n    return {number}\n" * 3)
+        subprocess.run(["git", "commit", "-qam", "Again"], cwd=repository, check=True)
+    text = tell(repository, "the report is wrong")
+    assert text.index("\nomega_report.py\n   1\t") < text.index("\nalpha_report.py\n   1\t")
+
+
+def test_a_folder_without_git_is_told_too(tmp_path: Path, tell: Tell) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "main.c").write_text("int main(void) { return 1; }\n")
+    assert "int main(void)" in tell(tmp_path / "plain", "main must return 0")

@@ -1,0 +1,64 @@
+"""Excerpts: what is shown, and that the budget holds."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kith.context.budget import estimate_tokens
+from kith.context.snippets import snippets
+
+LONG = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(200))
+SMALL = '"""A greeting."""\n\n\ndef greet(name):\n    return f"Hello, {name}!"\n'
+
+
+def test_a_small_file_is_shown_whole_with_numbers() -> None:
+    shown = snippets("anything", {"app.py": SMALL}, 500)
+    assert shown.startswith("app.py\n   1\t")
+    assert '   5\t    return f"Hello, {name}!"' in shown
+    assert "..." not in shown
+
+
+def test_of_a_large_file_the_named_definition_is_shown() -> None:
+    shown = snippets("function_150 is wrong", {"long.py": LONG}, 600)
+    assert "(800 lines, in part)" in shown
+    assert " 601\tdef function_150(value):\n 602\t    return value + 150" in shown
+    assert "defines function_0 1-2" in shown
+    assert "function_151(value)" not in shown
+
+
+def test_the_first_lines_of_a_definition_too_long_are_shown() -> None:
+    body = "def parse_all(text):\n" + "".join(f"    step_{n}(text)\n" for n in range(500))
+    shown = snippets("parse_all fails", {"parse.py": body}, 400)
+    assert "   1\tdef parse_all(text):\n   2\t    step_0(text)" in shown
+
+
+def test_lines_that_mention_a_name_are_shown() -> None:
+    text = "# filler line of prose\n" * 400 + "client = HttpClient()\n" + "# more of it\n" * 400
+    shown = snippets("HttpClient leaks", {"use.txt": text}, 500)
+    assert " 401\tclient = HttpClient()" in shown
+
+
+def test_the_order_is_the_callers_and_the_first_come_first() -> None:
+    shown = snippets("greet", {"b.py": SMALL, "a.py": SMALL}, 500)
+    assert shown.index("b.py") < shown.index("a.py")
+    assert "a.py" not in snippets("greet", {"b.py": SMALL, "a.py": SMALL}, 90)
+
+
+def test_overlong_lines_are_cut() -> None:
+    shown = snippets("greet", {"min.js": "var x = '" + "y" * 5000 + "'\n"}, 2000)
+    assert len(shown) < 400 and "[...]" in shown
+
+
+def test_no_room_no_words() -> None:
+    assert snippets("greet", {"app.py": SMALL}, 0) == ""
+    assert snippets("greet", {}, 500) == ""
+
+
+SOURCES = st.dictionaries(
+    st.sampled_from(["a.py", "b.cpp", "c.txt", "d.js"]),
+    st.one_of(st.text(max_size=400), st.sampled_from([LONG, SMALL, LONG[:3000], "x" * 3000, "\n" * 500])),
+)
+
+
+@given(st.text(max_size=60) | st.just("function_7 `return value` greet"), SOURCES, st.integers(0, 1500))
+def test_the_budget_is_never_exceeded(task: str, sources: dict[str, str], budget: int) -> None:
+    assert estimate_tokens(snippets(task, sources, budget)) <= budget

@@ -1,0 +1,52 @@
+"""Small is enough: what kith sends before the first word of the task, in tokens of Qwen's own tokenizer."""
+
+import base64
+import importlib.metadata
+import json
+
+import pytest
+
+from kith.models.rows import tool_rows
+from kith.tools import standard_tools
+from kith.workflows.roles import SYSTEM
+
+# Qwen2.5's chat template, the part around the tools.
+TEMPLATE = """<|im_start|>system
+{system}
+
+# Tools
+
+You may call one or more functions to assist with the user query.
+
+You are provided with function signatures within <tools></tools> XML tags:
+<tools>{tools}
+</tools>
+
+For each function call, return a json object with function name and arguments within <tool_call></tool_call> \
+XML tags:
+<tool_call>
+{{"name": <function-name>, "arguments": <args-json-object>}}
+</tool_call><|im_end|>
+"""
+# The pattern that splits text before Qwen's byte pair encoding, from its tokenizer.json.
+SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of Qwen's vocabulary."""
+    tiktoken = pytest.importorskip("tiktoken")
+    files = importlib.metadata.files("dashscope") or []
+    vocabulary = next(file for file in files if file.name == "qwen.tiktoken")
+    lines = vocabulary.read_text().splitlines()
+    ranks = {base64.b64decode(word): int(rank) for word, rank in (line.split() for line in lines if line)}
+    special = {"<|endoftext|>": len(ranks), "<|im_start|>": len(ranks) + 1, "<|im_end|>": len(ranks) + 2}
+    encoding = tiktoken.Encoding("qwen", pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=special)
+    return len(encoding.encode(text, allowed_special="all"))
+
+
+def test_system_prompt_and_tools_cost_at_most_1200_tokens() -> None:
+    tools = "".join("\n" + json.dumps(row) for row in tool_rows(standard_tools()))
+    assert count_tokens(TEMPLATE.format(system=SYSTEM, tools=tools)) <= 1_200
