@@ -16,6 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 RUNS = 9
+# Where modules may not be kept compiled, every start would compile all of them: that measures the compiler.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 MANY, FEW = 20_000, 10
 
 

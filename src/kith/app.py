@@ -101,8 +101,13 @@ class App:
             session.listeners += listeners
             return await self.run_in(session, task, answerer)
 
-    async def run_in(self, session: Session, task: Task, answerer: Answerer) -> Result:
-        """Do one task in an open session; errors that a person can act on become its end."""
+    async def run_in(
+        self, session: Session, task: Task, answerer: Answerer, model: Model | None = None
+    ) -> Result:
+        """Do one task in an open session; errors that a person can act on become its end.
+
+        `model` is one that is open already (a conversation keeps its own); otherwise it is chosen now.
+        """
         limits = Limits(
             self.settings.max_steps, self.settings.tries, ExecLimits(self.settings.command_timeout)
         )
@@ -110,7 +115,7 @@ class App:
         past = fold(record.event for record in session.events())
         await self._recover(run)
         try:
-            code = await self._run(run, session, task, past)
+            code = await self._run(run, session, task, past, model)
         except asyncio.CancelledError:
             run.emit(RunEnded("interrupted", f"Interrupted. Go on with: kith run --resume {session.id}"))
             raise
@@ -122,7 +127,7 @@ class App:
         report = describe_run(session.id, fold(record.event for record in session.events()))
         return Result(code, report)
 
-    async def _run(self, run: Run, session: Session, task: Task, past: Past) -> int:
+    async def _run(self, run: Run, session: Session, task: Task, past: Past, model: Model | None) -> int:
         if task.resume:
             self._check_resumable(session.id, past)
         direct = parse_direct(task.words) if not task.resume else None
@@ -130,7 +135,7 @@ class App:
             self._start(run, task, "")
             outcome = await self._adopt_direct(run, direct)
         else:
-            outcome = await self._ask_model(run, session, task, past)
+            outcome = await self._ask_model(run, session, task, past, model)
         run.emit(RunEnded(outcome.status, outcome.text))
         return STATUS_CODES[outcome.status]
 
@@ -157,7 +162,9 @@ class App:
         changes = await make_direct(direct, run)
         return await adopt_ready(run, changes, self._judges(run), "Done, without a model.")
 
-    async def _ask_model(self, run: Run, session: Session, task: Task, past: Past) -> Outcome:
+    async def _ask_model(
+        self, run: Run, session: Session, task: Task, past: Past, model: Model | None
+    ) -> Outcome:
         earlier, plan = None, task.plan
         if task.resume and past.started:
             if past.applied:
@@ -165,7 +172,7 @@ class App:
             task = Task(past.started.task, resume=task.resume)
             plan = "yes" if past.started.options.get("plan", "no") != "no" else "no"
         try:
-            model = await self.open_model()
+            model = model or await self.open_model()
         except NoModelError as error:
             if not task.resume:
                 self._start(run, task, "")

@@ -1,6 +1,7 @@
 """Names are exchanged where the syntax says they are names, and nowhere else."""
 
 import keyword
+import sys
 
 import pytest
 from hypothesis import assume, given
@@ -137,6 +138,15 @@ def test_what_does_not_parse_is_refused_except_in_cpp() -> None:
     with pytest.raises(UsageError, match="does not parse as python"):
         rename_symbol(b"def greet(:\n", "greet", "hi", "python")
     assert rename_symbol(b"EXPORT API int greet() {\n", "greet", "hi", "cpp")[1] == 1
+
+
+def test_a_missing_grammar_is_named_only_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        sys.modules, "tree_sitter_go", None
+    )  # what Python keeps for a module that is not there
+    assert rename_symbol(b"package main\n", "greet", "hi", "go") == (b"package main\n", 0)
+    with pytest.raises(UsageError, match=r"kith-agent\[languages\]"):
+        rename_symbol(b"package greet\n", "greet", "hi", "go")
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,24 @@ def test_permissions_are_kept(root: Path, tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_the_users_own_ignore_rules_count(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / ".config/git").mkdir(parents=True)
+    (home / ".config/git/ignore").write_text("*.swp\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    subprocess.run(["git", "init", "-q", root], check=True)
+
+    async def main() -> None:
+        async with open_overlay(root, tmp_path / "state", ()) as trial:
+            await trial.exec(Command("touch a.swp b.txt"))
+            assert [change.path for change in await trial.changes()] == ["b.txt"]
+
+    asyncio.run(main())
+
+
 # --- a trial's life ----------------------------------------------------------------------------
 
 
@@ -168,14 +186,16 @@ def test_leaving_removes_it_whatever_permissions_it_has(root: Path, tmp_path: Pa
     assert list((tmp_path / "state/trials").iterdir()) == []
 
 
-def test_an_error_in_the_block_removes_it_too(root: Path, tmp_path: Path) -> None:
-    async def main() -> None:
+def test_after_an_error_only_a_named_trial_is_kept(root: Path, tmp_path: Path) -> None:
+    async def fail(name: str) -> None:
         with pytest.raises(ZeroDivisionError):
-            async with open_overlay(root, tmp_path / "state", (), "named"):
+            async with open_overlay(root, tmp_path / "state", (), name):
                 raise ZeroDivisionError
 
-    asyncio.run(main())
+    asyncio.run(fail(""))
     assert list((tmp_path / "state/trials").iterdir()) == []
+    asyncio.run(fail("named"))
+    assert [path.name for path in (tmp_path / "state/trials").iterdir()] == ["named"]
 
 
 CRASH = """

@@ -249,6 +249,25 @@ def test_the_interpreter_below_a_venv_is_found(home: Path, tmp_path: Path) -> No
     assert base in find_toolchains(tmp_path / "tree")
 
 
+def test_git_works_in_a_linked_worktree_and_only_for_its_own_repository(tmp_path: Path, root: Path) -> None:
+    def git(place: Path, *args: object) -> None:
+        names = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *names, *map(str, args)], cwd=place, check=True, capture_output=True)
+
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "first")
+    linked = tmp_path / "linked"
+    git(root, "worktree", "add", "-q", linked)
+    (linked / "file").write_text("changed\n")
+    assert root / ".git" in find_toolchains(linked)
+    assert run(linked, "git diff --name-only").output == "file\n"
+    stolen = tmp_path / "stolen"
+    stolen.mkdir()
+    (stolen / ".git").write_text((linked / ".git").read_text())
+    assert root / ".git" not in find_toolchains(stolen)
+
+
 def test_the_tree_is_mounted_after_the_toolchains(tmp_path: Path) -> None:
     argv = bwrap_argv(Box(tmp_path / "go/x", tmp_path / "go/x", True, (tmp_path / "go",)), ["true"], {})
     assert argv.index(str(tmp_path / "go")) < argv.index(str(tmp_path / "go/x"))

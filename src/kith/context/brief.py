@@ -8,7 +8,7 @@ from typing import Final
 from kith.context.budget import estimate_tokens
 from kith.context.git import list_paths
 from kith.context.layout import show_layout
-from kith.context.rank import kind_of, rank
+from kith.context.rank import kind_of, rank, weigh_kind
 from kith.context.snippets import snippets
 from kith.context.words import Words, find_words
 from kith.core.errors import TreeError
@@ -20,7 +20,7 @@ _EXCERPTS: Final = "# Parts of it that may matter"
 _LEAST = 100  # tokens; a smaller block says nothing
 _READ = 24  # files looked into
 _SMALL = 12  # files of a tree that is shown in whole when it fits
-_LARGEST = 200_000  # bytes of a file that is looked into
+_LARGEST = 500_000  # bytes of a file that is looked into
 _RELEVANT = 0.25  # of the best file's score
 _EXACT, _PLAIN = 8.0, 4.0  # added to a file's score when it holds a name, all plain words of the task
 _NAMES = 4  # names that git looks for
@@ -33,7 +33,7 @@ async def brief(run: Run, task: str, budget_tokens: int) -> str:
 
     The same tree with the same history gives the same text, unless git takes more than 0.4 s: then its part
     (which files changed lately, which hold the names in the task) is left out. "" for an empty tree or a
-    budget below 100 tokens. Secrets, binary files and files over 200 kB are not looked into.
+    budget below 100 tokens. Secrets, binary files and files over 500 kB are not looked into.
     """
     if budget_tokens < _LEAST:
         return ""
@@ -83,7 +83,9 @@ async def _read(run: Run, paths: Iterable[str]) -> dict[str, str]:
 
 def _order(words: Words, texts: Mapping[str, str], scores: Mapping[str, float]) -> dict[str, str]:
     """The texts that matter, best first: by path and by what of the task they hold."""
-    total = {path: scores[path] + _held(words, text) for path, text in texts.items()}
+    total = {
+        path: scores[path] + weigh_kind(path, words) * _held(words, text) for path, text in texts.items()
+    }
     ordered = sorted(texts, key=lambda path: (-total[path], path))
     if len(ordered) > _SMALL:
         least = _RELEVANT * total[ordered[0]]

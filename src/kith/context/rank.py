@@ -10,7 +10,7 @@ from itertools import accumulate
 from posixpath import splitext
 from typing import Final, Literal
 
-from kith.context.words import find_words, stems_of
+from kith.context.words import Words, find_words, stems_of
 
 Kind = Literal["source", "test", "docs", "data", "secret"]
 
@@ -26,7 +26,8 @@ _SECRET_NAMES: Final = frozenset(
     {".netrc", ".npmrc", ".pypirc", "credentials", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"}
 )
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "testing", "__tests__", "spec"})
-_WEIGHTS: Final[dict[Kind, float]] = {"source": 1.0, "test": 0.7, "docs": 0.4, "data": 0.3, "secret": 0.0}
+_WEIGHTS: Final[dict[Kind, float]] = {"source": 1.0, "test": 0.5, "docs": 0.4, "data": 0.3, "secret": 0.0}
+_WANTED_TESTS = 1.2
 
 _NAMED_FULLY, _NAMED_LAST = 40.0, 25.0  # the task writes the whole path; its last part
 _IN_NAME, _IN_FOLDER, _INSIDE_WORD = 3.0, 1.0, 0.4  # times the rarity of the word
@@ -60,8 +61,7 @@ def rank(
     named = _match_paths(words.paths, files)
     scored = []
     for path in {*likely, *named, *(recent.keys() | hits.keys()).intersection(files)}:
-        kind, matches = kind_of(path), _weigh(words.stems, path)
-        weight = 1.2 if kind == "test" and words.about_tests else _WEIGHTS[kind]
+        weight, matches = weigh_kind(path, words), _weigh(words.stems, path)
         by_words = sum(rarity[word] * part for word, part in matches.items())
         known = _RECENT * math.log2(1 + recent.get(path, 0)) + _HIT * math.log2(1 + hits.get(path, 0))
         score = weight * (by_words + known - 0.1 * path.count("/")) + named.get(path, 0.0)
@@ -69,6 +69,12 @@ def rank(
             why = _why(path in named, matches, hits.get(path, 0), recent.get(path, 0))
             scored.append(Scored(path, round(score, 3), why))
     return tuple(sorted(scored, key=lambda each: (-each.score, each.path)))
+
+
+def weigh_kind(path: str, words: Words) -> float:
+    """How much a file counts for being source, test, documentation or data; secrets count nothing."""
+    kind = kind_of(path)
+    return _WANTED_TESTS if kind == "test" and words.about_tests else _WEIGHTS[kind]
 
 
 def kind_of(path: str) -> Kind:

@@ -1,7 +1,9 @@
 """Numbered excerpts of files around what a task speaks of, sized to a budget of tokens."""
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +20,8 @@ _MENTIONS = 4  # places shown per name
 _SHORTEST_HEAD = 6  # lines; less of a definition says nothing
 _GAP: Final = "..."
 _DEFINES: Final = "defines "
-_NAMED, _QUOTED, _MENTIONED = 10.0, 6.0, 4.0
+_NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
+_WORTH = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +90,48 @@ def _choose(spans: Sequence[_Span], lines: Sequence[str], room: int) -> list[int
 
 
 def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_Span]:
-    """What to show, best first: definitions by their names, then mentions."""
-    names = frozenset(words.names)
-    stems = frozenset(words.stems)
+    """What to show, best first: definitions by what the task says of them, then other mentions."""
+    exact = [
+        re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in dict.fromkeys(words.names + words.quoted)
+    ]
+    spans = _definitions(words, exact, symbols, lines)
+    for pattern in exact:
+        places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+        for number in places[:_MENTIONS]:
+            spans.append(_Span(_MENTIONED, max(1, number - _AROUND), min(len(lines), number + _AROUND)))
+    return sorted(spans, key=lambda span: (-span.score, span.last - span.first, span.first))
+
+
+def _definitions(
+    words: Words, exact: Sequence[re.Pattern[str]], symbols: Sequence[Symbol], lines: Sequence[str]
+) -> list[_Span]:
+    """The definitions whose name or body has to do with the task.
+
+    In bodies a word counts by how few of the file's definitions have it.
+    """
+    ends = [min(last, symbol.first + _LONGEST_SPAN) for symbol, last in _own_lines(symbols)]
+    bodies = ["\n".join(lines[symbol.first - 1 : end]) for symbol, end in zip(symbols, ends, strict=True)]
+    held = [[stem for stem in words.stems if stem in body.lower()] for body in bodies]
+    spread = Counter(stem for stems in held for stem in stems)
+    rarity = {stem: math.log2(1 + len(symbols) / number) for stem, number in spread.items()}
     spans = []
-    for symbol in symbols:
+    for symbol, end, body, stems in zip(symbols, ends, bodies, held, strict=True):
         own = re.split(r"::|\.", symbol.name)[-1]
         parts = stems_of(own)
-        score = _NAMED if own in names else 0.0
-        score += 3.0 * len(stems.intersection(parts)) / max(len(parts), 1)
-        if score:
-            last = min(symbol.last, symbol.first + _LONGEST_SPAN)
-            spans.append(_Span(score, symbol.first, last))
-    mentions = [(name, _MENTIONED) for name in words.names] + [(text, _QUOTED) for text in words.quoted]
-    for text, score in mentions:
-        pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
-        places = [number for number, line in enumerate(lines, 1) if text in line and pattern.search(line)]
-        for number in places[:_MENTIONS]:
-            spans.append(_Span(score, max(1, number - _AROUND), min(len(lines), number + _AROUND)))
-    return sorted(spans, key=lambda span: (-span.score, span.last - span.first, span.first))
+        score = _NAMED if own in words.names else 0.0
+        score += _SAID * len(set(words.stems).intersection(parts)) / max(len(parts), 1)
+        score += _MENTIONED * min(2, sum(bool(pattern.search(body)) for pattern in exact))
+        score += _HELD * min(1.0, 25 / (end - symbol.first + 1)) * sum(rarity[stem] for stem in stems) / max(sum(rarity.values()), 1.0)
+        if score >= _WORTH:
+            spans.append(_Span(score, symbol.first, end))
+    return spans
+
+
+def _own_lines(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int]]:
+    """Each definition with its last line; one that holds others ends where the first of them begins."""
+    for at, symbol in enumerate(symbols):
+        inner = symbols[at + 1].first if at + 1 < len(symbols) else symbol.last + 1
+        yield symbol, max(symbol.first, min(symbol.last, inner - 1))
 
 
 def _outline(symbols: Sequence[Symbol], room: int) -> list[str]:

@@ -43,6 +43,11 @@ _NAMED: Final = re.compile(
     r"\b(?:attribute|class|constant|enum|field|function|macro|member|method|struct|variable)\s+([^\W\d]\w*)",
     re.I,
 )
+_ABOUT_TESTS: Final = re.compile(
+    r"\b(?:add|cover|create|debug|extend|failing|fix|flaky|generate|improve|missing|more|new|unit|write)\b"
+    r"[^.\n]{0,40}\btests?\b|\btests? (?:case|fail|for|is failing)",
+    re.I,
+)
 _CODE_SHAPE: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 _RUN: Final = re.compile(r"[^\W\d_]+|\d+")
@@ -54,17 +59,15 @@ class Words:
     """What a task says, in four readings; each keeps the order of first mention.
 
     `stems` are its words without endings, `names` what can only be code (parse_args, HttpClient, run()),
-    `quoted` the text between quotes, `paths` what is written like a file or folder.
+    `quoted` the text between quotes, `paths` what is written like a file or folder; `about_tests` says that
+    tests are to be written or repaired.
     """
 
     stems: tuple[str, ...]
     names: tuple[str, ...]
     quoted: tuple[str, ...]
     paths: tuple[str, ...]
-
-    @property
-    def about_tests(self) -> bool:
-        return "test" in self.stems
+    about_tests: bool
 
 
 def find_words(task: str) -> Words:
@@ -73,9 +76,12 @@ def find_words(task: str) -> Words:
     paths = [path.removeprefix("./") for path in _PATH.findall(task)]
     names = [match.group() for match in _NAME.finditer(task) if _is_code(match)]
     names += [name for name in _NAMED.findall(task) if name.lower() not in _STOP_WORDS]
-    names += [text.removesuffix("()") for text in quoted if _NAME.fullmatch(text.removesuffix("()"))]
+    names += [name for text in quoted for name in _NAME.findall(text) if _is_in_code(name, text)]
     stems = [stem for name in _NAME.findall(task) for stem in stems_of(name)]
-    return Words(_once(stems), _once(names), _once(quoted), _once(paths))
+    about_tests = bool(_ABOUT_TESTS.search(task))
+    if not about_tests:  # "all tests must pass" is no reason to read them first
+        stems = [stem for stem in stems if stem != "test"]
+    return Words(_once(stems), _once(names), _once(quoted), _once(paths), about_tests)
 
 
 def _is_code(match: re.Match[str]) -> bool:
@@ -85,6 +91,14 @@ def _is_code(match: re.Match[str]) -> bool:
         return bool(name.strip("_"))
     follows = match.string[match.end() : match.end() + 2]
     return bool(_CODE_SHAPE.search(name)) or follows.startswith("(") or follows == "::"
+
+
+def _is_in_code(name: str, quoted: str) -> bool:
+    """True for an identifier that makes up a quotation, or stands in one that looks like an expression."""
+    whole = quoted.removesuffix("()") == name
+    return whole or (
+        len(name) > 2 and not _STOP_WORDS.issuperset([name]) and bool(re.search(r"\w[.(]\w?|::", quoted))
+    )
 
 
 def split_name(name: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ def missing(keys: Sequence[str], old: Sequence[str], sent: str = "lines to chang
     if at is None:
         return f"{text} Nothing in the file is like them; read the file again."
     first, last = max(0, at - 1), min(len(keys), at + len(old) + 1)
-    return f"{text} The nearest text in the file is:\n{numbered(keys, first, last)}"
+    return f"{text} Copy them from there; the nearest text is:\n{numbered(keys, first, last)}"
 
 
 def ambiguous(positions: Sequence[int]) -> str:
@@ -73,15 +73,18 @@ def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
     if len(edits) == 1:
         opening = "Nothing was changed, because the edit does not fit."
     else:
-        opening = f"Nothing was changed, because {len(faults)} of your {len(edits)} edits do not fit."
+        verb = "does" if len(faults) == 1 else "do"
+        opening = f"Nothing was changed, because {len(faults)} of your {len(edits)} edits {verb} not fit."
     parts = [opening]
     for index, fault in sorted(faults.items()):
-        parts.append(f"Edit {index + 1} ({describe(edits[index])}): {fault}")
+        parts.append(
+            f"Edit {index + 1} ({describe(edits[index])}):{'' if fault.startswith(chr(10)) else ' '}{fault}"
+        )
     if fit:
         numbers = listed([number - 1 for number in fit])
         parts.append(f"{'Edit' if len(fit) == 1 else 'Edits'} {numbers} would have fitted.")
-    closing = "it" if len(edits) == 1 else f"all {len(edits)} edits"
-    parts.append(f"Send {closing} again, corrected; copy the lines to change exactly from the file.")
+    what = "it" if len(edits) == 1 else "both edits" if len(edits) == 2 else f"all {len(edits)} edits"
+    parts.append(f"Send {what} again, corrected.")
     return "\n\n".join(parts)
 
 

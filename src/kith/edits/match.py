@@ -34,16 +34,15 @@ def locate(keys: Sequence[str], hunk: Hunk) -> Place:
     if not old:
         return _place_of_insertion(keys, hunk)
     begin = _below_anchors(keys, hunk)
-    found = [Place(row) for row in positions(keys, old, begin)]
-    shifted = not found
-    if shifted:
-        found = _shifted(keys, _old_lines(hunk), begin)
-    place = _choose(found, hunk, len(keys), len(old))
-    if place is None:
-        if _is_there(keys, hunk):
-            raise EditError(letter.ALREADY)
+    rows = positions(keys, old, begin)
+    shifted = {} if rows else {place.start: place for place in _shifted(keys, _old_lines(hunk), begin)}
+    if not rows and _is_there(keys, hunk):
+        raise EditError(letter.ALREADY)
+    if not rows and not shifted:
         raise EditError(letter.missing(keys, old))
-    if (shifted and _is_there(keys, hunk)) or _surrounds(keys, place, hunk):
+    row = _choose(rows or [*shifted], hunk, len(keys) - len(old))
+    place = shifted.get(row, Place(row))
+    if _surrounds(keys, place, hunk):
         raise EditError(letter.ALREADY)
     return place
 
@@ -66,16 +65,15 @@ def _old_lines(hunk: Hunk) -> list[tuple[str, str]]:
     return [(line[0], line[1:].removesuffix("\r")) for line in hunk.lines if line[:1] in (" ", "-")]
 
 
-def _choose(found: Sequence[Place], hunk: Hunk, rows: int, size: int) -> Place | None:
-    if len(found) < 2:
-        return found[0] if found else None
-    if hunk.at_end:
-        found = [place for place in found if place.start + size == rows] or found
-    if hunk.start is not None:
-        found = [place for place in found if place.start + 1 == hunk.start] or found
-    if len(found) > 1 and not hunk.anchors:
-        raise EditError(letter.ambiguous([place.start for place in found]))
-    return found[0]
+def _choose(rows: Sequence[int], hunk: Hunk, last: int) -> int:
+    """The one row that is meant. Raises EditError when it cannot be told."""
+    if len(rows) > 1 and hunk.at_end and last in rows:
+        return last
+    if len(rows) > 1 and hunk.start is not None and hunk.start - 1 in rows:
+        return hunk.start - 1
+    if len(rows) > 1 and not hunk.anchors:
+        raise EditError(letter.ambiguous(rows))
+    return rows[0]
 
 
 def _place_of_insertion(keys: Sequence[str], hunk: Hunk) -> Place:
@@ -111,13 +109,9 @@ def _shifted(keys: Sequence[str], old: Sequence[tuple[str, str]], begin: int) ->
     lead = next((index for index, (_, line) in enumerate(old) if line.strip()), None)
     if lead is None:
         return []
-    wanted = old[lead][1].lstrip()
     found = []
-    for row in range(begin, len(keys) - len(old) + 1):
-        here = keys[row + lead]
-        if not here.endswith(wanted) or here.lstrip() != wanted:
-            continue
-        difference = _difference(here, old[lead][1])
+    for row in positions([key.lstrip() for key in keys], [line.lstrip() for _, line in old], begin):
+        difference = _difference(keys[row + lead], old[lead][1])
         place = Place(row, *difference) if difference else None
         if place and all(_same(place, sign, line, keys[row + i]) for i, (sign, line) in enumerate(old)):
             found.append(place)

@@ -195,5 +195,5 @@ def _macro_around(node: "Node | None") -> "Node | None":
 
 
 def _is_token(macro: bytes, place: int) -> bool:
-    """True when a token begins there. A macro is no tree but a row of tokens, and the grammar misreads some."""
+    """True when a token begins there: a macro is a row of tokens, and the grammar misreads some as trees."""
     return any(match.start() == place for match in _MACRO_TOKEN.finditer(macro))

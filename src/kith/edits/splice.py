@@ -17,11 +17,26 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
     mark = BOM if text.startswith(BOM) and not shown else ""
     text = text.removeprefix(mark)
     keys = split_keys(text)
-    placed = sorted(((locate(keys, hunk), hunk) for hunk in hunks), key=lambda pair: pair[0].start)
+    placed = sorted(_located(keys, hunks), key=lambda pair: pair[0].start)
     for (above, hunk), (below, _) in pairwise(placed):
         if above.start + len(hunk.old) > below.start:
             raise EditError(f"two of its parts change the same lines, near line {below.start + 1}.")
     return mark + splice(text, placed).removeprefix(mark)
+
+
+def _located(keys: Sequence[str], hunks: Sequence[Hunk]) -> list[tuple[Place, Hunk]]:
+    """Every hunk with its place. Raises EditError that names all hunks without one."""
+    if len(hunks) == 1:
+        return [(locate(keys, hunks[0]), hunks[0])]
+    placed, faults = [], []
+    for number, hunk in enumerate(hunks, start=1):
+        try:
+            placed.append((locate(keys, hunk), hunk))
+        except EditError as error:
+            faults.append(f"\nhunk {number} of {len(hunks)}: {error}")
+    if faults:
+        raise EditError("".join(faults))
+    return placed
 
 
 def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:

@@ -204,7 +204,8 @@ class _Reader:
 
     def _check_rest(self, header: str) -> None:
         """Refuses a hunk that an unsigned line seems to have ended: changes below it would be lost."""
-        for line in self.lines[self.row :]:
+        for row in range(self.row, len(self.lines)):
+            line = self.lines[row]
             if line.startswith(("@@", "diff --git ", "--- ")) or _FENCE.match(line):
                 return
             if re.match(r"\+|-(?![-\s])", line):

@@ -2,7 +2,6 @@
 
 from kith.core.events import (
     Applied,
-    Called,
     Delta,
     Event,
     Judged,
@@ -24,8 +23,10 @@ def line_of(event: Event) -> tuple[str, str]:
     """The event as (style, line); the line is "" for what a person need not see."""
     match event:
         case ToolEnded(name=name, ok=ok, seconds=seconds, line=line, ran=ran):
+            if ok and name in ("todo", "done"):
+                return ("", "")  # the list and the summary are shown for themselves
             took = f"  {seconds:.1f} s" if seconds >= 0.1 else ""
-            said = printable(line or name)
+            said = f"{name:7}{printable(line)}"
             if ran is not None:
                 said = f"$ {printable(_first_line(ran.command))}  exit {ran.code}"
             return ("tool" if ok else "bad", f"  {'·' if ok else '!'} {said}{took}")
@@ -40,8 +41,6 @@ def line_of(event: Event) -> tuple[str, str]:
             return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {id}")
         case Notice(text, level):
             return ("bad" if level == "warning" else "tool", f"  {'!' if level == 'warning' else '·'} {text}")
-        case Called(error=error) if error:
-            return ("bad", f"  ! {printable(error)}")
         case _:
             return ("", "")
 

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kith.app import App, Result, Task
-from kith.core.errors import KithError
+from kith.core.errors import KithError, NoModelError
+from kith.core.model import Model
 from kith.core.run import new_id
 from kith.faces.lines import printable, todo_text
 from kith.faces.run import print_receipt
@@ -40,6 +42,7 @@ class Conversation:
         self.app = app
         self.voice = TerminalVoice(stream_words=True)
         self.id = new_id()
+        self.asked: Model | None = None
 
     @property
     def past(self) -> Past:
@@ -54,13 +57,18 @@ class Conversation:
         try:
             with Session(self.app.log, self.id) as session:
                 session.listeners.append(self.voice.hear)
-                result = asyncio.run(self.app.run_in(session, task, self.voice.answer))
+                result = asyncio.run(self._run(session, task))
         except KeyboardInterrupt:
             self.voice.close()
             self.say("Interrupted.", "red")
             return
         self.voice.close()
         self._show(result)
+
+    async def _run(self, session: Session, task: Task) -> Result:
+        with suppress(NoModelError):  # the run itself says what to do about it
+            self.asked = self.asked or await self.app.open_model()
+        return await self.app.run_in(session, task, self.voice.answer, self.asked)
 
     def _show(self, result: Result) -> None:
         text, status = result.report["text"], result.report["status"]
@@ -80,8 +88,9 @@ class Conversation:
     def model(self, rest: str) -> None:
         if rest:
             self.app = replace(self.app, settings=replace(self.app.settings, model=rest))
-        name = asyncio.run(self.app.open_model()).name
-        self.say(f"The model is {printable(name)}.")
+            self.asked = None
+        self.asked = self.asked or asyncio.run(self.app.open_model())
+        self.say(f"The model is {printable(self.asked.name)}.")
 
     def plan(self, rest: str) -> None:
         if rest:

@@ -89,7 +89,8 @@ def print_receipt(report: dict[str, Any]) -> None:
     removed = sum(change["removed"] for change in report["changes"])
     checks = report["receipt"]["checks"]
     before = {each["gate"]: each["ok"] for each in checks["before"]}
-    lines = [f"{count(len(report['changes']), 'file')} changed, +{added} -{removed}"]
+    how = "changed" if report["applied"] else "proposed, not changed"
+    lines = [f"{count(len(report['changes']), 'file')} {how}, +{added} -{removed}"]
     for gate, ok in {each["gate"]: each["ok"] for each in checks["after"]}.items():
         was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
         lines.append(f"{gate}: {'passed' if ok else 'failed'}{was}")

@@ -171,7 +171,7 @@ async def _choose(console: "Console", change: Change, hunks: Sequence[Hunk]) -> 
         console.print(
             f"{printable(change.path)}, part {number + 1} of {len(hunks)}", style="bold", markup=False
         )
-        print_diff(console, "\n".join(hunk.lines))
+        print_diff(console, hunk.text)
         key = await press("Keep it? [y]es  [n]o  [a]ll of this file  [d]one with this file: ", "ynad")
         if key == "a":
             return chosen | set(range(number, len(hunks)))

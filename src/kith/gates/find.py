@@ -109,9 +109,8 @@ def _table(data: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _is_unittest(text: str) -> bool:
-    return bool(re.search(r"\bunittest\b", text)) and not re.search(
-        r"\bpytest\b|^(?:async )?def test_", text, re.M
-    )
+    for_pytest = re.search(r"\bpytest\b|^(?:async )?def test_", text, re.M)
+    return bool(re.search(r"\bunittest\b", text)) and not for_pytest
 
 
 def _unittest_command(tests: list[str], files: Collection[str]) -> str:

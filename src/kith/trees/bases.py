@@ -35,7 +35,7 @@ class Bases:
         for change in newer:
             if (change.path, _digest(change.before or b"")) not in noted:
                 raise TreeError(
-                    f"{show_path(change.path)} was changed in your tree while it was changed in the trial too;"
+                    f"{show_path(change.path)} was changed in your tree while the trial changed it too;"
                     " nothing was applied, so run the task again on what you have now"
                 )
 

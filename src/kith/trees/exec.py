@@ -198,11 +198,15 @@ async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tre
 
 async def _end_all(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tree) -> None:
     """Without a sandbox every process has to be found; new ones may start while the others are killed."""
+    known = list(tree.members())  # while their parents live: a process that is just starting has no mark yet
     _kill_group(transport, tree.pid)
+    _kill(known)
     await _happens(watch.exited, 5.0)
-    for _ in range(20):
+    quiet = 0
+    for _ in range(50):
         left = list(tree.members())
-        if not left:
+        quiet = 0 if left else quiet + 1
+        if quiet == 2:
             return
         _kill(left)
         await asyncio.sleep(0.002)

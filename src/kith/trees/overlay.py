@@ -12,10 +12,10 @@ from kith.core.workspace import Command, ExecLimits
 from kith.trees.compare import Stamp, Touched, outside_repositories
 from kith.trees.exec import NOT_FOUND, Captured
 from kith.trees.files import FileState
-from kith.trees.git import git_argv
+from kith.trees.git import git_argv, git_env
 from kith.trees.layers import Entry, Layers
 from kith.trees.listing import SKIPPED, list_files
-from kith.trees.sandbox import Box, capture_boxed, run_boxed
+from kith.trees.sandbox import HOME, Box, capture_boxed, run_boxed
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
 
@@ -43,8 +43,20 @@ async def open_overlay(
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        box = Box(root, root, True, toolchains, (state,), launcher=overlay_launcher(folder, root))
+        box = Box(root, root, True, toolchains, (state,), _excludes(), overlay_launcher(folder, root))
         yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
+
+
+def _excludes() -> tuple[tuple[Path, Path], ...]:
+    """The user's own ignore rules, shown where git looks for them in the box."""
+    env = git_env()
+    default = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/"), ".config"), "git/ignore")
+    pairs = (
+        (env[f"GIT_CONFIG_KEY_{n}"], env[f"GIT_CONFIG_VALUE_{n}"])
+        for n in range(int(env["GIT_CONFIG_COUNT"]))
+    )
+    named = [Path(value) for key, value in pairs if key == "core.excludesfile"]
+    return (((named or [default])[-1], Path(HOME, ".config/git/ignore")),)
 
 
 def overlay_launcher(folder: Path, root: Path) -> tuple[str, ...]:

@@ -38,13 +38,14 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 def find_toolchains(root: Path) -> tuple[Path, ...]:
     """Folders outside /usr that commands in the tree at `root` need, to be shown to them read-only."""
-    home = Path.home()
+    home = _home()
     found = [
         *(home / name for name in _KNOWN),
         Path("/home/linuxbrew/.linuxbrew"),
         Path("/run/current-system"),  # NixOS keeps its programs here
         Path(sys.base_prefix),
         *_environments(root),
+        *_repository(root),
     ]
     existing = dict.fromkeys(each for path in found if path.is_dir() for each in (path, path.resolve()))
     kept = [path for path in existing if _is_wanted(path, root)]
@@ -53,9 +54,13 @@ def find_toolchains(root: Path) -> tuple[Path, ...]:
     )
 
 
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))  # noqa: PTH111  (Path.home() raises for users without a name)
+
+
 def _is_wanted(path: Path, root: Path) -> bool:
     """Neither there already, nor so high up that it would show the home or the tree."""
-    home = Path.home()
+    home = _home()
     too_wide = any(each.is_relative_to(path) for each in (home, home.resolve(), root))
     already = path.is_relative_to(root) or any(path.is_relative_to(system) for system in _SYSTEM)
     return not too_wide and not already
@@ -90,6 +95,19 @@ def _base_of(venv: Path) -> Path | None:
     return base if any(base.glob("lib/python3*/os.py")) or any(base.glob("lib/pypy3*/os.py")) else None
 
 
+def _repository(root: Path) -> Iterator[Path]:
+    """Where git keeps the files of a linked worktree: read-only, `git diff` works and `git commit` does not.
+
+    The project says where that is, so the place has to name this very tree as one of its worktrees.
+    """
+    try:
+        folder = root / (root / ".git").read_text().removeprefix("gitdir:").strip()
+        if Path((folder / "gitdir").read_text().strip()) == root / ".git":
+            yield (folder / (folder / "commondir").read_text().strip()).resolve()
+    except (OSError, UnicodeDecodeError):
+        return  # no linked worktree
+
+
 def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
     passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith("LC_")}
@@ -105,6 +123,6 @@ def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping
 
 def _homes(toolchains: tuple[Path, ...]) -> dict[str, str]:
     """A private HOME hides version managers from themselves; their variables say where they are."""
-    home = Path.home()
+    home = _home()
     known = {home / name: entry for name, entry in _KNOWN.items() if entry}
     return {known[path][0]: str(home / known[path][1]) for path in toolchains if path in known}

@@ -1,0 +1,133 @@
+"""Which checks are found, and that the commands run."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kith.core.values import Changes, Ran
+from kith.core.workspace import Command
+from kith.gates.find import BUILD_FOLDER, PYTHON, choose_clues, find_checks
+from kith.trees.trials import open_tree
+
+UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+PYTEST = "def test_a():\n    assert True\n"
+NO_TESTS = 'echo "Error: no test specified" && exit 1'
+
+
+def commands(tree: Mapping[str, str]) -> list[str]:
+    contents = {path: text.encode() for path, text in tree.items()}
+    return [check.command for check in find_checks(contents, contents.get)]
+
+
+@pytest.mark.parametrize(
+    ("tree", "command"),
+    [
+        ({"pytest.ini": "[pytest]"}, f"{PYTHON} -m pytest -q"),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, f"{PYTHON} -m pytest -q"),
+        ({"pyproject.toml": "[dependency-groups]\ndev = ['pytest>=8']\n"}, f"{PYTHON} -m pytest -q"),
+        (
+            {"pyproject.toml": "[project.optional-dependencies]\ntest = ['pytest']\n"},
+            f"{PYTHON} -m pytest -q",
+        ),
+        ({"setup.cfg": "[tool:pytest]\n"}, f"{PYTHON} -m pytest -q"),
+        ({"tox.ini": "[pytest]\n"}, f"{PYTHON} -m pytest -q"),
+        ({"tests/test_a.py": PYTEST}, f"{PYTHON} -m pytest -q"),
+        ({"tests/conftest.py": "", "tests/test_a.py": UNITTEST}, f"{PYTHON} -m pytest -q"),
+        ({"test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover"),
+        ({"tests/__init__.py": "", "tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover"),
+        ({"tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover -s tests"),
+        ({"my tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover -s 'my tests'"),
+        ({"Cargo.toml": ""}, "cargo test --offline"),
+        ({"go.mod": ""}, "go test ./..."),
+        ({"package.json": json.dumps({"scripts": {"test": "jest"}})}, "npm test"),
+        ({"package.json": json.dumps({"scripts": {"test": "jest"}}), "yarn.lock": ""}, "yarn test"),
+        ({"Makefile": ".PHONY: test\ntest: build\n\t./run\n"}, "make test"),
+        ({"Makefile": "check:\n\t./run\n"}, "make check"),
+    ],
+)
+def test_each_ecosystem(tree: dict[str, str], command: str) -> None:
+    assert commands(tree) == [command]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {},
+        {"a.py": "", "README.md": "pytest"},
+        {"pyproject.toml": "[project]\nname = 'x'\n"},
+        {"pyproject.toml": "[dependency-groups]\ndev = ['pytest-cov']\n"},
+        {"pyproject.toml": "not toml ["},
+        {"package.json": json.dumps({"scripts": {"test": NO_TESTS}})},
+        {"package.json": "[]"},
+        {"package.json": "{"},
+        {"CMakeLists.txt": "project(x)\n# enable_testing()\n"},
+        {"Makefile": "all:\n\ttrue\ntest := 1\ntests: all\n"},
+        {"web/package.json": json.dumps({"scripts": {"test": "jest"}})},
+    ],
+)
+def test_nothing_is_made_up(tree: dict[str, str]) -> None:
+    assert commands(tree) == []
+
+
+def test_the_most_specific_come_first_and_make_does_not_repeat_them() -> None:
+    tree = {"go.mod": "", "tests/test_a.py": PYTEST, "Makefile": "test:\n\tpython -m pytest\n"}
+    assert commands(tree) == [f"{PYTHON} -m pytest -q", "go test ./..."]
+    tree["Makefile"] = "test:\n\t./acceptance.sh\n"
+    assert commands(tree) == [f"{PYTHON} -m pytest -q", "go test ./...", "make test"]
+
+
+def test_why_names_what_spoke_for_it() -> None:
+    (check,) = find_checks(["CMakeLists.txt"], lambda path: b"include(CTest)\n")
+    assert (check.name, check.why) == ("ctest", "CMakeLists.txt has include")
+
+
+def test_clues_are_what_is_read() -> None:
+    tree = {"pyproject.toml": "", "Makefile": "", "src/a.py": "", "deep/pyproject.toml": "", "Cargo.toml": ""}
+    tree |= {f"tests/test_{n:02}.py": UNITTEST for n in range(30)}
+    asked: list[str] = []
+
+    def read(path: str) -> bytes:
+        asked.append(path)
+        return tree[path].encode()
+
+    find_checks(tree, read)
+    assert set(asked) <= set(choose_clues(tree))
+    assert len(choose_clues(tree)) == 10
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.20)
+project(sample C)
+enable_testing()
+add_executable(sample sample.c)
+add_test(NAME sample COMMAND sample)
+"""
+
+
+@pytest.mark.skipif(
+    not shutil.which("ctest") or not shutil.which("cc"), reason="needs CMake and a C compiler"
+)
+def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "CMakeLists.txt").write_text(CMAKE)
+    (root / "sample.c").write_text("int main(void) { return 1; }\n")
+
+    async def run() -> tuple[Ran, Ran, Changes]:
+        tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+        contents = {path: await tree.read(path) for path in await tree.files()}
+        (check,) = find_checks(contents, contents.get)
+        async with tree.trial() as trial:
+            failed = await trial.exec(Command(check.command))
+            await trial.write("sample.c", b"int main(void) { return 0; }\n")
+            return failed, await trial.exec(Command(check.command)), await trial.changes()
+
+    failed, passed, changes = asyncio.run(run())
+    assert failed.code != 0 and "sample (Failed)" in failed.output
+    assert passed.code == 0, passed.output
+    assert [change.path for change in changes] == ["sample.c"]
+    assert not (root / BUILD_FOLDER).exists()
