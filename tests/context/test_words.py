@@ -51,3 +51,25 @@ def test_folders_and_relative_paths_are_paths() -> None:
 
 def test_an_apostrophe_is_no_quote() -> None:
     assert find_words("it doesn't work, don't ask").quoted == ()
+
+
+@pytest.mark.parametrize(
+    ("task", "about"),
+    [
+        ("write tests for the parser", True),
+        ("fix the failing test", True),
+        ("add a unit test", True),
+        ("test_parse fails; the test is failing since Monday", True),
+        ("repair the parser; all existing tests must pass", False),
+        ("run the tests", False),
+    ],
+)
+def test_only_work_on_tests_is_about_tests(task: str, about: bool) -> None:
+    words = find_words(task)
+    assert words.about_tests is about
+    assert about or "test" not in words.stems
+
+
+def test_an_expression_in_quotes_names_what_it_uses() -> None:
+    assert find_words("`boltons.Table([[]]).to_text()` crashes").names == ("Table", "to_text", "boltons")
+    assert find_words('it says "this is a sentence"').names == ()

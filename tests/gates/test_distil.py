@@ -126,8 +126,8 @@ def test_a_compiler_keeps_its_first_errors(tmp_path: Path) -> None:
             {"Box.Opens"},
         ),
         (
-            "-----\nboxes open\n-----\nbox.cpp:9: FAILED:\n  REQUIRE( a == b )\nwith expansion:\n  1 == 2\n\n"
-            "test cases: 1 | 1 failed\n",
+            "-----\nboxes open\n-----\nbox.cpp:9: FAILED:\n  REQUIRE( a == b )\nwith expansion:\n"
+            "  1 == 2\n\ntest cases: 1 | 1 failed\n",
             ("box.cpp:9: FAILED:", "REQUIRE( a == b )", "1 == 2", "test cases: 1"),
             set(),
         ),
@@ -142,8 +142,8 @@ def test_a_compiler_keeps_its_first_errors(tmp_path: Path) -> None:
             set(),
         ),
         (
-            "test tests::opens ... FAILED\n\n---- tests::opens stdout ----\nthread 'x' panicked at src/lib.rs:9:5:\n"
-            "assertion `left == right` failed\n  left: 1\n right: 2\n\ntest result: FAILED. 0 passed; 1 failed\n",
+            "test tests::opens ... FAILED\n\n---- tests::opens stdout ----\n"
+            "thread 'x' panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\ntest result: FAILED. 0 passed; 1 failed\n",
             ("panicked at src/lib.rs:9:5", "left: 1", "test result: FAILED"),
             {"tests::opens"},
         ),

@@ -17,7 +17,7 @@ _MARKER: Final = "\n[... {} characters left out ...]\n"
 
 
 def estimate_tokens(text: str) -> int:
-    """A cautious count of tokens, about 1 ms for a megabyte.
+    """A cautious count of tokens, about 25 ms for a megabyte.
 
     It is never more for a whole than for its parts together, so parts that fit a budget one by one fit
     it together.

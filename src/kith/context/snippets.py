@@ -22,6 +22,7 @@ _GAP: Final = "..."
 _DEFINES: Final = "defines "
 _NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
 _WORTH = 1.0
+_SHORT = 25  # lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ def _definitions(
         score = _NAMED if own in words.names else 0.0
         score += _SAID * len(set(words.stems).intersection(parts)) / max(len(parts), 1)
         score += _MENTIONED * min(2, sum(bool(pattern.search(body)) for pattern in exact))
-        score += _HELD * min(1.0, 25 / (end - symbol.first + 1)) * sum(rarity[stem] for stem in stems) / max(sum(rarity.values()), 1.0)
+        brief = min(1.0, _SHORT / (end - symbol.first + 1))  # a long body holds any word
+        score += _HELD * brief * sum(rarity[stem] for stem in stems) / max(sum(rarity.values()), 1.0)
         if score >= _WORTH:
             spans.append(_Span(score, symbol.first, end))
     return spans
