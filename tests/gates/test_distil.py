@@ -132,7 +132,8 @@ def test_a_compiler_keeps_its_first_errors(tmp_path: Path) -> None:
             set(),
         ),
         (
-            "50% tests passed, 1 tests failed out of 2\n\nThe following tests FAILED:\n\t  2 - box (Failed)\n",
+            "50% tests passed, 1 tests failed out of 2\n\n"
+            "The following tests FAILED:\n\t  2 - box (Failed)\n",
             ("50% tests passed", "2 - box (Failed)"),
             {"box"},
         ),
@@ -143,17 +144,20 @@ def test_a_compiler_keeps_its_first_errors(tmp_path: Path) -> None:
         ),
         (
             "test tests::opens ... FAILED\n\n---- tests::opens stdout ----\n"
-            "thread 'x' panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\ntest result: FAILED. 0 passed; 1 failed\n",
+            "thread 'x' panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n"
+            "  left: 1\n right: 2\n\ntest result: FAILED. 0 passed; 1 failed\n",
             ("panicked at src/lib.rs:9:5", "left: 1", "test result: FAILED"),
             {"tests::opens"},
         ),
         (
-            "--- FAIL: TestOpen (0.00s)\n    box_test.go:8: got 1, want 2\nFAIL\nFAIL\texample.org/box\t0.1s\n",
+            "--- FAIL: TestOpen (0.00s)\n    box_test.go:8: got 1, want 2\n"
+            "FAIL\nFAIL\texample.org/box\t0.1s\n",
             ("--- FAIL: TestOpen", "got 1, want 2"),
             {"TestOpen"},
         ),
         (
-            "not ok 1 - opens\n  ---\n  location: 'box.test.js:2:1'\n  error: |-\n    2 !== 3\n  ...\n# fail 1\n",
+            "not ok 1 - opens\n  ---\n  location: 'box.test.js:2:1'\n  error: |-\n"
+            "    2 !== 3\n  ...\n# fail 1\n",
             ("not ok 1 - opens", "box.test.js:2:1", "2 !== 3", "# fail 1"),
             {"opens"},
         ),

@@ -131,9 +131,31 @@ def test_cancelling_is_quick_and_leaves_nothing() -> None:
             await task
         return time.monotonic() - began
 
-    seconds = asyncio.run(main())
-    assert alive(token) == []
-    assert seconds < 0.05
+    seconds = list[float]()
+    for _ in range(3):
+        seconds.append(asyncio.run(main()))
+        assert alive(token) == []
+    assert min(seconds) < 0.05  # the machine may be busy with something else
+
+
+def test_cancelling_during_the_start_leaves_nothing() -> None:
+    token = f"92{os.getpid()}"
+
+    async def main(turns: int) -> None:
+        limits, argv = ExecLimits(), ["bash", "-c", f"setsid sleep {token} & sleep {token}"]
+        task = asyncio.create_task(
+            run_process(argv, command="", env=ENV, cwd=Path("/"), limits=limits, sandboxed=False)
+        )
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        time.sleep(0.02)  # bash goes on while nobody here has heard of it yet
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    for turns in range(8):
+        asyncio.run(main(turns))
+        assert alive(token) == []
 
 
 def test_limits_are_set_for_the_command() -> None:

@@ -112,7 +112,7 @@ def _definitions(
     """
     ends = [min(last, symbol.first + _LONGEST_SPAN) for symbol, last in _own_lines(symbols)]
     bodies = ["\n".join(lines[symbol.first - 1 : end]) for symbol, end in zip(symbols, ends, strict=True)]
-    held = [[stem for stem in words.stems if stem in body.lower()] for body in bodies]
+    held = [[stem for stem in words.stems if stem in lowered] for lowered in map(str.lower, bodies)]
     spread = Counter(stem for stems in held for stem in stems)
     rarity = {stem: math.log2(1 + len(symbols) / number) for stem, number in spread.items()}
     spans = []

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from kith.core.values import (
     Answer,
     Effect,
+    FileChange,
     Message,
     Plan,
     Question,
@@ -130,16 +131,6 @@ class Judged:
     ran: tuple[Ran, ...] = ()
     when: Literal["before", "after"] = "after"
     skipped: bool = False  # it could not be carried out: the text says why, and nothing was checked
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """One changed file, in numbers and as a unified diff."""
-
-    path: str
-    added: int
-    removed: int
-    diff: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,16 @@ Changes = tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """One changed file, in numbers and as a unified diff."""
+
+    path: str
+    added: int
+    removed: int
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ran:
     """A command that ended: exit code and output (stdout and stderr together, the middle cut if long)."""
 

@@ -1,7 +1,6 @@
 """Changes as people read them, and as `git apply` takes them."""
 
-from kith.core.events import FileChange
-from kith.core.values import Change, Changes
+from kith.core.values import Change, Changes, FileChange
 from kith.edits.hunks import is_text, split_hunks
 from kith.edits.paths import quote
 

@@ -7,7 +7,6 @@ from kith.core.events import (
     Applied,
     Called,
     Event,
-    FileChange,
     Judged,
     Notice,
     Planned,
@@ -18,7 +17,7 @@ from kith.core.events import (
     TodoSet,
     ToolEnded,
 )
-from kith.core.values import Message, Plan, Ran, Timing, TodoItem, Usage
+from kith.core.values import FileChange, Message, Plan, Ran, Timing, TodoItem, Usage
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,24 +77,23 @@ async def capture(
     pass_fds: Sequence[int] = (),
 ) -> Captured:
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed."""
-    began, mark = time.monotonic(), uuid.uuid4().hex
-    environment = dict(env) if sandboxed else {**env, _MARK: mark}
-    stdin = asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL
+    began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
+    start = asyncio.get_running_loop().subprocess_exec(
+        lambda: _Watch(limits.output),
+        *argv,
+        stdin=asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**env, _MARK: mark} if mark else dict(env),
+        cwd=cwd,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
     try:
-        transport, watch = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Watch(limits.output),
-            *argv,
-            stdin=stdin,
-            stderr=asyncio.subprocess.STDOUT,
-            env=environment,
-            cwd=cwd,
-            start_new_session=True,
-            pass_fds=pass_fds,
-        )
+        transport, watch = await _whole(start, mark)
     except OSError as error:
         words = f"{argv[0]}: {error.strerror or error}\n".encode()
         return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, False)
-    tree = _Tree(transport.get_pid(), "" if sandboxed else mark)
+    tree = _Tree(transport.get_pid(), mark)
     try:
         if input:
             _feed(transport, input)
@@ -105,6 +104,18 @@ async def capture(
     seconds = time.monotonic() - began
     head, tail, cut = watch.output.parts()
     return Captured(code, head, tail, cut, seconds, ending == "time", ending == "memory")
+
+
+async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Started":
+    """Start a process without a break in the middle, when its children would be out of reach."""
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError):
+            transport, watch = await starting
+            await _end(transport, watch, _Tree(transport.get_pid(), mark))
+        raise
 
 
 class _Watch(asyncio.SubprocessProtocol):
@@ -124,6 +135,9 @@ class _Watch(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
             self.closed.set()
+
+
+_Started = tuple[asyncio.SubprocessTransport, _Watch]
 
 
 class _Clipped:
