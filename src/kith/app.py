@@ -165,39 +165,53 @@ class App:
     async def _ask_model(
         self, run: Run, session: Session, task: Task, past: Past, model: Model | None
     ) -> Outcome:
-        earlier, plan = None, task.plan
-        if task.resume and past.started:
-            if past.applied:
-                return Outcome("done", "The change had been applied already.")
-            task = Task(past.started.task, resume=task.resume)
-            plan = "yes" if past.started.options.get("plan", "no") != "no" else "no"
+        resumed = past.started if task.resume else None
+        if resumed and past.applied:
+            return Outcome("done", "The change had been applied already.")
+        words = resumed.task if resumed else task.words
+        plan = "yes" if resumed and resumed.options.get("plan", "no") != "no" else task.plan
+        earlier = _what_was_done(past) if resumed and past.task_said else None
+        # Git looks at the tree while the model's client is loaded and its server asked.
+        opening = asyncio.ensure_future(self._open_task(run, words, past, earlier))
         try:
-            model = model or await self.open_model()
+            model = model or await self._find_model(run, task, started=resumed is not None)
+            if resumed:
+                run.emit(Notice(f"Going on with session {session.id}."))
+            else:
+                self._start(run, task, model.name)
+            thread, role = Thread(THREAD, past.threads.get(THREAD, ())), self._role(model, past)
+            if self.settings.read_only:
+                return await chat(run, role, thread, None if earlier else await opening)
+            return await attempt(
+                run,
+                role,
+                thread,
+                await opening,
+                self._judges(run),
+                name=session.id,
+                plan=plan,
+                earlier=earlier,
+            )
+        finally:
+            opening.cancel()
+
+    async def _find_model(self, run: Run, task: Task, started: bool) -> Model:
+        """The model to ask; without one, the task is logged all the same, with what to do about it."""
+        try:
+            return await self.open_model()
         except NoModelError as error:
-            if not task.resume:
+            if not started:
                 self._start(run, task, "")
             raise error if self.settings.model else NoModelError(self.explain_no_model()) from error
-        if not task.resume:
-            self._start(run, task, model.name)
-        thread = Thread(THREAD, past.threads.get(THREAD, ()))
-        if task.resume and thread.messages:
-            run.emit(Notice(f"Going on with session {session.id}."))
-            earlier = Earlier(
-                past.tries_used,
-                past.plan is not None,
-                any(each.when == "before" for each in past.verdicts),
-                past.edits_landed,
-            )
-        role = self._role(model, past)
-        words = task.words
-        if earlier is None and not past.threads:
-            words = await open_task(run, task.words, self.settings.window // 6)
-        elif earlier is None and past.ended and past.ended.status in ("rejected", "failed"):
-            words = f"{NOT_APPLIED}\n\n{words}"
-        if self.settings.read_only:
-            return await chat(run, role, thread, None if earlier else words)
-        judges = self._judges(run)
-        return await attempt(run, role, thread, words, judges, name=session.id, plan=plan, earlier=earlier)
+
+    async def _open_task(self, run: Run, words: str, past: Past, earlier: Earlier | None) -> str:
+        """The task as the model gets it; "" when its thread holds it already."""
+        if earlier is not None:
+            return ""
+        if not past.threads:
+            return await open_task(run, words, self.settings.window // 6)
+        not_applied = past.ended is not None and past.ended.status in ("rejected", "failed")
+        return f"{NOT_APPLIED}\n\n{words}" if not_applied else words
 
     def _role(self, model: Model, past: Past) -> Role:
         policy = TRIAL if self.tree.confined else UNCONFINED
@@ -291,3 +305,12 @@ class App:
         if matches[0].change_id in undone:
             raise UsageError(f"{matches[0].change_id} is undone already.")
         return matches[0]
+
+
+def _what_was_done(past: Past) -> Earlier:
+    return Earlier(
+        past.tries_used,
+        past.plan is not None,
+        any(each.when == "before" for each in past.verdicts),
+        past.edits_landed,
+    )

@@ -35,6 +35,7 @@ class Past:
     commands: list[Ran] = field(default_factory=list)
     verdicts: list[Judged] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    task_said: bool = False  # the task's own message is in a thread
     edits_landed: bool = False  # the edits in the last message are in the trial already
 
     def take(self, event: Event) -> None:
@@ -44,7 +45,7 @@ class Past:
                 self.ended = event
             case Said(thread, message):
                 self.threads.setdefault(thread, []).append(message)
-                self.edits_landed = False
+                self.task_said, self.edits_landed = True, False
             case Planned(plan):
                 self.plan = plan
             case TodoSet(items):

@@ -1,7 +1,9 @@
 """Which files a tree has, and which of them its owner ignores."""
 
+import asyncio
 import codecs
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 SKIPPED = frozenset({".git", ".hg", ".svn", ".kith", "node_modules", ".venv", "__pycache__"})
 
+_SUBMODULE = re.compile(rb"(?:^|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
+
 Rules = tuple[
     tuple[str, "GitIgnoreSpec"], ...
 ]  # (folder with its slash, its .gitignore), the outermost first
@@ -28,25 +32,25 @@ async def list_files(root: Path) -> tuple[str, ...]:
     repositories are left out. Elsewhere a walk that honours `.gitignore` files.
     """
     if await is_repository(root):
-        ran = await run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        if ran.ok:
-            return _present(root, {os.fsdecode(name) for name in ran.stdout.split(b"\0") if name})
+        # Asking git three questions at once is faster than looking at each file ourselves.
+        known, gone, staged = await asyncio.gather(
+            run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"),
+            run_git(root, "ls-files", "-z", "--deleted"),
+            run_git(root, "ls-files", "-z", "--stage"),
+        )
+        if known.ok and gone.ok and staged.ok:
+            submodules = b"\0".join(_SUBMODULE.findall(staged.stdout))
+            names = _names(known.stdout) - _names(gone.stdout) - _names(submodules)
+            return tuple(name for name in sorted(names) if not name.endswith("/") and not _is_own(name))
     return tuple(sorted(_walk(root)))
 
 
-def _present(root: Path, names: set[str]) -> tuple[str, ...]:
-    """Those that are files or links: git also names deleted files, submodules and nested repositories."""
-    top, found = os.fspath(root), list[str]()
-    for name in sorted(names):
-        if ".kith/" in name and ".kith" in name.split("/"):
-            continue
-        try:
-            mode = os.lstat(f"{top}/{name}").st_mode
-        except OSError:
-            continue
-        if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
-            found.append(name)
-    return tuple(found)
+def _names(output: bytes) -> set[str]:
+    return set(os.fsdecode(output).split("\0")) - {""}
+
+
+def _is_own(name: str) -> bool:
+    return ".kith/" in name and ".kith" in name.split("/")
 
 
 def _walk(root: Path, folder: str = "", above: Rules = ()) -> Iterator[str]:

@@ -19,12 +19,12 @@ async def open_task(run: Run, task: str, budget: int) -> str:
 
 async def _instructions(run: Run, budget: int) -> str:
     """The project's own notes for agents; they are advice of the repository, not of the person."""
-    files = await run.workspace.files()
     for name in INSTRUCTION_FILES:
-        if name in files:
-            try:
-                text = (await run.workspace.read(name)).decode("utf-8", "replace")
-            except TreeError:
-                return ""
-            return f"# Notes of the project ({name})\n{fit_middle(text, budget * CHARS_PER_TOKEN)}"
+        try:
+            data = await run.workspace.read(name)
+        except TreeError:  # there is none, or it is no text file
+            continue
+        if b"\0" not in data:
+            text = fit_middle(data.decode("utf-8", "replace"), budget * CHARS_PER_TOKEN)
+            return f"# Notes of the project ({name})\n{text}"
     return ""
