@@ -149,7 +149,7 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
     conversation = Conversation(App.open(root, flags))
     history = conversation.app.settings.state / "history"
     prompt = PromptSession[str](history=FileHistory(str(history)), multiline=False, key_bindings=_newlines())
-    conversation.say(f"kith in {root}.  /help for commands, Ctrl-D to leave.", "dim")
+    conversation.say(f"kith in {root}\n/help for commands, Ctrl-D to leave", "dim")
     while True:
         try:
             words = prompt.prompt("> ").strip()

@@ -1,0 +1,194 @@
+"""In a real terminal: one question, one key, and what is on the screen."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_run import DONE, NEW, OLD, blocks, edit
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+KITH = f"{sys.executable} -m kith"
+CHECK = "python3 -m unittest -q"
+
+
+class Screen:
+    """A terminal of 80 columns that runs one program."""
+
+    def __init__(self, folder: Path, command: str, width: int = 80) -> None:
+        self.tmux = ["tmux", "-L", f"kith{os.getpid()}", "-f", "/dev/null"]
+        shown = {
+            name: value for name, value in os.environ.items() if name.startswith(("XDG_", "HOME", "PATH"))
+        }
+        options = [word for name, value in shown.items() for word in ("-e", f"{name}={value}")]
+        ending = f'{command}; echo "exit $?"; sleep 60'
+        self._do("new-session", "-d", "-x", str(width), "-y", "45", *options, "-c", str(folder), ending)
+
+    def _do(self, *words: str) -> str:
+        return subprocess.run([*self.tmux, *words], check=True, capture_output=True, text=True).stdout
+
+    @property
+    def text(self) -> str:
+        return self._do("capture-pane", "-p", "-S", "-200")
+
+    def press(self, *keys: str) -> None:
+        self._do("send-keys", *keys)
+
+    def wait(self, words: str, seconds: float = 20.0) -> str:
+        """The screen once it shows these words, wherever the lines break."""
+        end = time.monotonic() + seconds
+        while " ".join(words.split()) not in " ".join((shown := self.text).split()):
+            assert time.monotonic() < end, f"never saw {words!r} in:\n{shown}"
+            time.sleep(0.05)
+        return shown
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    """Writes a conversation; gives the name of the model that plays it."""
+
+    def write(*replies: Any) -> str:
+        file = tmp_path / "conversation.json"
+        file.write_text(json.dumps([{"text": each} if isinstance(each, str) else each for each in replies]))
+        return f"replay/{file}"
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def no_terminal_is_left() -> Iterator[None]:
+    yield
+    subprocess.run(["tmux", "-L", f"kith{os.getpid()}", "kill-server"], capture_output=True)
+
+
+def run(repository: Path, model: str, *options: str) -> Screen:
+    return Screen(repository, f"{KITH} run -m {model} {' '.join(options)} 'fix mean'")
+
+
+def test_a_yes_applies(repository: Path, script: Any) -> None:
+    screen = run(repository, script(edit(), DONE), f"--check '{CHECK}'")
+    shown = screen.wait("[a]ll")
+    assert f"-{OLD.rstrip()}" in shown and f"+{NEW.rstrip()}" in shown
+    assert OLD in (repository / "utils.py").read_text()
+    screen.press("a")
+    shown = screen.wait("exit 0")
+    assert "passed (before: failed)" in shown
+    assert NEW in (repository / "utils.py").read_text()
+
+
+@pytest.mark.parametrize("key", ["n", "C-d"])
+def test_a_no_changes_nothing(repository: Path, script: Any, key: str) -> None:
+    screen = run(repository, script(edit(), DONE), "--check none")
+    screen.wait("[a]ll")
+    screen.press(key)
+    screen.wait("exit 3")
+    assert OLD in (repository / "utils.py").read_text()
+
+
+def test_ctrl_c_at_the_question_ends_it(repository: Path, script: Any) -> None:
+    screen = run(repository, script(edit(), DONE), "--check none")
+    screen.wait("[a]ll")
+    screen.press("C-c")
+    screen.wait("exit 130")
+    assert OLD in (repository / "utils.py").read_text()
+
+
+def test_words_go_back_to_the_model(repository: Path, script: Any) -> None:
+    again = {"expect": "use max", **edit(OLD.replace("+ 1", "+ 0"), NEW)}
+    screen = run(repository, script(edit(OLD, OLD.replace("+ 1", "+ 0")), DONE, again, DONE), "--check none")
+    screen.wait("[a]ll")
+    screen.press("s")
+    screen.wait("What should be different?")
+    screen.press("use max", "Enter")
+    screen.wait(NEW.strip())
+    screen.wait("[a]ll")
+    screen.press("a")
+    screen.wait("exit 0")
+    assert NEW in (repository / "utils.py").read_text()
+
+
+TWO = blocks('"""Small helpers for numbers."""\n', '"""Helpers."""\n') + blocks(
+    "    return max(low, min(number, high))\n", "    return min(high, max(number, low))\n"
+)
+
+
+def keep_the_second(screen: Screen) -> None:
+    screen.wait("[a]ll")
+    screen.press("h")
+    screen.wait("part 1 of 2")
+    screen.press("n")
+    screen.wait("part 2 of 2")
+    screen.press("y")
+
+
+def test_one_hunk_of_two(repository: Path, script: Any) -> None:
+    screen = run(repository, script(TWO), "--check none")
+    keep_the_second(screen)
+    screen.wait("exit 0")
+    text = (repository / "utils.py").read_text()
+    assert "Small helpers" in text and "min(high, max(number, low))" in text
+
+
+def test_a_kept_part_is_checked_again(repository: Path, script: Any) -> None:
+    screen = run(repository, script(TWO), "--check 'grep Helpers. utils.py'")
+    keep_the_second(screen)
+    screen.wait("fails on what you kept")
+    screen.press("n")
+    screen.wait("exit 3")
+    assert "max(low, min(number, high))" in (repository / "utils.py").read_text()
+
+
+def test_an_edited_change_is_what_is_applied(repository: Path, script: Any, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\nsed -i s/Small/Tiny/ "$1"\n')
+    editor.chmod(0o755)
+    model = script(edit(), DONE)
+    screen = Screen(repository, f"EDITOR={editor} {KITH} run -m {model} --check none 'fix mean'")
+    screen.wait("[a]ll")
+    screen.press("e")
+    screen.wait("exit 0")
+    text = (repository / "utils.py").read_text()
+    assert "Tiny helpers" in text and NEW in text
+
+
+def test_a_conversation(repository: Path, script: Any) -> None:
+    screen = Screen(repository, f"{KITH} -m {script('It is a mean.', edit(), DONE)}")
+    screen.wait("/help for commands")
+    screen.press("what is it?", "Enter")
+    screen.wait("It is a mean.")
+    screen.press("/help", "Enter")
+    screen.wait("forget a conversation for good")
+    screen.press("/dif", "Enter")
+    screen.wait("did you mean /diff?")
+    screen.press("fix mean", "Enter")
+    screen.wait("[a]ll")
+    screen.press("a")
+    screen.wait("Receipt:")
+    assert NEW in (repository / "utils.py").read_text()
+    screen.press("undo", "Enter")
+    screen.wait("To have it again")
+    assert OLD in (repository / "utils.py").read_text()
+    screen.press("exit", "Enter")
+    screen.wait("exit 0")
+
+
+def test_without_colour_and_with_a_dumb_terminal_it_is_still_readable(repository: Path, script: Any) -> None:
+    model = script(edit(), DONE)
+    screen = Screen(
+        repository, f"NO_COLOR=1 TERM=dumb {KITH} run --yes -m {model} --check '{CHECK}' 'fix mean'"
+    )
+    shown = screen.wait("exit 0")
+    assert "Applied 1 file" in shown and "\x1b" not in shown
+
+
+def test_foreign_text_moves_no_cursor(repository: Path, script: Any) -> None:
+    evil = blocks(OLD, "    return 1  # \x1b[2J\x1b[H\u202e gone\n")
+    screen = run(repository, script(evil), "--check none")
+    shown = screen.wait("[a]ll")
+    assert "\\x1b[2J" in shown and "\\u202e" in shown
