@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from kith import __version__
 from kith.core.errors import (
@@ -16,29 +16,33 @@ from kith.core.errors import (
     EXIT_REJECTED,
     EXIT_TRY_LATER,
     KithError,
-    NoModelError,
+    TreeError,
     UsageError,
 )
 from kith.core.events import Applied, Notice, RunEnded, RunStarted, Status
 from kith.core.model import Model, Role
-from kith.core.policy import TRIAL, UNCONFINED
 from kith.core.run import Answerer, Limits, Run, Thread, new_id
+from kith.core.values import Verdict
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
+from kith.memory.applied import find_applied
 from kith.memory.log import Listener, Log, Session, Summary
-from kith.memory.past import Past, fold
+from kith.memory.past import Past
 from kith.memory.receipt import describe_run
-from kith.models.choose import Places, choose_model, servers_of
+from kith.models.advice import advise
+from kith.models.choose import choose_model
 from kith.models.discover import Server
 from kith.models.metered import Metered
+from kith.models.places import Places, servers_of
 from kith.models.retry import Retrying
 from kith.settings import Settings, load_settings
-from kith.tools import standard_tools
+from kith.tools import ReadLimits, standard_tools
+from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.trials import open_tree
-from kith.workflows.attempt import Earlier, Outcome, adopt_ready, attempt
+from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
-from kith.workflows.direct import Direct, make_direct, parse_direct
+from kith.workflows.direct import make_direct, parse_direct
 from kith.workflows.judges import Checking, Judges, make_judges
 from kith.workflows.opening import open_task
 from kith.workflows.roles import make_worker
@@ -50,8 +54,10 @@ STATUS_CODES: Mapping[Status, int] = {
     "limit": EXIT_LIMIT,
     "unavailable": EXIT_TRY_LATER,
 }
+LOG_FILE = "log.sqlite3"
 THREAD = "task"
-NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
+NOT_APPLIED = "Your last change, if any, was not applied: the files are as they were before it."
+TAKEN_BACK = "Your last change was taken back: the files are as they were before it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +92,7 @@ class App:
         settings = load_settings(root, flags, environ)
         if root == settings.state or root in settings.state.parents:
             raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
-        try:
-            log = Log(settings.state / "log.sqlite3")
-        except OSError as error:
-            raise KithError(f"{settings.state} cannot be written: {error.strerror}.") from error
+        log = Log(settings.state / LOG_FILE)
         limits = SizeLimits(settings.max_file_bytes, settings.max_change_bytes)
         tree = open_tree(root, settings.state, settings.cache, sandbox=settings.sandbox, limits=limits)
         return cls(root, settings, log, tree)
@@ -98,8 +101,12 @@ class App:
         """Do one task in a session of its own, or go on with an unfinished one."""
         id = self.log.find(task.resume) if task.resume else new_id()
         with Session(self.log, id) as session:
+            if task.resume:
+                app, task = self._as_it_was(session, task)
+            else:
+                app = self
             session.listeners += listeners
-            return await self.run_in(session, task, answerer)
+            return await app.run_in(session, task, answerer)
 
     async def run_in(
         self, session: Session, task: Task, answerer: Answerer, model: Model | None = None
@@ -108,145 +115,142 @@ class App:
 
         `model` is one that is open already (a conversation keeps its own); otherwise it is chosen now.
         """
-        limits = Limits(
-            self.settings.max_steps, self.settings.tries, ExecLimits(self.settings.command_timeout)
-        )
+        per_command = ExecLimits(self.settings.command_timeout, output=_room(self.settings.window, 30_000))
+        limits = Limits(self.settings.max_steps, self.settings.tries, per_command)
         run = Run(session.emit, answerer, self.tree, limits)
-        past = fold(record.event for record in session.events())
-        await self._recover(run)
-        try:
-            code = await self._run(run, session, task, past, model)
-        except asyncio.CancelledError:
-            run.emit(RunEnded("interrupted", f"Interrupted. Go on with: kith run --resume {session.id}"))
-            raise
-        except KithError as error:
-            unavailable = error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER)
-            limit: Status = "limit" if error.code == EXIT_LIMIT else "failed"
-            run.emit(RunEnded("unavailable" if unavailable else limit, str(error)))
-            code = error.code
-        report = describe_run(session.id, fold(record.event for record in session.events()))
-        return Result(code, report)
-
-    async def _run(self, run: Run, session: Session, task: Task, past: Past, model: Model | None) -> int:
         if task.resume:
-            self._check_resumable(session.id, past)
-        direct = parse_direct(task.words) if not task.resume else None
-        if direct and not self.settings.read_only:
-            self._start(run, task, "")
-            outcome = await self._adopt_direct(run, direct)
-        else:
-            outcome = await self._ask_model(run, session, task, past, model)
+            await self._recover(session)
+        past = session.past()
+        if not task.resume:
+            run.emit(
+                RunStarted(task.words, str(self.root), self.settings.model, __version__, self._options(task))
+            )
+            await self._recover(None)
+        code = await self._run_to_its_end(run, self._do(run, session.id, task, past, model))
+        return Result(code, describe_run(session.id, session.past()))
+
+    async def _run_to_its_end(self, run: Run, work: Coroutine[Any, Any, Outcome]) -> int:
+        """Whatever happens, the log says how it ended."""
+        try:
+            outcome = await work
+        except KithError as error:
+            run.emit(end_of(error))
+            return error.code
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            run.emit(RunEnded("interrupted", "Interrupted."))
+            raise
+        except Exception as error:
+            run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
+            raise
         run.emit(RunEnded(outcome.status, outcome.text))
         return STATUS_CODES[outcome.status]
 
-    async def _recover(self, run: Run) -> None:
-        """Finish, or take back, what a crash left half applied."""
-        for each in await self.tree.recover():
-            run.emit(
-                Notice(f"Change {each.change_id} had been cut short by a crash: {each.outcome}.", "warning")
-            )
-
-    def _start(self, run: Run, task: Task, model: str) -> None:
-        run.emit(RunStarted(task.words, str(self.root), model, __version__, {"plan": task.plan}))
-
-    def _check_resumable(self, id: str, past: Past) -> None:
-        started = past.started
-        if started is None:
-            raise UsageError(f"Session {id} holds no task.")
-        if started.root != str(self.root):
-            raise UsageError(f"Session {id} belongs to {started.root}; use -C.")
-        if past.ended and past.ended.status in ("done", "rejected"):
-            raise UsageError(f"Session {id} is over ({past.ended.status}); there is nothing to resume.")
-
-    async def _adopt_direct(self, run: Run, direct: Direct) -> Outcome:
-        changes = await make_direct(direct, run)
-        return await adopt_ready(run, changes, self._judges(run), "Done, without a model.")
-
-    async def _ask_model(
-        self, run: Run, session: Session, task: Task, past: Past, model: Model | None
-    ) -> Outcome:
-        resumed = past.started if task.resume else None
-        if resumed and past.applied:
+    async def _do(self, run: Run, id: str, task: Task, past: Past, model: Model | None) -> Outcome:
+        if task.resume and past.applied:
             return Outcome("done", "The change had been applied already.")
-        words = resumed.task if resumed else task.words
-        plan = "yes" if resumed and resumed.options.get("plan", "no") != "no" else task.plan
-        earlier = _what_was_done(past) if resumed and past.task_said else None
+        direct = parse_direct(task.words)
+        if direct and not self.settings.read_only:
+            changes = await make_direct(direct, run)
+            return await adopt_ready(run, changes, self._judges(run), "Done, without a model.")
+        return await self._ask_model(run, id, task, past, model)
+
+    async def _ask_model(self, run: Run, id: str, task: Task, past: Past, model: Model | None) -> Outcome:
+        earlier = _progress_of(past) if task.resume and past.task_said else None
         # Git looks at the tree while the model's client is loaded and its server asked.
-        opening = asyncio.ensure_future(self._open_task(run, words, past, earlier))
+        opening = asyncio.ensure_future(self._open_task(run, task, past)) if earlier is None else None
         try:
-            model = model or await self._find_model(run, task, started=resumed is not None)
-            if resumed:
-                run.emit(Notice(f"Going on with session {session.id}."))
-            else:
-                self._start(run, task, model.name)
-            thread, role = Thread(THREAD, past.threads.get(THREAD, ())), self._role(model, past)
+            model = model or await self.open_model()
+            if task.resume:
+                run.emit(Notice(f"Going on with session {id}."))
+            role = self._role(model, past)
+            thread = Thread(THREAD, past.threads.get(THREAD, ()))
+            words = await opening if opening else ""
             if self.settings.read_only:
-                return await chat(run, role, thread, None if earlier else await opening)
-            return await attempt(
-                run,
-                role,
-                thread,
-                await opening,
-                self._judges(run),
-                name=session.id,
-                plan=plan,
-                earlier=earlier,
-            )
+                return await chat(run, role, thread, words or None)
+            # Each task of a conversation has a trial of its own, found again when it is resumed.
+            name = f"{id}-{past.tasks if task.resume else past.tasks + 1}"
+            judges = self._judges(run)
+            return await attempt(run, role, thread, words, judges, name=name, plan=task.plan, earlier=earlier)
         finally:
-            opening.cancel()
+            if opening:
+                opening.cancel()
 
-    async def _find_model(self, run: Run, task: Task, started: bool) -> Model:
-        """The model to ask; without one, the task is logged all the same, with what to do about it."""
-        try:
-            return await self.open_model()
-        except NoModelError as error:
-            if not started:
-                self._start(run, task, "")
-            raise error if self.settings.model else NoModelError(self.explain_no_model()) from error
-
-    async def _open_task(self, run: Run, words: str, past: Past, earlier: Earlier | None) -> str:
-        """The task as the model gets it; "" when its thread holds it already."""
-        if earlier is not None:
-            return ""
+    async def _open_task(self, run: Run, task: Task, past: Past) -> str:
+        """The task as the model gets it, after what happened to its last change."""
         if not past.threads:
-            return await open_task(run, words, self.settings.window // 6)
-        not_applied = past.ended is not None and past.ended.status in ("rejected", "failed")
-        return f"{NOT_APPLIED}\n\n{words}" if not_applied else words
+            return await open_task(run, task.words, self.settings.window // 6)
+        applied = {each.change_id for each in past.applied}
+        undone = {each.undoes for _, each in self.log.applied(str(self.root))}
+        if past.ended is None or past.ended.status != "done":
+            return f"{NOT_APPLIED}\n\n{task.words}"
+        return f"{TAKEN_BACK}\n\n{task.words}" if applied & undone else task.words
 
     def _role(self, model: Model, past: Past) -> Role:
-        policy = TRIAL if self.tree.confined else UNCONFINED
-        return make_worker(model, standard_tools(past.todo), self.settings.sampling, policy)
+        limits = ReadLimits(bytes=_room(self.settings.window, 24_000))
+        tools = standard_tools(past.todo, limits=limits)
+        return make_worker(model, tools, self.settings.sampling, confined=self.tree.confined)
+
+    # --- going on after a crash --------------------------------------------------------------
+
+    def _options(self, task: Task) -> dict[str, str]:
+        """What a resumed task must not forget."""
+        chosen = self.settings
+        read_only = "yes" if chosen.read_only else "no"
+        return {"plan": task.plan, "read_only": read_only, "check": "\n".join(chosen.check)}
+
+    def _as_it_was(self, session: Session, task: Task) -> tuple["App", Task]:
+        """The app and the task as they were when the session was cut short; flags given now win."""
+        past = session.past()
+        started = past.started
+        if started is None:
+            raise UsageError(f"Session {session.id} holds no task.")
+        if started.root != str(self.root):
+            raise UsageError(f"Session {session.id} belongs to {started.root}; use -C.")
+        if past.ended and past.ended.status in ("done", "rejected", "failed"):
+            raise UsageError(
+                f"Session {session.id} is over ({past.ended.status}); there is nothing to resume."
+            )
+        was: dict[str, Any] = {
+            "model": started.model,
+            "read_only": started.options.get("read_only") == "yes",
+            "check": tuple(filter(None, started.options.get("check", "").split("\n"))),
+        }
+        kept = {key: value for key, value in was.items() if self.settings.origin.get(key) != "flag" and value}
+        plan = cast("Literal['no', 'yes', 'show']", started.options.get("plan", "no"))
+        app = replace(self, settings=replace(self.settings, **kept))
+        return app, Task(started.task, plan, task.resume)
+
+    async def _recover(self, session: Session | None) -> None:
+        """Finish, or take back, what a crash left half applied, and log what it had no time to log.
+
+        `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
+        """
+        recovered = await self.tree.recover()
+        known = self.log.applied_ids()
+        missing = [id for id in await self.tree.applied() if id not in known]
+        if session is None and (missing or recovered):
+            with Session(self.log, new_id()) as own:
+                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__))
+                self._log_recovered(own, recovered, missing)
+                own.emit(RunEnded("done", "What a crash had cut short is finished."))
+        elif session is not None:
+            self._log_recovered(session, recovered, missing)
+
+    def _log_recovered(
+        self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]
+    ) -> None:
+        for each in recovered:
+            text = f"Change {each.change_id} had been cut short by a crash: {each.outcome}."
+            session.emit(Notice(text, "warning"))
+        for id in missing:
+            changes, undoes = self.tree.recall(id)
+            session.emit(Applied(id, summarise(changes), undoes))
 
     # --- models ------------------------------------------------------------------------------
 
-    def places(self) -> Places:
-        """Where models may be asked, from the settings."""
-        chosen = self.settings
-        keys = {name: os.environ.get(each.key_env, "") for name, each in chosen.endpoints.items()}
-        return Places(
-            named={name: (each.kind, each.url, keys[name]) for name, each in chosen.endpoints.items()},
-            ollama_host=chosen.ollama_host,
-            openai_base_url=chosen.openai_base_url,
-            openai_key=chosen.openai_api_key,
-            offline=chosen.offline,
-            window=chosen.window,
-            think=chosen.think,
-            stall_s=chosen.stall,
-        )
-
     async def open_model(self) -> Model:
         """The chosen model, retried and measured. Raises NoModelError."""
-        return Metered(Retrying(await choose_model(self.settings.model, self.places())))
-
-    async def servers(self) -> tuple[Server, ...]:
-        """The model servers that answer."""
-        return await servers_of(self.places())
-
-    def explain_no_model(self) -> str:
-        """The normal first run: what was looked for and where, what this machine carries, how to get one."""
-        from kith.models.advice import advise
-
-        return advise(self.places())
+        return Metered(Retrying(await choose_model(self.settings.model, places_of(self.settings))))
 
     # --- judges ------------------------------------------------------------------------------
 
@@ -264,8 +268,11 @@ class App:
         async def commit(paths: Sequence[str], message: str) -> None:
             from kith.trees.git import commit_paths
 
-            name = await commit_paths(self.root, paths, message)
-            run.emit(Notice(f"Committed as {name}."))
+            try:
+                name = await commit_paths(self.root, paths, message)
+                run.emit(Notice(f"Committed as {name}."))
+            except TreeError as error:  # the change itself is applied
+                run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
 
         return make_judges(run, checking, commit)
 
@@ -277,8 +284,8 @@ class App:
 
     async def undo(self, id: str = "") -> Applied:
         """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
-        await self.tree.recover()
-        target = self._find_applied(id)
+        await self._recover(None)
+        target = find_applied(self.log.applied(str(self.root)), id)
         with Session(self.log, new_id()) as session:
             session.emit(RunStarted(f"undo {target.change_id}", str(self.root), "", __version__))
             change_id, changes = await self.tree.undo(target.change_id)
@@ -287,30 +294,46 @@ class App:
             session.emit(RunEnded("done", f"Took {target.change_id} back."))
         return undone
 
-    def _find_applied(self, id: str) -> Applied:
-        """The change that is meant. Undoing an undo (by its id) brings the change back."""
-        applied = self.log.applied(str(self.root))
-        undone = {each.undoes for _, each in applied if each.undoes}
-        if not id:
-            open_ones = [each for _, each in applied if not each.undoes and each.change_id not in undone]
-            if not open_ones:
-                raise UsageError(f"There is nothing to undo in {self.root}.")
-            return open_ones[-1]
-        matches = [
-            each for session, each in applied if each.change_id.startswith(id) or session.startswith(id)
-        ]
-        if len(matches) != 1:
-            several = f"Several changes begin with {id!r}; give more of the id."
-            raise UsageError(several if matches else f"No change {id!r} was applied in {self.root}.")
-        if matches[0].change_id in undone:
-            raise UsageError(f"{matches[0].change_id} is undone already.")
-        return matches[0]
 
-
-def _what_was_done(past: Past) -> Earlier:
-    return Earlier(
-        past.tries_used,
-        past.plan is not None,
-        any(each.when == "before" for each in past.verdicts),
-        past.edits_landed,
+def places_of(chosen: Settings) -> Places:
+    """Where models may be asked, from the settings."""
+    keys = {name: os.environ.get(each.key_env, "") for name, each in chosen.endpoints.items()}
+    return Places(
+        named={name: (each.kind, each.url, keys[name]) for name, each in chosen.endpoints.items()},
+        ollama_host=chosen.ollama_host,
+        openai_base_url=chosen.openai_base_url,
+        openai_key=chosen.openai_api_key,
+        offline=chosen.offline,
+        window=chosen.window,
+        think=chosen.think,
+        stall_s=chosen.stall,
     )
+
+
+async def find_models(chosen: Settings) -> tuple[Server, ...]:
+    """The model servers that answer, and what they have."""
+    return await servers_of(places_of(chosen))
+
+
+def explain_no_model(chosen: Settings, servers: Sequence[Server]) -> str:
+    """The normal first run: what was looked for and where, what this machine carries, how to get one."""
+    return advise(places_of(chosen), servers)
+
+
+def end_of(error: KithError) -> RunEnded:
+    """How a run ends that met `error`."""
+    if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):
+        return RunEnded("unavailable", str(error))
+    return RunEnded("limit" if error.code == EXIT_LIMIT else "failed", str(error))
+
+
+def _room(window: int, most: int) -> int:
+    """How many bytes one tool may answer with: about a sixth of the window, at three bytes a token."""
+    return max(3_000, min(most, window // 2))
+
+
+def _progress_of(past: Past) -> Progress:
+    """How far the log says a task has come."""
+    refusal = Verdict(False, past.refusal.feedback, past.refusal.gate) if past.refusal else None
+    compared = any(each.when == "before" for each in past.verdicts)
+    return Progress(past.attempts, past.refusals, refusal, compared, past.edits_landed)

@@ -1,10 +1,11 @@
 """What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
 
 import difflib
+import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -35,7 +36,7 @@ class Settings:
     stall: float = 600.0  # seconds without a byte before a server counts as hung
     check: tuple[str, ...] = ()
     check_timeout: float = 900.0
-    command_timeout: float = 120.0
+    command_timeout: float = 300.0
     tries: int = 3
     max_steps: int = 50
     read_only: bool = False
@@ -59,6 +60,17 @@ _HINTS = get_type_hints(Settings)
 _KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
 _SAMPLING = get_type_hints(Sampling)
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+# Less than this makes no sense. Numbers that are not here may be anything.
+_LEAST: Mapping[str, float] = {
+    "window": 256,
+    "stall": 1,
+    "check_timeout": 1,
+    "command_timeout": 1,
+    "tries": 1,
+    "max_steps": 1,
+    "max_file_bytes": 1,
+    "max_change_bytes": 1,
+}
 _PEOPLES_VARIABLES = {
     "OLLAMA_HOST": "ollama_host",
     "OPENAI_BASE_URL": "openai_base_url",
@@ -74,7 +86,7 @@ def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, st
     layers.append((str(user_file), _read_file(user_file, None)))
     layers.append((str(project_file), _read_file(project_file, PROJECT_KEYS)))
     layers.append(("environment", _read_environment(environ)))
-    layers.append(("flag", {key: value for key, value in flags.items() if value is not None}))
+    layers.append(("flag", _read_flags(flags)))
     merged: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for source, layer in layers:
@@ -105,33 +117,62 @@ def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, P
     """Where configuration, state and cache live (XDG on Linux). Raises UsageError without a home."""
     import platformdirs
 
-    if not environ.get("HOME") and os.name != "nt":
-        raise UsageError("HOME is not set, so kith has nowhere to keep its log; set HOME or XDG_STATE_HOME.")
-    dirs = platformdirs.PlatformDirs("kith", appauthor=False)
-    return dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path
+    try:
+        if environ.get("HOME") == "":
+            raise RuntimeError("an empty HOME would mean the root folder")
+        dirs = platformdirs.PlatformDirs("kith", appauthor=False)
+        return dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path
+    except RuntimeError as error:  # neither HOME nor the password database knows one
+        raise UsageError(
+            "There is no home folder to keep the log in; set HOME to an absolute path."
+        ) from error
 
 
 def _read_file(path: Path, allowed: set[str] | None) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
+    """The values of a configuration file; `allowed` are the keys that it may hold, None for all."""
+    text = _read_text(path)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}.") from error
+        raise UsageError(_in_place(path, text, str(error))) from error
     values: dict[str, Any] = {}
     for key, value in _flatten(data):
         where = f"{path}, line {_line_of(text, key)}"
-        if allowed is not None and key in _KEYS and key not in allowed:
+        if allowed is not None and key not in allowed and _is_key(key):
             raise UsageError(f"{where}: a project may not set {key!r}; put it into your own configuration.")
-        if key == "endpoints" and allowed is None:
-            values[key] = {name: _read_endpoint(name, each, where) for name, each in value.items()}
+        if key == "endpoints" and isinstance(value, dict):
+            values[key] = {
+                name: _read_endpoint(name, each, f"{path}, line {_line_of(text, name)}")
+                for name, each in value.items()
+            }
         else:
             values[key] = _check_value(key, value, where, allowed)
     return values
+
+
+def _read_text(path: Path) -> str:
+    """The file's text, "" when there is none. Raises UsageError."""
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device would never end
+            raise UsageError(f"{path} is not a file.")
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not written in UTF-8 (byte {error.start}).") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _in_place(path: Path, text: str, error: str) -> str:
+    """tomllib's words ("... (at line 1, column 9)", "... (at end of document)") with the place first."""
+    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
+    what, line = (found[1], found[2]) if found else (error, None)
+    return f"{path}, line {line or len(text.rstrip().splitlines())}: not valid TOML: {what}."
+
+
+def _is_key(key: str) -> bool:
+    return key in _KEYS or key in ("endpoints", "sampling") or key.startswith("sampling.")
 
 
 def _flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -148,27 +189,45 @@ def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
     kinds = get_args(get_type_hints(Endpoint)["kind"])
     if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise UsageError(f"{where}: endpoint {name!r} needs a url.")
-    unknown = set(data) - {"kind", "url", "key_env"}
-    if unknown or data.get("kind", "openai") not in kinds:
-        raise UsageError(f"{where}: endpoint {name!r} has kind (one of {', '.join(kinds)}), url and key_env.")
+    if not re.match(r"https?://[^/\s]", data["url"]):
+        raise UsageError(
+            f"{where}: {data['url']!r} is no address of a server; it should look like http://host:port."
+        )
+    if "/" in name or name == "replay":
+        raise UsageError(f"{where}: an endpoint cannot be called {name!r}, since -m {name}/MODEL means else.")
+    for key in data:
+        if key not in ("kind", "url", "key_env"):
+            raise UsageError(f"{where}: {_unknown(key, ['kind', 'key_env', 'url'])}")
+    if data.get("kind", "openai") not in kinds:
+        raise UsageError(f"{where}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
     return Endpoint(data.get("kind", "openai"), data["url"], str(data.get("key_env", "")))
 
 
 def _check_value(key: str, value: Any, where: str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
-    if key.startswith("sampling."):
-        hint: Any = _SAMPLING.get(key.split(".", 1)[1])
-    else:
-        hint = _KEYS.get(key)
+    if key in ("endpoints", "sampling"):
+        raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
+    hint: Any = (
+        _SAMPLING.get(key.removeprefix("sampling.")) if key.startswith("sampling.") else _KEYS.get(key)
+    )
     if hint is None:
         known = sorted(allowed or [*_KEYS, "endpoints", *(f"sampling.{name}" for name in _SAMPLING)])
-        close = difflib.get_close_matches(key, known, 1)
-        help = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}."
-        raise UsageError(f"{where}: unknown key {key!r}; {help}")
+        raise UsageError(f"{where}: {_unknown(key, known)}")
     fitted = _fit(value, hint)
     if fitted is None:
         raise UsageError(f"{where}: {key} must be {_in_words(hint)}, not {value!r}.")
+    if key in _LEAST and not fitted >= _LEAST[key]:
+        raise UsageError(f"{where}: {key} must be at least {_LEAST[key]:g}, not {value!r}.")
+    if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
+        raise UsageError(f"{where}: check is either 'none' or commands, not both.")
     return fitted
+
+
+def _unknown(key: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(key, known, 1)
+    return f"unknown key {key!r}; " + (
+        f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}."
+    )
 
 
 def _fit(value: Any, hint: Any) -> Any:
@@ -177,21 +236,30 @@ def _fit(value: Any, hint: Any) -> Any:
         return value if value in get_args(hint) else None
     if get_origin(hint) is tuple:
         items = [value] if isinstance(value, str) else value
-        good = isinstance(items, list) and all(isinstance(item, str) for item in items)
+        good = isinstance(items, list | tuple) and all(
+            isinstance(each, str) and each.strip() for each in items
+        )
         return tuple(items) if good else None
     options = get_args(hint) or (hint,)
-    if bool in options and isinstance(value, str):
-        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
-            value.lower()
-        )
-    if bool in options or isinstance(value, bool):
-        return value if isinstance(value, bool) and bool in options else None
-    if (int in options or float in options) and isinstance(value, str):
-        match = re.fullmatch(r"-?\d+(\.\d+)?", value.strip())
-        value = None if match is None else float(value) if match[1] else int(value)
-    if float in options and isinstance(value, (int, float)):
-        return float(value)
+    if bool in options:
+        value = _BOOLEANS.get(value.lower()) if isinstance(value, str) else value
+        return value if isinstance(value, bool) else None
+    if isinstance(value, str) and str not in options:
+        value = _number(value)
+    if float in options and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
     return value if isinstance(value, options) and value is not None else None
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
 
 
 def _in_words(hint: Any) -> str:
@@ -220,6 +288,11 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
                 key = "sampling." + key.removeprefix("sampling_")
             values[key] = _check_value(key, value, f"environment variable {name}")
     return values
+
+
+def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    given = {key: value for key, value in flags.items() if value is not None}
+    return {key: _check_value(key, value, f"--{key.replace('_', '-')}") for key, value in given.items()}
 
 
 def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:

@@ -31,6 +31,13 @@ def test_commands_start_in_the_tree(bench: Bench) -> None:
     assert bench.use(BASH, command="pwd").text == f"exit code 0\n{bench.folder}"
 
 
+def test_a_command_may_start_in_a_folder_of_the_tree_and_nowhere_else(bench: Bench) -> None:
+    (bench.folder / "inner").mkdir()
+    assert bench.use(BASH, command="pwd", folder="inner").text == f"exit code 0\n{bench.folder}/inner"
+    assert not bench.use(BASH, command="pwd", folder="nowhere").ok
+    assert not bench.use(BASH, command="pwd", folder="..").ok
+
+
 def test_a_command_out_of_time_is_stopped_and_its_output_kept(bench: Bench) -> None:
     began = time.monotonic()
     result = bench.use(BASH, command="echo started; sleep 20", timeout="1")

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -218,6 +219,7 @@ def crash(root: Path, state: Path, name: str) -> None:
         [sys.executable, "-c", CRASH, root, state, name], stdout=subprocess.PIPE, env=env
     )
     assert child.stdout and child.stdout.readline() == b"ready\n"
+    time.sleep(0.2)  # let its last command begin
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.read()  # a process it was just starting holds its locks until it too is gone

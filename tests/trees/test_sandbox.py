@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -156,6 +157,34 @@ def test_cancelling_is_quick_and_leaves_nothing(root: Path) -> None:
         seconds.append(asyncio.run(main()))
         assert not is_alive(token)
     assert min(seconds) < 0.05  # the machine may be busy with something else
+
+
+DIES = """
+import asyncio, os, signal, sys, threading, time
+from pathlib import Path
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.sandbox import Box, run_boxed
+def die():
+    time.sleep(float(sys.argv[2]))
+    os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=die).start()
+asyncio.run(run_boxed(Box(Path(sys.argv[1]), Path(sys.argv[1]), True), Command(sys.argv[3]), ExecLimits()))
+"""
+
+
+def test_nothing_outlives_a_crash_at_any_moment_of_the_start(root: Path) -> None:
+    token = f"91{os.getpid()}"
+    for step in range(12):
+        argv = [sys.executable, "-c", DIES, str(root), str(0.02 + step * 0.003), f"sleep {token}"]
+        assert subprocess.run(argv).returncode == -signal.SIGKILL
+    time.sleep(0.3)
+    try:
+        assert not is_alive(f"sleep\0{token}")
+    finally:  # bwrap itself may hang, before it runs anything, when it loses its parent in one certain instant
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if token.encode() in file.read_bytes():
+                    os.kill(int(file.parent.name), signal.SIGKILL)
 
 
 def test_a_sandbox_that_fails_is_not_a_command_that_failed(root: Path) -> None:

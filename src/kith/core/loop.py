@@ -4,18 +4,20 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from kith.core.errors import LimitError
+from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import Message, Question, Reply, ToolCall, ToolResult, say
+from kith.core.values import Message, Question, Reply, Text, ToolCall, ToolResult, say
 
 INTERRUPTED = (
-    "Interrupted, outcome unknown: kith stopped while this was running, and it is not run twice. "
+    "Interrupted, outcome unknown: kith stopped before this call was answered, and it is not run twice. "
     "Look at the present state before you go on."
 )
 CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
+EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
+EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
 async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> str:
@@ -25,23 +27,32 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
     again, any other is answered with INTERRUPTED. Raises LimitError when the steps are spent, ModelError
     when the model cannot answer.
     """
-    await _answer(run, role, thread, left_over=True)
+    await _finish(run, role, thread, left_over=True)
+    empty = 0
     for _ in range(run.limits.steps):
         if thread.finished:
             return thread.last_words
         reply = await role.model(_prompt(role, thread, attempt), run.emit)
         thread.add(run, reply.message)
+        empty = 0 if reply.message.calls or reply.message.text.strip() else empty + 1
+        if empty == EMPTY_REPLIES:
+            raise ModelError(f"{reply.model} answered {empty} times with nothing")
         if reply.stop == "length":
             _refuse_cut(run, thread, reply)
-        await _answer(run, role, thread)
+        elif empty:
+            thread.add(run, say(EMPTY, "kith"))
+        await _finish(run, role, thread)
     if thread.finished:
         return thread.last_words
     raise LimitError(f"stopped after {run.limits.steps} steps without an end")
 
 
-def close_pending(run: Run, thread: Thread) -> None:
-    """Answer calls that were left over and will not be run, so that somebody else may speak."""
+def begin_turn(run: Run, thread: Thread, message: Message) -> None:
+    """Let somebody speak: what an earlier turn left open is closed first, so that roles alternate."""
     thread.add(run, *(_tool_message(ToolResult(c.id, INTERRUPTED, ok=False)) for c in thread.pending))
+    if thread.messages and thread.messages[-1].role != "assistant":
+        thread.add(run, Message("assistant", (Text("(interrupted)"),), "kith"))
+    thread.add(run, message)
 
 
 def _prompt(role: Role, thread: Thread, attempt: int) -> Prompt:
@@ -56,18 +67,17 @@ def _refuse_cut(run: Run, thread: Thread, reply: Reply) -> None:
         thread.add(run, say(GO_ON, "kith"))
 
 
-async def _answer(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:
+async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:
     """Answer every pending call, one after the other, each result logged before the next begins."""
     for call in thread.pending:
         tool = next((tool for tool in role.tools if tool.name == call.name), None)
-        if left_over and tool is not None and tool.effect_for(call.args) != "read":
-            result = ToolResult(call.id, INTERRUPTED, ok=False)
-        else:
-            result = await _use(run, role, tool, call)
-        thread.add(run, _tool_message(result))
+        thread.add(run, _tool_message(await _use(run, role, tool, call, left_over)))
+    if thread.summary:
+        # Chat templates want an assistant's turn to end in words before anybody else speaks.
+        thread.add(run, Message("assistant", (Text(thread.summary),), "kith"))
 
 
-async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall) -> ToolResult:
+async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool) -> ToolResult:
     """Check one call, ask the policy, run it: the only place where a tool runs."""
     if tool is None:
         names = ", ".join(each.name for each in role.tools)
@@ -78,6 +88,8 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall) -> ToolR
     if fault:
         return _refusal(run, call, f"{tool.name}: {fault}")
     effect, target = tool.effect_for(args), tool.target(args)
+    if left_over and effect != "read":
+        return ToolResult(call.id, INTERRUPTED, ok=False)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
         return _refusal(run, call, f"{tool.name} ({effect}) is not allowed in {role.policy.name} mode.")

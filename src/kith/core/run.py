@@ -40,10 +40,10 @@ class Run:
         self.sink(event, self.path)
 
     async def ask(self, question: Question) -> Answer:
-        """Put a question to the person; both it and the answer are in the log."""
-        self.emit(Asked(question))
+        """Put a question to the person; it and the answer are logged, without the contents of files."""
+        self.emit(Asked(replace(question, changes=())))
         answer = await self.answerer(question)
-        self.emit(Answered(question.id, answer))
+        self.emit(Answered(question.id, replace(answer, changes=None)))
         return answer
 
     @contextmanager
@@ -93,20 +93,23 @@ class Thread:
     @property
     def finished(self) -> bool:
         """True when the model has nothing more to do until somebody speaks."""
-        if not self._messages or self.pending:
-            return False
-        last = self._messages[-1]
-        return last.role == "assistant" or any(result.detail.get("final") for result in last.results)
+        return bool(self._messages) and self._messages[-1].role == "assistant" and not self.pending
+
+    @property
+    def summary(self) -> str:
+        """What a tool that ends the loop was given, while nobody has spoken after it; "" otherwise."""
+        for message in reversed(self._messages):
+            if message.role != "tool":
+                return ""
+            for result in message.results:
+                if result.detail.get("final"):
+                    return result.text or "(done)"
+        return ""
 
     @property
     def last_words(self) -> str:
-        """What the model said at the end: its closing summary, or its last text."""
-        if not self._messages:
-            return ""
-        for result in self._messages[-1].results:
-            if result.detail.get("final"):
-                return result.text
-        return next((m.text for m in reversed(self._messages) if m.role == "assistant" and m.text), "")
+        """What the model said at the end."""
+        return self._messages[-1].text if self.finished else ""
 
 
 def new_id() -> str:

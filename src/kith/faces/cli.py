@@ -2,13 +2,21 @@
 
 import argparse
 import difflib
+import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kith.core.errors import KithError, UsageError
+from kith.core.errors import EXIT_FAILED, KithError, UsageError
+from kith.faces.streams import FULL, drop_output, open_streams
 
+EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
+EXIT_BROKEN_PIPE = 141
+FORMATS = ("text", "json", "stream-json")
 TASK_LIMIT = 200_000  # bytes: far more than any local window holds
 COMMANDS = {
     "run": "do one task: a tested diff comes out, you say yes",
@@ -27,36 +35,74 @@ class _Parser(argparse.ArgumentParser):
     """argparse, saying one sentence instead of its usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}. See `{self.prog} --help`.")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run a command; returns its exit code."""
+    """Run a command; returns its exit code. Whatever a person can mend is one sentence, never a traceback."""
+    open_streams()
     try:
         name, rest = _split(list(argv))
-        args = _parser(name).parse_args(rest)
-        return _run(name, args)
+        code = _run(name, _parse(_parser(name), rest))
+        sys.stdout.flush()
+        return code
     except KithError as error:
-        print(f"kith: {error}", file=sys.stderr)
+        _tell(error, _format_of(argv))
         return error.code
     except KeyboardInterrupt:
-        print("\nkith: interrupted", file=sys.stderr)
-        return 130
+        _say("interrupted")
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
-        return 141
+        drop_output()
+        return EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        drop_output()
+        _say(f"{error.filename or 'the output'}: {error.strerror}.")
+        return EXIT_FAILED
+
+
+def _say(text: str) -> None:
+    from kith.faces.lines import printable
+
+    with suppress(OSError):  # the exit code remains
+        print(f"kith: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def _tell(error: KithError, format: str) -> None:
+    """An error that ended a command: a sentence on stderr, and for `run` in its format on stdout."""
+    _say(str(error))
+    if format != "text":
+        from kith.faces.run import print_failure
+
+        print_failure(error, format)
+
+
+def _format_of(argv: Sequence[str]) -> str:
+    """The output format that a command line asks for, however wrong the rest of it is."""
+    words = list(argv[: argv.index("--")] if "--" in argv else argv)
+    for word, following in pairwise([*words, ""]):
+        value = following if word == "--output-format" else word.removeprefix("--output-format=")
+        if word.startswith("--output-format") and value in FORMATS:
+            return value
+    return "text"
 
 
 def _split(argv: list[str]) -> tuple[str, list[str]]:
     """The command's name and its arguments; `-p` means run, no command at all means a conversation."""
-    if argv and argv[0] in COMMANDS:
-        return argv[0], argv[1:]
-    if any(word in ("-p", "--prompt") for word in argv):
+    before, rest = (argv[:2], argv[2:]) if argv[:1] == ["-C"] else ([], argv)
+    if rest and rest[0] in COMMANDS:
+        return rest[0], before + rest[1:]
+    if any(word in ("-p", "--prompt") for word in rest):
         return "run", argv
-    if argv and not argv[0].startswith("-"):
-        close = difflib.get_close_matches(argv[0], COMMANDS, 1)
-        hint = f"did you mean `kith {close[0]}`?" if close else f'for a task: kith run "{argv[0]} ..."'
-        raise UsageError(f"There is no command {argv[0]!r}; {hint}")
+    if rest and not rest[0].startswith("-"):
+        close = difflib.get_close_matches(rest[0], COMMANDS, 1)
+        hint = f"did you mean `kith {close[0]}`?" if close else f'for a task: kith run "{rest[0]} ..."'
+        raise UsageError(f"There is no command {rest[0]!r}; {hint}")
+    command = next((word for word in rest if word in COMMANDS), "")
+    if command:
+        raise UsageError(f"Options come after the command: kith {command} {rest[0]} ...")
     return "", argv
 
 
@@ -77,6 +123,16 @@ def _parser(name: str) -> argparse.ArgumentParser:
         parser.add_argument("-V", "--version", action="store_true", help="print the version")
     _ARGUMENTS[name](parser)
     return parser
+
+
+def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Raises UsageError; an option that does not exist gets the name of the nearest."""
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        word = unknown[0].partition("=")[0]
+        close = difflib.get_close_matches(word, re.findall(r"--[\w-]+", parser.format_help()), 1)
+        parser.error(f"there is no {word!r} here" + (f"; did you mean {close[0]}?" if close else ""))
+    return args
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -107,8 +163,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     plan.add_argument(
         "--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask"
     )
-    formats = ("text", "json", "stream-json")
-    add("--output-format", choices=formats, default="text", help="what goes to stdout: %(choices)s")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout: %(choices)s")
     add("--resume", metavar="ID", help="go on with an unfinished session")
 
 
@@ -190,27 +245,49 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
 def find_root(folder: str) -> Path:
     """The project's folder: the enclosing git repository's top, else the folder itself."""
     path = Path(folder)
-    if not path.is_dir():
-        raise UsageError(
-            f"There is no folder {folder!r}." if not path.exists() else f"{folder!r} is not a folder."
-        )
-    path = path.resolve()
-    home = Path.home()
+    try:
+        if not path.is_dir():
+            what = f"{folder!r} is not a folder." if path.exists() else f"There is no folder {folder!r}."
+            raise UsageError(what)
+        path = path.resolve()
+        os.listdir(path)  # noqa: PTH208 -- only asks whether it may be read
+        return _find_top(path)
+    except OSError as error:
+        raise UsageError(f"The folder {folder!r} cannot be used: {error.strerror}.") from error
+
+
+def _find_top(path: Path) -> Path:
+    home = Path(os.environ.get("HOME", ""))
     for parent in (path, *path.parents):
         # A home folder kept in git is not the project that the person stands in.
         if (parent / ".git").exists() and (parent != home or parent == path):
             return parent
+        if parent.name != ".git" and all((parent / name).exists() for name in ("HEAD", "objects", "refs")):
+            raise UsageError(f"{parent} is a bare git repository, without files to work on; clone it first.")
     return path
 
 
 def read_task(args: argparse.Namespace) -> str:
     """The task's words, and what was piped in. Raises UsageError when there are none, or far too many."""
     words = " ".join(filter(None, [args.prompt, *args.task])).strip()
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else _read_piped(wait=not words)
+    _refuse_contradictions(args, words)
+    if args.resume:
+        return ""
+    piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
     task = f"{words}\n\n{piped}".strip() if words and piped else words or piped
-    if not task and not args.resume:
+    if not task:
         raise UsageError('What should be done? For example: kith run "fix the failing test in utils.py".')
     return task
+
+
+def _refuse_contradictions(args: argparse.Namespace, words: str) -> None:
+    """What cannot be meant together is said, before one half of it is silently left out."""
+    if args.resume is not None and (words or args.plan != "no"):
+        raise UsageError("--resume goes on with a session's own task; leave the new task and --plan out.")
+    if args.resume == "":
+        raise UsageError("--resume needs a session's id; `kith sessions` lists them.")
+    if args.read_only and (args.check or args.plan != "no"):
+        raise UsageError("--read-only changes nothing, so there is nothing to plan or to check.")
 
 
 def _read_piped(wait: bool) -> str:
@@ -230,4 +307,6 @@ def _read_piped(wait: bool) -> str:
             f"The text on standard input is over the limit of {TASK_LIMIT:,} bytes; "
             "put it into a file and name the file in the task."
         )
+    if b"\0" in data:
+        raise UsageError("Standard input holds binary data; a task is text.")
     return data.decode("utf-8", "replace").strip()

@@ -13,6 +13,7 @@ from kith.app import App, Task
 from kith.core.values import Answer, Question
 from kith.faces.run import print_text, run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice
+from kith.memory.applied import short_id
 
 TASK = "fix the failing test in test_stats.py"
 
@@ -51,7 +52,7 @@ def _show(project: Path, model: str, keep: bool) -> int:
     if result.report["applied"] and not keep:
         print("\n$ kith undo")
         undone = asyncio.run(app.undo())
-        print(f"Took {undone.undoes} back; stats.py is as it was.")
+        print(f"Took {short_id(undone.undoes)} back; stats.py is as it was.")
     return result.code
 
 

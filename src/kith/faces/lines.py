@@ -15,20 +15,24 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import Plan, TodoItem
+from kith.memory.applied import short_id
 
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
 def line_of(event: Event) -> tuple[str, str]:
-    """The event as (style, line); the line is "" for what a person need not see."""
+    """The event as (style, line); the line is "" for what a person need not see.
+
+    Lines hold foreign text as it is: who shows one makes it `printable` first.
+    """
     match event:
         case ToolEnded(name=name, ok=ok, seconds=seconds, line=line, ran=ran):
             if ok and name in ("todo", "done"):
                 return ("", "")  # the list and the summary are shown for themselves
             took = f"  {seconds:.1f} s" if seconds >= 0.1 else ""
-            said = f"{name:7}{printable(line)}"
+            said = f"{name:7}{line}"
             if ran is not None:
-                said = f"$ {printable(_first_line(ran.command))}  exit {ran.code}"
+                said = f"$ {_first_line(ran.command)}  exit {ran.code}"
             return ("tool" if ok else "bad", f"  {'·' if ok else '!'} {said}{took}")
         case Judged():
             return _judged_line(event)
@@ -38,7 +42,7 @@ def line_of(event: Event) -> tuple[str, str]:
             return ("tool", todo_text(items))
         case Applied(change_id=id, files=files, undoes=undoes):
             verb = "Undone" if undoes else "Applied"
-            return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {id}")
+            return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {short_id(id)}")
         case Notice(text, level):
             return ("bad" if level == "warning" else "tool", f"  {'!' if level == 'warning' else '·'} {text}")
         case _:
@@ -53,7 +57,7 @@ def status_of(event: Event) -> str | None:
         case Progress(what, done, total):
             return f"{what} {done:,} of {total:,} tokens" if total else f"{what} {done:,} tokens"
         case ToolBegan(name=name, target=target):
-            return f"{name} {printable(_first_line(target))[:60]}".strip()
+            return printable(f"{name} {_first_line(target)}")[:60].strip()
         case ToolEnded():
             return "thinking"
         case Delta(kind="thinking"):
@@ -82,16 +86,16 @@ def _judged_line(event: Judged) -> tuple[str, str]:
 
 def plan_text(plan: Plan) -> str:
     """A plan, numbered, with what it takes for granted and touches."""
-    lines = ["Plan"] + [f"  {n}. {printable(step)}" for n, step in enumerate(plan.steps, 1)]
+    lines = ["Plan"] + [f"  {n}. {step}" for n, step in enumerate(plan.steps, 1)]
     for title, items in (("Assumes", plan.assumptions), ("Reads", plan.read), ("Changes", plan.modify)):
         if items:
-            lines.append(f"  {title}: " + printable("; ".join(items)))
+            lines.append(f"  {title}: " + "; ".join(items))
     return "\n".join(lines)
 
 
 def todo_text(items: tuple[TodoItem, ...]) -> str:
     """The TODO list, one line an item."""
-    return "\n".join(f"  {_MARKS[item.state]} {printable(item.text)}" for item in items)
+    return "\n".join(f"  {_MARKS[item.state]} {item.text}" for item in items)
 
 
 def count(number: int, noun: str) -> str:

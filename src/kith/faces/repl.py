@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from kith.app import App, Result, Task
-from kith.core.errors import KithError, NoModelError
+from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.model import Model
 from kith.core.run import new_id
 from kith.faces.lines import printable, todo_text
 from kith.faces.run import print_receipt
 from kith.faces.terminal import TerminalVoice, press, print_diff
+from kith.memory.applied import short_id
 from kith.memory.log import Session
 from kith.memory.past import Past, fold
 from kith.settings import describe_settings
@@ -54,11 +55,12 @@ class Conversation:
     def do(self, words: str, plan: bool = False) -> None:
         """Give the words to the model, in a trial; Ctrl-C ends the turn, not the conversation."""
         task = Task(words, plan="show" if plan else "no")
+        self.voice.streamed = ""
         try:
             with Session(self.app.log, self.id) as session:
                 session.listeners.append(self.voice.hear)
                 result = asyncio.run(self._run(session, task))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             self.voice.close()
             self.say("Interrupted.", "red")
             return
@@ -108,10 +110,10 @@ class Conversation:
 
     def undo(self, rest: str) -> None:
         undone = asyncio.run(self.app.undo(rest))
-        self.say(f"Took {undone.undoes} back. To have it again: /undo {undone.change_id}", "green")
+        self.say(f"Took {undone.undoes} back. To have it again: /undo {short_id(undone.change_id)}", "green")
 
     def todo(self, rest: str) -> None:
-        self.say(todo_text(self.past.todo) or "The list is empty.")
+        self.say(printable(todo_text(self.past.todo)) or "The list is empty.")
 
     def clear(self, rest: str) -> None:
         self.id = new_id()
@@ -122,7 +124,10 @@ class Conversation:
 
     def load(self, rest: str) -> None:
         if rest:
-            self.id = self.app.log.find(rest)
+            id = self.app.log.find(rest)
+            if id not in {session.id for session in self.app.sessions()}:
+                raise UsageError(f"{id} is a conversation of another folder.")
+            self.id = id
             started = self.past.started
             self.say(f"Back in {self.id}: {printable(started.task if started else '')}")
             return
@@ -157,7 +162,7 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
             continue
         except EOFError:
             return 0
-        if words.lstrip("/") in ("exit", "quit"):
+        if words.removeprefix("/").split()[:1] in (["exit"], ["quit"]):
             return 0
         if words:
             _answer(conversation, words)

@@ -9,11 +9,14 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kith.app import App, Task
+from kith.app import App, Task, end_of
 from kith.core.codec import encode
+from kith.core.errors import KithError
 from kith.core.events import Event
-from kith.faces.lines import count
+from kith.faces.lines import count, printable
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.memory.past import fold
+from kith.memory.receipt import describe_run
 
 T = TypeVar("T")
 
@@ -64,6 +67,14 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
         raise SystemExit(143 if terminated else 130) from None
 
 
+def print_failure(error: KithError, format: str) -> None:
+    """An error that came before there was a session, in the shape of any other end."""
+    if format == "stream-json":
+        print_event(end_of(error), ())
+    else:
+        print(json.dumps(describe_run("", fold([end_of(error)])), indent=2))
+
+
 def print_event(event: Event, path: tuple[str, ...]) -> None:
     """One event as one line of JSON."""
     line = {"event": type(event).__name__, "path": list(path), **encode(event)}
@@ -73,9 +84,10 @@ def print_event(event: Event, path: tuple[str, ...]) -> None:
 def print_text(report: dict[str, Any], asked: bool) -> None:
     """The answer on stdout; a diff that nobody could be asked about is printed there too."""
     if report["text"] and report["status"] == "done":
-        print(report["text"])
+        # Piped text goes on as it is; on a terminal it may not move the cursor.
+        print(printable(report["text"]) if sys.stdout.isatty() else report["text"])
     elif report["text"]:
-        print(f"kith: {report['text']}", file=sys.stderr)
+        print(printable(f"kith: {report['text']}"), file=sys.stderr)
     if report["changes"] and not report["applied"] and not asked and report["status"] == "rejected":
         print("".join(change["diff"] for change in report["changes"]), end="")
         print("kith: not applied, since nobody could be asked; --yes applies.", file=sys.stderr)
@@ -95,4 +107,4 @@ def print_receipt(report: dict[str, Any]) -> None:
         was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
         lines.append(f"{gate}: {'passed' if ok else 'failed'}{was}")
     lines += [f"not checked: {reason}" for reason in report["receipt"]["not_checked"]]
-    print("Receipt: " + "\n         ".join(lines), file=sys.stderr)
+    print(printable("Receipt: " + "\n         ".join(lines)), file=sys.stderr)

@@ -1,7 +1,9 @@
 """The terminal: what happens as calm lines, a status while things take time, and questions by key."""
 
+import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Delta, Event
@@ -33,7 +35,7 @@ class PlainVoice:
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
         _, line = line_of(event)
         if line:
-            print(line, file=sys.stderr, flush=True)
+            print(printable(line), file=sys.stderr, flush=True)
 
     async def answer(self, question: Question) -> Answer:
         return Answer("none" if question.kind == "change" else "no", "nobody could be asked")
@@ -64,7 +66,7 @@ class TerminalVoice:
         style, line = line_of(event)
         if line:
             self._end_line()
-            self.console.print(line, style=STYLES[style], markup=False)
+            self.console.print(printable(line), style=STYLES[style], markup=False)
         state = status_of(event)
         if isinstance(event, Asked):
             self._stop_status()
@@ -82,11 +84,13 @@ class TerminalVoice:
         self._end_line()
 
     def _show_status(self, state: str) -> None:
+        from rich.text import Text
+
         if self._status is None:
-            self._status = self.console.status(state, spinner="dots")
+            self._status = self.console.status(Text(state), spinner="dots")
             self._status.start()
         else:
-            self._status.update(state)
+            self._status.update(Text(state))
 
     def _stop_status(self) -> None:
         if self._status is not None:
@@ -199,7 +203,6 @@ async def edit_changes(console: "Console", changes: Changes) -> Changes:
 
 async def open_editor(content: bytes, name: str) -> bytes:
     """The content after a visit to $VISUAL or $EDITOR; unchanged when there is no editor."""
-    import asyncio
     import os
     import shlex
     import tempfile
@@ -237,20 +240,32 @@ async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:
     def _(event: KeyPressEvent) -> None:
         """Any other key does nothing."""
 
-    try:
-        return await PromptSession[str](key_bindings=bindings, output=_stderr()).prompt_async(words)
-    except EOFError:
-        return "n"
+    session = PromptSession[str](key_bindings=bindings, output=_stderr())
+    with _ctrl_c_cancels():
+        try:
+            return await session.prompt_async(words)
+        except EOFError:
+            return "n"
 
 
 async def type_line(words: str) -> str:
     """A line of text; "" at the end of input."""
     from prompt_toolkit import PromptSession
 
+    with _ctrl_c_cancels():
+        try:
+            return (await PromptSession[str](output=_stderr()).prompt_async(words)).strip()
+        except EOFError:
+            return ""
+
+
+@contextmanager
+def _ctrl_c_cancels() -> Iterator[None]:
+    """At a prompt Ctrl-C is a key; it means the same there as anywhere else."""
     try:
-        return (await PromptSession[str](output=_stderr()).prompt_async(words)).strip()
-    except EOFError:
-        return ""
+        yield
+    except KeyboardInterrupt:
+        raise asyncio.CancelledError from None
 
 
 def _stderr() -> "Output":

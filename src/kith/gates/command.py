@@ -27,6 +27,15 @@ def command_gate(check: Check, limits: ExecLimits, found: bool = False) -> Gate:
     return judge
 
 
+def not_allowed(check: Check) -> Gate:
+    """In place of a check that the person did not let run: nothing is judged, and the receipt says so."""
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        return Verdict(True, f"`{check.command}` was not allowed to run without a sandbox", check.name)
+
+    return judge
+
+
 async def run_check(run: Run, check: Check, limits: ExecLimits) -> Ran:
     """Run a check in the trial; what it leaves behind (caches, reports) is not part of the change."""
     if not isinstance(run.workspace, Trial):

@@ -4,16 +4,17 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Event, RunEnded, RunStarted, is_transient
+from kith.memory.past import Past, fold
 
 SCHEMA_VERSION = 1
 _SCHEMA = """
@@ -27,6 +28,10 @@ CREATE TABLE events (
 );
 CREATE INDEX events_of_session ON events (session, seq);
 CREATE INDEX starts_and_ends ON events (kind, session) WHERE kind IN ('RunStarted', 'RunEnded', 'Applied');
+"""
+
+_LAST_END = """
+SELECT kind FROM events WHERE session = ? AND kind IN ('RunStarted', 'RunEnded') ORDER BY seq DESC LIMIT 1
 """
 
 Listener = Callable[[Event, tuple[str, ...]], None]
@@ -55,17 +60,47 @@ class Summary:
 
 
 class Log:
-    """The log's file. Reading needs no lock; writing goes through a Session."""
+    """The log's file. Reading needs no lock; writing goes through a Session.
+
+    Everything raises KithError when the file cannot be used, BusyError while another process locks it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=10)
-            path.chmod(0o600)
-            self._prepare()
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._in_words("opened"):
+                self._db = sqlite3.connect(path, isolation_level=None, timeout=10)
+                path.chmod(0o600)
+                self._prepare()
+        except OSError as error:
+            raise KithError(f"{path.parent} cannot be written: {error.strerror}.") from error
+
+    @contextmanager
+    def _in_words(self, what: str) -> Iterator[None]:
+        """SQLite's refusals as a sentence for the person."""
+        try:
+            yield
         except sqlite3.Error as error:
-            raise KithError(f"The log {path} cannot be opened: {error}.") from error
+            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_LOCKED,
+            )
+            kind = BusyError if busy else KithError
+            raise kind(f"The log {self.path} cannot be {what}: {error}.") from error
+
+    def _read(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """All the rows of a query."""
+        with self._in_words("read"):
+            return self._db.execute(query, values).fetchall()
+
+    def _decode(self, kind: str, body: str) -> Event:
+        try:
+            return decode_event(kind, body)
+        except (ValueError, TypeError, KeyError) as error:
+            raise KithError(
+                f"The log {self.path} is damaged: it holds a {kind} that cannot be read."
+            ) from error
 
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode=WAL")
@@ -88,18 +123,16 @@ class Log:
     def append(self, session: str, event: Event, path: tuple[str, ...]) -> int:
         """Write one event; returns its number."""
         row = (session, time.time(), "/".join(path), type(event).__name__, encode_event(event))
-        try:
+        with self._in_words("written"):
             insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
             return self._db.execute(insert, row).lastrowid or 0
-        except sqlite3.Error as error:
-            raise KithError(f"The log {self.path} cannot be written: {error}.") from error
 
     def events(self, session: str, after: int = 0) -> Iterator[Record]:
         """The session's events in order, from the one after number `after`."""
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
-        for seq, at, path, kind, body in self._db.execute(query, (session, after)):
+        for seq, at, path, kind, body in self._read(query, (session, after)):
             if kind in KINDS:  # a newer kith may have written kinds that this one does not know
-                yield Record(seq, at, tuple(path.split("/")) if path else (), decode_event(kind, body))
+                yield Record(seq, at, tuple(path.split("/")) if path else (), self._decode(kind, body))
 
     def sessions(self, root: Path | None = None, limit: int = 50) -> list[Summary]:
         """The newest sessions first, those of one folder when `root` is given."""
@@ -107,7 +140,7 @@ class Log:
             SELECT session, MAX(seq), MAX(at) FROM events
             WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session ORDER BY 2 DESC
         """
-        summaries = (self._summarise(session, at) for session, _, at in self._db.execute(query))
+        summaries = (self._summarise(session, at) for session, _, at in self._read(query))
         mine = (each for each in summaries if root is None or each.root == str(root))
         return [summary for _, summary in zip(range(limit), mine, strict=False)]
 
@@ -117,28 +150,34 @@ class Log:
         task, root, model = "", "", ""
         if isinstance(started, RunStarted):
             task, root, model = started.task, started.root, started.model
-        status = ended.status if isinstance(ended, RunEnded) else "unfinished"
+        last = self._read(_LAST_END, (session,))
+        status = ended.status if isinstance(ended, RunEnded) and last[0][0] == "RunEnded" else "unfinished"
         return Summary(session, task, root, model, at, status)
 
     def _one(self, session: str, kind: str, order: str) -> Event | None:
         query = f"SELECT body FROM events WHERE session = ? AND kind = ? ORDER BY seq {order} LIMIT 1"
-        row = self._db.execute(query, (session, kind)).fetchone()
-        return decode_event(kind, row[0]) if row else None
+        row = next(iter(self._read(query, (session, kind))), None)
+        return self._decode(kind, row[0]) if row else None
 
     def applied(self, root: str) -> list[tuple[str, Applied]]:
         """Every change that was applied in a folder, oldest first, with its session."""
         query = "SELECT session, body FROM events WHERE kind = 'Applied' ORDER BY seq"
         found: list[tuple[str, Applied]] = []
-        for session, body in self._db.execute(query):
-            event, started = decode_event("Applied", body), self._one(session, "RunStarted", "ASC")
+        for session, body in self._read(query):
+            event, started = self._decode("Applied", body), self._one(session, "RunStarted", "ASC")
             if isinstance(event, Applied) and isinstance(started, RunStarted) and started.root == root:
                 found.append((session, event))
         return found
 
+    def applied_ids(self) -> set[str]:
+        """The ids of all changes that the log knows of."""
+        query = "SELECT json_extract(body, '$.change_id') FROM events WHERE kind = 'Applied'"
+        return {id for (id,) in self._read(query)}
+
     def find(self, prefix: str) -> str:
         """The one session whose id begins with `prefix`. Raises UsageError for none or several."""
         query = "SELECT DISTINCT session FROM events WHERE substr(session, 1, ?) = ? LIMIT 3"
-        rows = self._db.execute(query, (len(prefix), prefix)) if prefix else ()
+        rows = self._read(query, (len(prefix), prefix)) if prefix.isascii() and prefix else ()
         found = [session for (session,) in rows]
         if len(found) == 1:
             return str(found[0])
@@ -150,8 +189,9 @@ class Log:
 
     def delete(self, session: str) -> None:
         """Forget a session for good."""
-        self._db.execute("DELETE FROM events WHERE session = ?", (session,))
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._in_words("written"):
+            self._db.execute("DELETE FROM events WHERE session = ?", (session,))
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._db.close()
@@ -167,8 +207,11 @@ class Session:
 
     def __enter__(self) -> "Session":
         folder = self.log.path.parent / "locks"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = _lock(folder / f"{self.id}.lock")
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = _lock(folder / f"{self.id}.lock")
+        except OSError as error:
+            raise KithError(f"{folder} cannot be written: {error.strerror}.") from error
         if self._lock is None:
             raise BusyError(f"Session {self.id} is open in another kith.")
         return self
@@ -187,17 +230,9 @@ class Session:
         for listener in self.listeners:
             listener(event, path)
 
-    def events(self, after: int = 0) -> Iterator[Record]:
-        return self.log.events(self.id, after)
-
-    @contextmanager
-    def heard_by(self, listener: Listener) -> Iterator[None]:
-        """Let a face hear what happens, for a while."""
-        self.listeners.append(listener)
-        try:
-            yield
-        finally:
-            self.listeners.remove(listener)
+    def past(self) -> Past:
+        """What the session's events add up to."""
+        return fold(record.event for record in self.log.events(self.id))
 
 
 def _lock(path: Path) -> IO[str] | None:

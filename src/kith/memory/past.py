@@ -14,6 +14,7 @@ from kith.core.events import (
     RunEnded,
     RunStarted,
     Said,
+    Stepped,
     TodoSet,
     ToolEnded,
 )
@@ -35,7 +36,11 @@ class Past:
     commands: list[Ran] = field(default_factory=list)
     verdicts: list[Judged] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    tasks: int = 0  # how many tasks the session has had, this one included
     task_said: bool = False  # the task's own message is in a thread
+    attempts: int = 0
+    refusals: int = 0  # noes of gates since a person last spoke
+    refusal: Judged | None = None  # the last one, while the model has not been told of it
     edits_landed: bool = False  # the edits in the last message are in the trial already
 
     def take(self, event: Event) -> None:
@@ -44,8 +49,9 @@ class Past:
             case RunEnded():
                 self.ended = event
             case Said(thread, message):
-                self.threads.setdefault(thread, []).append(message)
-                self.task_said, self.edits_landed = True, False
+                self._hear(thread, message)
+            case Stepped(name, "began") if name.startswith("attempt "):
+                self.attempts = int(name.removeprefix("attempt "))
             case Planned(plan):
                 self.plan = plan
             case TodoSet(items):
@@ -58,19 +64,24 @@ class Past:
                 self.calls.append(event)
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
-            case Judged("edits", True):
-                self.edits_landed = True
             case Judged():
-                self.verdicts.append(event)
+                self._judge(event)
             case Notice(text, "warning"):
                 self.notices.append(text)
-            case _:
-                pass
 
-    @property
-    def tries_used(self) -> int:
-        """How many attempts the gates have sent back so far."""
-        return len({each.attempt for each in self.verdicts if each.when == "after" and not each.ok})
+    def _hear(self, thread: str, message: Message) -> None:
+        self.threads.setdefault(thread, []).append(message)
+        self.task_said, self.edits_landed, self.refusal = True, False, None
+        if message.author == "person":
+            self.refusals = 0
+
+    def _judge(self, event: Judged) -> None:
+        self.edits_landed = event.gate == "edits" and event.ok
+        if event.gate != "edits" or not event.ok:
+            self.verdicts.append(event)
+        # Attempt 0 is a look at what the person kept, which no model has tried.
+        if not event.ok and event.when == "after" and event.attempt:
+            self.refusals, self.refusal = self.refusals + 1, event
 
     @property
     def usage(self) -> Usage:
@@ -105,7 +116,7 @@ def fold(events: Iterable[Event]) -> Past:
     past = Past()
     for event in events:
         if isinstance(event, RunStarted):
-            past = Past(started=event, threads=past.threads, todo=past.todo)
+            past = Past(started=event, threads=past.threads, todo=past.todo, tasks=past.tasks + 1)
         else:
             past.take(event)
     return past

@@ -1,16 +1,18 @@
 """From a name such as `ollama/qwen3:8b`, or none at all, to the model that will be asked."""
 
+import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.model import Model
+from kith.models.advice import advise
 from kith.models.cards import kind_of
-from kith.models.discover import Server, find_servers, nearest, ollama_url
+from kith.models.discover import Server, nearest, ollama_url
 from kith.models.ollama import Ollama
 from kith.models.openai_like import OpenAILike
+from kith.models.places import Places, servers_of
 from kith.models.sampling import Kind
 from kith.models.wire import Endpoint, is_loopback
 
@@ -22,24 +24,6 @@ _USUAL_URLS: Mapping[str, tuple[Kind, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where models may be asked: what the person configured, and the usual places of this machine.
-
-    `named`: address, kind and key of each endpoint in the configuration. `window`: tokens that Ollama is
-    asked for on every call. `stall_s`: seconds without a byte before a server counts as hung.
-    """
-
-    named: Mapping[str, tuple[Kind, str, str]] = field(default_factory=dict)
-    ollama_host: str = ""
-    openai_base_url: str = ""
-    openai_key: str = field(default="", repr=False)
-    offline: bool = False
-    window: int = 16_384
-    think: bool | None = None
-    stall_s: float = 600.0
-
-
 async def choose_model(name: str, places: Places) -> Model:
     """The model called `name`; with no name, the first that is found on this machine.
 
@@ -47,6 +31,8 @@ async def choose_model(name: str, places: Places) -> Model:
     there, UsageError for a provider that does not exist.
     """
     provider, slash, model = name.partition("/")
+    if slash and not model.strip():
+        raise UsageError(f"{name!r} names no model; it should look like {provider or 'ollama'}/MODEL.")
     if provider == "replay" and slash:
         from kith.models.replay import Replay
 
@@ -63,20 +49,7 @@ async def choose_model(name: str, places: Places) -> Model:
             # A model that is loaded (its running window is known) answers without a load.
             ready = next((card for card in server.models if card.window), server.models[0])
             return await _open(server.kind, server.url, _key_for(server.url, places), ready.name, places)
-    raise NoModelError("No model was found.")
-
-
-async def servers_of(places: Places) -> tuple[Server, ...]:
-    """Every server that answers at the configured and the usual places; offline, only of this machine."""
-    named = [url for _, url, _ in places.named.values()]
-    base = places.openai_base_url
-    if places.offline:
-        named = [url for url in named if is_loopback(url)]
-        base = base if base and is_loopback(base) else ""
-    host = places.ollama_host
-    if places.offline and not is_loopback(ollama_url(host)):
-        host = ""
-    return await find_servers(host, base, named, key=places.openai_key)
+    raise NoModelError(advise(places, servers))
 
 
 def _providers(places: Places) -> dict[str, tuple[Kind, str, str]]:
@@ -120,9 +93,12 @@ async def _find(name: str, servers: tuple[Server, ...], places: Places, known: t
     there = [f"{server.kind}/{card.name}" for server in servers for card in server.models]
     provider, slash, _ = name.partition("/")
     if slash and not any(card.name.startswith(f"{provider}/") for s in servers for card in s.models):
-        raise UsageError(f"There is no provider {provider!r}; there are: {', '.join(sorted(known))}, replay.")
+        providers = sorted((*known, "replay"))
+        near = difflib.get_close_matches(provider, providers, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(providers)}."
+        raise UsageError(f"There is no provider {provider!r}; {hint}")
     if not there:
-        raise NoModelError(f"No server on this machine has a model called {name!r}.")
+        raise NoModelError(f"No server here has a model, so none called {name!r}; see `kith models`.")
     close = nearest(name, there)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(there[:8])}."
     raise NoModelError(f"There is no model {name!r}; {hint}")

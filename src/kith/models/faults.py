@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from kith.core.errors import ModelError, NoModelError
+from kith.core.errors import EXIT_TRY_LATER, ModelError, NoModelError
 
 # 529 is Anthropic's "overloaded"; the others are standard.
 PASSING = frozenset({429, 500, 502, 503, 504, 529})
@@ -28,6 +28,14 @@ _MISSING = re.compile(r"\bmodel\b.{0,200}?(not found|does not exist)", re.IGNORE
 
 class UnreachableError(ModelError):
     """Nobody listens at the address."""
+
+
+class LostReplyError(ModelError):
+    """An accepted request whose answer stopped coming: not sent again now, but a person may try later."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.code = EXIT_TRY_LATER
 
 
 class MissingModelError(ModelError):

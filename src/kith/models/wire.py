@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from kith.core.errors import ModelError, UsageError
-from kith.models.faults import UnreachableError, fault, retry_after
+from kith.models.faults import LostReplyError, UnreachableError, fault, retry_after
 from kith.models.lines import read_events, read_lines
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ class Endpoint:
 
     def cut_short(self, heard: bool) -> ModelError:
         """A stream that ended without its end mark; once something was `heard`, it is not asked again."""
-        return ModelError(f"{self.url} broke off its reply before the end", retryable=not heard)
+        text = f"{self.url} broke off its reply before the end"
+        return LostReplyError(text) if heard else ModelError(text, retryable=True)
 
     async def close(self) -> None:
         """Close what is open; the next request opens it again."""
@@ -134,7 +135,7 @@ class Endpoint:
                 f"no model server answers at {self.url}{why}; is it running?", retryable=True
             )
         if isinstance(error, httpx2.TimeoutException):
-            return ModelError(f"{self.url} sent nothing for {self.stall_s:,.0f} s; it seems to hang")
+            return LostReplyError(f"{self.url} sent nothing for {self.stall_s:,.0f} s; it seems to hang")
         return self.cut_short(heard)
 
     async def _objects(self, texts: AsyncIterator[str]) -> AsyncIterator[Any]:

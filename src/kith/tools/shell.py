@@ -12,10 +12,15 @@ from kith.core.values import Ran, ToolResult
 from kith.core.workspace import Command
 from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import plain_output
+from kith.tools.paths import inner_path
 
 _SCHEMA = {
     "type": "object",
-    "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}},
+    "properties": {
+        "command": {"type": "string"},
+        "folder": {"type": "string"},
+        "timeout": {"type": "integer", "description": "seconds"},
+    },
     "required": ["command"],
 }
 # PowerShell forgets the exit code of what it ran, and draws progress bars as XML.
@@ -36,7 +41,8 @@ def make_shell(name: str, description: str, line_for: Callable[[str], str]) -> T
             return refused("The command is empty or holds a NUL character: send a command line.")
         most = run.limits.exec.seconds
         seconds = min(max(args.get("timeout", most), 1), most)
-        ran = await run.workspace.exec(Command(line_for(command)), replace(run.limits.exec, seconds=seconds))
+        asked = Command(line_for(command), inner_path(run, args.get("folder", ".")))
+        ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
         return report(replace(ran, command=command), seconds)
 
     return Tool(name, description, _SCHEMA, "exec", execute, lambda args: args["command"])

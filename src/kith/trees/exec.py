@@ -18,7 +18,7 @@ TIMED_OUT = 124  # what timeout(1) answers
 NOT_FOUND = 127  # what a shell answers for a program that cannot be started
 GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
 WATCH_S = 0.25  # between two looks at the memory in use
-_MARK = "KITH_COMMAND"  # names a command in the environment of all it starts
+_MARK = "COMMAND_OF_KITH"  # names a command in the environment of all it starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +201,14 @@ async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tre
         if tree.mark:
             await _end_all(transport, watch, tree)
         elif not watch.exited.is_set():
-            # A sandbox ends by itself once its first process is dead, and only then is all of it gone.
-            _kill(tree.members())
-            if not await _happens(watch.exited, 0.02):
-                _kill_group(transport, tree.pid)
-                await _happens(watch.exited, 5.0)
+            # A sandbox ends by itself once its first process is dead, and only then is all of it gone; one
+            # that is still being set up has that process soon, or fails.
+            for _ in range(200):
+                _kill(tree.members())
+                if await _happens(watch.exited, 0.005):
+                    return
+            _kill_group(transport, tree.pid)
+            await _happens(watch.exited, 5.0)
     finally:
         transport.close()
 

@@ -12,6 +12,7 @@ from kith.trees.guard import show_path
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
 from kith.trees.listing import list_files
 from kith.trees.merge import undo_changes
+from kith.trees.records import load_record, open_journal
 
 Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
 Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
@@ -83,6 +84,11 @@ class LocalTree:
         """Take an applied change back, keeping later edits; returns the new change's id and what it did."""
         changes = await undo_changes(self._root, self._state, change_id)
         return apply_changes(self._root, self._state, changes, self._limits, undoes=change_id), changes
+
+    def recall(self, change_id: str) -> tuple[Changes, str]:
+        """An applied change, and the id of the one it took back ("" if none)."""
+        record = load_record(open_journal(self._state), change_id)
+        return tuple(entry.change for entry in record.entries), record.undoes
 
     async def recover(self) -> tuple[Recovered, ...]:
         """Finish or take back what a crash cut short; to be called at start."""

@@ -140,9 +140,9 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
     env = {**allowed_environment(box.root, box.toolchains, command.env), "HOME": HOME, "TMPDIR": "/tmp"}
-    inner = with_limits([*shell(), command.line], limits)
-    with _StatusPipe() as status:
-        argv = [*box.launcher, *bwrap_argv(box, inner, env, folder, status.fd)]
+    with _Wires() as wires:
+        inner = wires.guard(with_limits([*shell(), command.line], limits))
+        argv = [*box.launcher, *bwrap_argv(box, inner, env, folder, wires.status)]
         ran = await run_process(
             argv,
             command=command.line,
@@ -150,9 +150,9 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
             cwd=Path("/"),
             limits=limits,
             sandboxed=True,
-            pass_fds=(status.fd,),
+            pass_fds=(wires.status, wires.life),
         )
-        if not ran.timed_out and not status.came_up():
+        if not ran.timed_out and not wires.came_up():
             raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
     return ran
 
@@ -164,24 +164,36 @@ async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input
     return await capture(full, env=BARE, cwd=Path("/"), limits=limits, input=input, sandboxed=True)
 
 
-class _StatusPipe:
-    """Where bwrap reports: a sandbox that fails must not be mistaken for a command that failed."""
+class _Wires:
+    """Two pipes to a sandbox: what bwrap reports on `status`, and `life`, which closes when kith dies."""
 
-    def __enter__(self) -> "_StatusPipe":
-        self._read, self.fd = os.pipe()
-        os.set_blocking(self._read, False)
+    def __enter__(self) -> "_Wires":
+        self._reports, self.status = os.pipe()
+        self.life, self._held = os.pipe()
+        os.set_blocking(self._reports, False)
         return self
 
     def came_up(self) -> bool:
-        """True once the command inside was started."""
+        """True once the command inside was started: a sandbox that fails is not a command that failed."""
         try:
-            return b"exit-code" in os.read(self._read, 65536)
+            return b"exit-code" in os.read(self._reports, 65536)
         except BlockingIOError:
             return False
 
+    def guard(self, argv: Sequence[str]) -> list[str]:
+        """`argv`, but not when kith is dead already.
+
+        bwrap asks the kernel to end it with its parent; when the parent dies before it asks, nobody tells it.
+        Nothing is ever written to `life`, so it can be read from only when the other end is gone.
+        """
+        if not shell()[0].endswith("bash"):
+            return list(argv)
+        line = f'read -t 0 <&{self.life} && exit 125; exec {self.life}<&-; exec "$@"'
+        return [*shell(), line, "kith", *argv]
+
     def __exit__(self, *_: object) -> None:
-        os.close(self._read)
-        os.close(self.fd)
+        for fd in (self._reports, self.status, self.life, self._held):
+            os.close(fd)
 
 
 def shell() -> tuple[str, ...]:

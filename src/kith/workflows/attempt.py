@@ -2,20 +2,25 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kith.core.errors import TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
-from kith.core.loop import close_pending, converse
+from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.run import Gate, Run, Thread, new_id
 from kith.core.values import Changes, Question, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.workflows.judges import Judges
-from kith.workflows.plan import GO, REQUEST, PlanRejected, make_plan
+from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
 from kith.workflows.roles import as_planner
+
+BESIDE = (
+    "Nothing was changed: your edits stood beside tool calls, and only edits in a reply without tool calls "
+    "are taken. Send them again, in a reply of their own or as calls of the edit tool."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,19 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """What a process that died already did of this task."""
+class Progress:
+    """How far a task has come; a resumed task begins with what its log says of this.
 
-    tries_used: int = 0
-    planned: bool = False
-    has_baseline: bool = False
-    edits_landed: bool = False
+    `refusals`: noes of gates since a person last spoke. `refusal`: the last one, while the model has not been
+    told of it. `compared`: the checks have run on the untouched tree. `landed`: the edits in the last
+    message are in the trial.
+    """
+
+    attempts: int = 0
+    refusals: int = 0
+    refusal: Verdict | None = None
+    compared: bool = False
+    landed: bool = False
 
 
 async def attempt(
@@ -45,7 +56,7 @@ async def attempt(
     *,
     name: str = "",
     plan: Literal["no", "yes", "show"] = "no",
-    earlier: Earlier | None = None,
+    earlier: Progress | None = None,
 ) -> Outcome:
     """Let a role do `task` in a trial called `name` until gates and person agree, then adopt the change.
 
@@ -54,60 +65,74 @@ async def attempt(
     async with run.workspace.trial(name) as trial:
         inside = run.inside(trial)
         if earlier is None:
-            close_pending(inside, thread)
-            thread.add(inside, say(task if plan == "no" else f"{task}\n\n{REQUEST}"))
+            begin_turn(inside, thread, say(task if plan == "no" else with_request(task)))
         try:
-            if plan != "no" and not (earlier and earlier.planned):
-                with inside.step("plan") as step:
-                    await make_plan(step, as_planner(role), thread, ask=plan == "show")
-            if plan != "no" and all(message.text != GO for message in thread.messages):
-                thread.add(inside, say(GO, "kith"))
+            if plan != "no":
+                await agree_on_plan(inside, as_planner(role), thread, ask=plan == "show")
+            return await _work(run, trial, role, thread, judges, earlier or Progress())
         except PlanRejected as no:
             return Outcome("rejected", str(no))
-        return await _work(run, trial, role, thread, judges, earlier or Earlier())
+        except TreeError as error:
+            # The trial no longer fits the tree (or the disk): keeping it would only repeat this.
+            return Outcome("failed", str(error))
 
 
 async def _work(
-    run: Run, trial: Trial, role: Role, thread: Thread, judges: Judges, earlier: Earlier
+    run: Run, trial: Trial, role: Role, thread: Thread, judges: Judges, progress: Progress
 ) -> Outcome:
-    inside, number, failures = run.inside(trial), earlier.tries_used, earlier.tries_used
-    landed, has_baseline = earlier.edits_landed, earlier.has_baseline
-    while failures < run.limits.tries:
-        number += 1
-        with inside.step(f"attempt {number}") as step:
-            text = await converse(step, role, thread, number)
-            verdict = Verdict(True, by="edits") if landed else await land_edits(step, trial, thread, number)
-            landed, changes = False, await trial.changes()
-            if verdict.ok and not changes and not judges.must_check:
-                return Outcome("done", text)
-            step.emit(Proposed(summarise(changes)))
-            if verdict.ok:
-                verdict = await judge(step, judges, changes, number, baseline=not has_baseline)
-                has_baseline = True
-        if verdict.ok and not changes:
-            return Outcome("done", text)
-        if verdict.ok:
-            verdict = await judges.person(inside, changes)
-            if verdict.ok:
-                return await adopt(run, trial, judges, changes, verdict, text)
-            if not verdict.feedback:
-                return Outcome("rejected", "Nothing was applied.")
-            failures = -1  # a person's words are not a failed try
-        failures += 1
-        if failures < run.limits.tries:
-            thread.add(inside, say(verdict.feedback, verdict.by))
-    first = verdict.feedback.strip().split("\n")[0]
-    return Outcome("failed", f"Nothing was applied after {failures} tries. {first}")
+    """Attempt after attempt; every no, a gate's or the person's, is the next message."""
+    inside = run.inside(trial)
+    while progress.refusals < run.limits.tries:
+        if progress.refusal:
+            thread.add(inside, say(progress.refusal.feedback, progress.refusal.by))
+        progress = replace(progress, attempts=progress.attempts + 1, refusal=None)
+        with inside.step(f"attempt {progress.attempts}") as step:
+            changes, verdict = await _try(step, trial, role, thread, judges, progress)
+        progress = replace(progress, landed=False, compared=progress.compared or bool(verdict.ran or changes))
+        if not verdict.ok:
+            progress = replace(progress, refusal=verdict, refusals=progress.refusals + 1)
+            continue
+        if not changes:
+            return Outcome("done", thread.last_words)
+        decision = await judges.person(inside, changes)
+        if decision.ok:
+            return await adopt(run, trial, judges, changes, decision, thread.last_words)
+        if not decision.feedback:
+            return Outcome("rejected", "Nothing was applied.")
+        progress = replace(progress, refusal=decision, refusals=0)
+    refusal = progress.refusal or Verdict(False, "The checks had said no.")
+    first = refusal.feedback.strip().split("\n")[0]
+    return Outcome("failed", f"Nothing was applied after {progress.refusals} tries. {first}")
+
+
+async def _try(
+    run: Run, trial: Trial, role: Role, thread: Thread, judges: Judges, progress: Progress
+) -> tuple[Changes, Verdict]:
+    """One attempt of the model, and what the gates say of it."""
+    number = progress.attempts
+    await converse(run, role, thread, number)
+    verdict = Verdict(True, by="edits")
+    if not progress.landed:
+        verdict = await land_edits(run, trial, thread, number)
+    changes = await trial.changes()
+    run.emit(Proposed(summarise(changes)))
+    if verdict.ok and not changes and _edits_beside_calls(thread):
+        verdict = Verdict(False, BESIDE, "edits")
+    if verdict.ok and (changes or judges.must_check):
+        verdict = await judge(run, judges, changes, number, compare=not progress.compared)
+    return changes, verdict
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
     """Bring the edits that the last reply holds as text into the trial: all of them or none."""
-    words = next((m.text for m in reversed(thread.messages) if m.role == "assistant"), "")
+    replies = (m for m in reversed(thread.messages) if m.role == "assistant" and m.author != "kith")
+    words = next((message.text for message in replies), "")
     try:
-        edits = find_edits(words, await trial.files())
+        known = frozenset(await trial.files())
+        edits = find_edits(words, known)
         if not edits:
             return Verdict(True, by="edits")
-        contents = {path: await _read_or_none(trial, path) for path in paths_of(edits)}
+        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
         for change in make_changes(edits, contents):
             await trial.write(change.path, change.after)  # which keeps an executable's mode
         verdict = Verdict(True, by="edits")
@@ -117,13 +142,31 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
     return verdict
 
 
-async def _read_or_none(trial: Trial, path: str) -> bytes | None:
-    return await trial.read(path) if path in set(await trial.files()) else None
+async def _read_or_none(trial: Trial, path: str, known: frozenset[str]) -> bytes | None:
+    try:
+        return await trial.read(path)
+    except TreeError:
+        if path in known:
+            raise
+        return None
 
 
-async def judge(run: Run, judges: Judges, changes: Changes, attempt: int, *, baseline: bool) -> Verdict:
-    """Ask the gates in turn; the first no ends it. With `baseline`, the untouched tree is checked too."""
-    before = asyncio.ensure_future(judges.baseline()) if baseline else None
+def _edits_beside_calls(thread: Thread) -> bool:
+    """Whether the model wrote edits in a message that also called tools, since somebody last spoke."""
+    for message in reversed(thread.messages):
+        if message.role == "user":
+            return False
+        try:
+            if message.calls and find_edits(message.text):
+                return True
+        except EditError:
+            return True
+    return False
+
+
+async def judge(run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool) -> Verdict:
+    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is checked too."""
+    before = asyncio.ensure_future(judges.baseline()) if compare else None
     try:
         if before and not run.workspace.confined:
             await asyncio.wait([before])  # two runs in one unconfined place would get in each other's way
@@ -148,15 +191,15 @@ async def _ask_gates(run: Run, gates: Sequence[Gate], changes: Changes, attempt:
 
 
 async def adopt(
-    run: Run, trial: Trial, judges: Judges, changes: Changes, verdict: Verdict, text: str
+    run: Run, trial: Trial, judges: Judges, changes: Changes, decision: Verdict, text: str
 ) -> Outcome:
     """Bring the change, or what the person kept of it, into the user's tree."""
-    kept = changes if verdict.changes is None else verdict.changes
+    kept = changes if decision.changes is None else decision.changes
     if kept != changes and not await _still_good(run, judges, kept):
         return Outcome("rejected", "Nothing was applied.")
+    messages = await trial.commits()
     change_id = await run.workspace.apply(kept)
     run.emit(Applied(change_id, summarise(kept)))
-    messages = await trial.commits()
     if messages:
         await judges.commit([change.path for change in kept], "\n\n".join(messages))
     return Outcome("done", text)
@@ -166,8 +209,7 @@ async def _still_good(run: Run, judges: Judges, kept: Changes) -> bool:
     """Check again what the person kept; if a gate says no to it, the person has the last word."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
-        inside = run.inside(trial)
-        verdict = await _ask_gates(inside, await judges.gates(), kept, attempt=0)
+        verdict = await _ask_gates(run.inside(trial), await judges.gates(), kept, attempt=0)
     if verdict.ok:
         return True
     run.emit(Notice("What you kept does not pass the checks.", "warning"))
@@ -182,11 +224,11 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         await trial.apply(changes)
         inside = run.inside(trial)
         inside.emit(Proposed(summarise(changes)))
-        verdict = await judge(inside, judges, changes, 1, baseline=True)
+        verdict = await judge(inside, judges, changes, 1, compare=True)
         if not verdict.ok:
             first = verdict.feedback.strip().split("\n")[0]
             return Outcome("failed", f"Nothing was applied. {first}")
-        verdict = await judges.person(inside, changes)
-        if not verdict.ok:
+        decision = await judges.person(inside, changes)
+        if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")
-        return await adopt(run, trial, judges, changes, verdict, text)
+        return await adopt(run, trial, judges, changes, decision, text)

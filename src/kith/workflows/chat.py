@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kith.core.loop import converse
+from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run, Thread
@@ -13,7 +13,7 @@ from kith.workflows.attempt import Outcome
 async def chat(run: Run, role: Role, thread: Thread, task: str | None) -> Outcome:
     """One turn of the loop under the read-only policy; `task` is None when the thread already holds it."""
     if task is not None:
-        thread.add(run, say(task))
+        begin_turn(run, thread, say(task))
     with run.step("answer") as step:
         text = await converse(step, replace(role, policy=READ_ONLY, purpose="chat"), thread)
     return Outcome("done", text)

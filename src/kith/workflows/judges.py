@@ -1,13 +1,15 @@
 """Who decides about a change: the gates of a run, found when they are first needed."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Question
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.gates.command import check_before, command_gate
+from kith.gates.command import check_before, command_gate, not_allowed
 from kith.gates.find import Check, choose_clues, find_checks
 from kith.gates.human import human_gate
 from kith.gates.limits import limits_gate
@@ -63,21 +65,29 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
             named = [Check(command, command, "named") for command in checking.commands]
         else:
             named = list(await _find(run))
-        return [check for check in named if await may_run(check)]
+        return named
 
     async def gates() -> list[Gate]:
-        return [
-            limits_gate(checking.sizes),
-            *[command_gate(check, checking.limits, found) for check in await checks()],
-        ]
+        chosen: list[Gate] = [limits_gate(checking.sizes)]
+        for check in await checks():
+            allowed = await may_run(check)
+            chosen.append(command_gate(check, checking.limits, found) if allowed else not_allowed(check))
+        return chosen
 
     async def baseline() -> list[Judged]:
-        return [await check_before(run, check, checking.limits, found) for check in await checks()]
+        return [
+            await check_before(run, check, checking.limits, found)
+            for check in await checks()
+            if await may_run(check)
+        ]
 
     return Judges(gates, baseline, human_gate(), commit, must_check=bool(checking.commands))
 
 
 async def _find(run: Run) -> tuple[Check, ...]:
     files = await run.workspace.files()
-    contents = {path: await run.workspace.read(path) for path in choose_clues(files)}
+    contents: dict[str, bytes] = {}
+    for path in choose_clues(files):
+        with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of checks
+            contents[path] = await run.workspace.read(path)
     return find_checks(files, contents.get)

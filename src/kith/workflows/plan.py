@@ -22,10 +22,28 @@ class PlanRejected(KithError):
     """The person said no to the plan."""
 
 
+def with_request(words: str) -> str:
+    """Words that ask for a plan first."""
+    return f"{words}\n\n{REQUEST}"
+
+
+async def agree_on_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> None:
+    """See to it that the thread holds a plan and the word to carry it out; nothing to do if it does.
+
+    Raises PlanRejected, or KithError when no sound plan came.
+    """
+    spoken = [message.text for message in thread.messages if message.role == "user"]
+    asked = max((n for n, words in enumerate(spoken) if words.endswith(REQUEST)), default=-1)
+    if GO not in spoken[asked + 1 :]:
+        with run.step("plan") as step:
+            await make_plan(step, planner, thread, ask)
+        thread.add(run, say(GO, "kith"))
+
+
 async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
     """Let the model plan until the plan is sound and, with `ask`, the person agrees.
 
-    The thread must end with the request. Raises PlanRejected, or KithError when no sound plan came.
+    The thread must hold the request. Raises PlanRejected, or KithError when no sound plan came.
     """
     failures = 0
     while True:
@@ -35,7 +53,7 @@ async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
             failures += 1
             if failures == TRIES:
                 raise KithError(f"The model wrote no usable plan in {TRIES} tries: {fault}")
-            thread.add(run, say(f"{fault}\n\n{REQUEST}", "plan"))
+            thread.add(run, say(with_request(fault), "plan"))
             continue
         run.emit(Planned(plan))
         if not ask:
@@ -45,7 +63,7 @@ async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
             return plan
         if answer.choice != "revise" or not answer.text:
             raise PlanRejected("You said no to the plan; nothing was changed.")
-        thread.add(run, say(f"{answer.text}\n\n{REQUEST}", "person"))
+        thread.add(run, say(with_request(answer.text), "person"))
 
 
 def read_plan(words: str) -> tuple[Plan | None, str]:

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from kith.core.model import Model, Role, Tool
-from kith.core.policy import READ_ONLY, TRIAL, Policy
+from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED
 from kith.core.values import Sampling
 
 # Every request begins with these bytes: nothing that changes (time, folder, git status) may stand here,
 # or the server's cache of the prompt is lost.
-SYSTEM = """\
+_SYSTEM = """\
 You are kith, a careful coding agent. You work in a trial copy of the user's project: nothing reaches \
-the user's files before the user has seen the diff and said yes. Commands run in a sandbox without network.
+the user's files before the user has seen the diff and said yes. {commands}
 
 Work like this:
 - Look before you write: search, then read only what you need.
@@ -29,11 +29,14 @@ old lines, exactly
 new lines
 >>>>>>> REPLACE
 """
+SYSTEM = _SYSTEM.format(commands="Commands run in a sandbox without network.")
+SYSTEM_UNCONFINED = _SYSTEM.format(commands="The user is asked about every command.")
 
 
-def make_worker(model: Model, tools: tuple[Tool, ...], sampling: Sampling, policy: Policy = TRIAL) -> Role:
-    """The role that does the work, in a trial."""
-    return Role("worker", SYSTEM, model, tools, policy, "edit", sampling)
+def make_worker(model: Model, tools: tuple[Tool, ...], sampling: Sampling, *, confined: bool = True) -> Role:
+    """The role that does the work, in a trial whose commands are confined or else asked about."""
+    system, policy = (SYSTEM, TRIAL) if confined else (SYSTEM_UNCONFINED, UNCONFINED)
+    return Role("worker", system, model, tools, policy, "edit", sampling)
 
 
 def as_planner(role: Role) -> Role:

@@ -1,0 +1,50 @@
+"""Which applied change is meant: by its id, by its session, or the last one that still holds."""
+
+from collections.abc import Sequence
+
+from kith.core.errors import UsageError
+from kith.core.events import Applied
+
+SHORT = 6  # the end of an id tells changes apart; its beginning is the same for all of a tree
+
+
+def short_id(change_id: str) -> str:
+    """An id as a person types it."""
+    return change_id[-SHORT:]
+
+
+def find_applied(applied: Sequence[tuple[str, Applied]], wanted: str = "") -> Applied:
+    """The change to take back, of (session, change) pairs, the oldest first. Raises UsageError.
+
+    Taking back an undo brings the change again, so the change is open once more.
+    """
+    open_ids = _open(applied)
+    if not wanted:
+        last = [each for _, each in applied if each.change_id in open_ids and not each.undoes]
+        if not last:
+            raise UsageError("There is nothing to undo here.")
+        return last[-1]
+    matches = [each for session, each in applied if session.startswith(wanted)]
+    if len({session for session, _ in applied if session.startswith(wanted)}) != 1:
+        matches = [each for _, each in applied if each.change_id.startswith(wanted)]
+        matches = [each for _, each in applied if each.change_id.endswith(wanted)] or matches
+        if len(matches) > 1:
+            raise UsageError(f"Several changes are called {wanted!r}; give more of the id.")
+    if not matches:
+        raise UsageError(f"No change {wanted!r} was applied here.")
+    still = [each for each in matches if each.change_id in open_ids]
+    if not still:
+        raise UsageError(f"{short_id(matches[-1].change_id)} is undone already.")
+    return still[-1]
+
+
+def _open(applied: Sequence[tuple[str, Applied]]) -> set[str]:
+    """The ids of the changes that hold now."""
+    undoes = {each.change_id: each.undoes for _, each in applied}
+    open_ids: set[str] = set()
+    for _, each in applied:
+        open_ids.add(each.change_id)
+        if each.undoes:
+            open_ids.discard(each.undoes)
+            open_ids.add(undoes.get(each.undoes, ""))
+    return open_ids

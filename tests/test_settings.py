@@ -1,0 +1,185 @@
+"""Settings: every value has one origin, and every mistake one sentence: where it is, and what is nearest."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kith.core.errors import UsageError
+from kith.core.values import Sampling
+from kith.settings import Settings, describe_settings, load_settings
+
+
+@pytest.fixture
+def user_file(home: Path) -> Path:
+    file = home / ".config" / "kith" / "config.toml"
+    file.parent.mkdir(parents=True)
+    return file
+
+
+@pytest.fixture
+def project_file(tmp_path: Path) -> Path:
+    file = tmp_path / "project" / ".kith" / "config.toml"
+    file.parent.mkdir(parents=True)
+    return file
+
+
+@pytest.fixture
+def project(project_file: Path) -> Path:
+    return project_file.parent.parent
+
+
+def complaint(project: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        load_settings(project, {})
+    words = str(caught.value)
+    assert "\n" not in words
+    return words
+
+
+def test_later_places_win_and_each_value_knows_its_origin(
+    user_file: Path, project_file: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file.write_text("tries = 5\nmax_steps = 40\nwindow = 8192\n[sampling]\ntemperature = 1\n")
+    project_file.write_text('tries = 2\ncheck = "make test"\n')
+    monkeypatch.setenv("KITH_WINDOW", "4096")
+    monkeypatch.setenv("KITH_SAMPLING_TOP_K", "20")
+    settings = load_settings(project, {"max_steps": 7, "model": None})
+    assert (settings.tries, settings.max_steps, settings.window) == (2, 7, 4096)
+    assert settings.check == ("make test",)
+    assert settings.sampling == Sampling(temperature=1.0, top_k=20)
+    origins = {key: origin for key, _, origin in describe_settings(settings)}
+    assert origins["tries"] == str(project_file) and origins["sampling.temperature"] == str(user_file)
+    assert (origins["window"], origins["max_steps"], origins["stall"]) == ("environment", "flag", "default")
+
+
+def test_a_project_may_ask_for_less_and_never_for_more(
+    user_file: Path, project_file: Path, project: Path
+) -> None:
+    user_file.write_text("tries = 2\nread_only = true\n")
+    project_file.write_text("tries = 9\nmax_steps = 10\nread_only = false\n")
+    settings = load_settings(project, {})
+    assert (settings.tries, settings.max_steps, settings.read_only) == (2, 10, True)
+    assert settings.origin["tries"] == str(user_file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'model = "x/y"',
+        "[endpoints.box]\nurl = 'http://evil.example'",
+        "[sampling]\ntemperature = 2",
+        "offline = false",
+        "sandbox = 'off'",
+        "ollama_host = 'evil.example'",
+    ],
+)
+def test_a_project_chooses_no_models_and_loosens_nothing(
+    project_file: Path, project: Path, text: str
+) -> None:
+    project_file.write_text(text)
+    words = complaint(project)
+    assert "a project may not set" in words and f"{project_file}, line " in words
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        ("\n\nmodle = 'x'", 3, "unknown key 'modle'; did you mean 'model'?"),
+        ("tries = 1\n\nmax_steps = 'many'", 3, "max_steps must be a whole number, not 'many'"),
+        ("max_steps = true", 1, "max_steps must be a whole number"),
+        ("read_only = 'perhaps'", 1, "read_only must be true or false"),
+        ("check = [1]", 1, "check must be a text or a list of texts"),
+        ("check = ''", 1, "check must be a text or a list of texts"),
+        ("check = ['none', 'make test']", 1, "either 'none' or commands"),
+        ("sandbox = 'on'", 1, "sandbox must be one of auto, require, off"),
+        ("tries = 0", 1, "tries must be at least 1"),
+        ("window = -1", 1, "window must be at least 256"),
+        ("stall = nan", 1, "stall must be a number"),
+        ("check_timeout = inf", 1, "check_timeout must be a number"),
+        ("[sampling]\ntemprature = 1", 2, "did you mean 'sampling.temperature'?"),
+        ("[sampling]\ntop_k = 1.5", 2, "sampling.top_k must be a whole number"),
+        ("sampling = 3", 1, "'sampling' is a table"),
+        ("endpoints = 3", 1, "'endpoints' is a table"),
+        ("tries = 1\n[endpoints.box]\nkind = 'ollama'", 2, "endpoint 'box' needs a url"),
+        ("[endpoints.box]\nurl = 'localhost:80'", 1, "should look like http://host:port"),
+        ("[endpoints.box]\nurl = 'http://h:1'\nkind = 'olama'", 1, "kind must be one of ollama"),
+        ("[endpoints.box]\nurl = 'http://h:1'\nkey_evn = 'K'", 1, "did you mean 'key_env'?"),
+        ("[endpoints.'a/b']\nurl = 'http://h:1'", 1, "cannot be called 'a/b'"),
+        ("tries = 1\nmodel = ", 2, "not valid TOML: Invalid value"),
+        ("tries = 1\ntries = 2\n", 2, "not valid TOML: Cannot overwrite a value"),
+    ],
+)
+def test_a_mistake_is_named_with_its_file_and_line(
+    user_file: Path, tmp_path: Path, text: str, line: int, expected: str
+) -> None:
+    user_file.write_text(text)
+    words = complaint(tmp_path)
+    assert f"{user_file}, line {line}: " in words and expected in words
+
+
+def test_a_file_that_is_none_is_said_and_never_waited_for(
+    user_file: Path, project_file: Path, project: Path
+) -> None:
+    user_file.write_bytes(b"\xff\xfe")
+    assert f"{user_file} is not written in UTF-8" in complaint(project)
+    user_file.unlink()
+    for make in (Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        make(project_file)
+        assert f"{project_file} is not a file" in complaint(project)
+        project_file.rmdir() if project_file.is_dir() else project_file.unlink()
+    project_file.symlink_to(project_file.name)
+    assert "cannot be read" in complaint(project)
+
+
+def test_a_project_with_a_file_called_kith_has_no_configuration(tmp_path: Path) -> None:
+    (tmp_path / ".kith").write_text("not ours")
+    assert load_settings(tmp_path, {}).tries == Settings().tries
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("KITH_MODLE", "x", "did you mean 'model'?"),
+        ("KITH_TRIES", "x", "tries must be a whole number, not 'x'"),
+        ("KITH_TRIES", "0", "tries must be at least 1"),
+        ("KITH_THINK", "maybe", "think must be true or false"),
+        ("KITH_ENDPOINTS", "x", "'endpoints' is a table"),
+        ("KITH_SAMPLING_FOO", "1", "unknown key 'sampling.foo'"),
+    ],
+)
+def test_a_variable_that_is_wrong_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, expected: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    words = complaint(tmp_path)
+    assert f"environment variable {name}: " in words and expected in words
+
+
+def test_variables_are_read_in_their_keys_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"STALL": "1e3", "WINDOW": " 8192 ", "THINK": "No", "CHECK": "make"}.items():
+        monkeypatch.setenv(f"KITH_{name}", value)
+    settings = load_settings(tmp_path, {})
+    assert (settings.stall, settings.window, settings.think, settings.check) == (
+        1000.0,
+        8192,
+        False,
+        ("make",),
+    )
+
+
+def test_a_flag_is_held_to_the_same_rules(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--check: check must be a text"):
+        load_settings(tmp_path, {"check": (" ",)})
+
+
+def test_a_key_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    settings = load_settings(tmp_path, {})
+    assert settings.openai_api_key == "sk-secret"
+    assert "sk-secret" not in str(describe_settings(settings))
+
+
+def test_a_home_that_means_nowhere_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "")
+    assert "set HOME" in complaint(tmp_path)
