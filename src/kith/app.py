@@ -136,7 +136,7 @@ class App:
         except KithError as error:
             run.emit(end_of(error))
             return error.code
-        except (asyncio.CancelledError, KeyboardInterrupt):
+        except (asyncio.CancelledError, KeyboardInterrupt, OSError):  # OSError: nobody reads the output
             run.emit(RunEnded("interrupted", "Interrupted."))
             raise
         except Exception as error:

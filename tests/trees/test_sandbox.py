@@ -180,7 +180,7 @@ def test_nothing_outlives_a_crash_at_any_moment_of_the_start(root: Path) -> None
     time.sleep(0.3)
     try:
         assert not is_alive(f"sleep\0{token}")
-    finally:  # bwrap itself may hang, before it runs anything, when it loses its parent in one certain instant
+    finally:  # there is an instant in which bwrap itself hangs without its parent, before it runs anything
         for file in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
                 if token.encode() in file.read_bytes():

@@ -181,15 +181,15 @@ class _Wires:
             return False
 
     def guard(self, argv: Sequence[str]) -> list[str]:
-        """`argv`, but not when kith is dead already.
+        """`argv`, with a watcher beside it that ends everything in the sandbox when kith dies.
 
-        bwrap asks the kernel to end it with its parent; when the parent dies before it asks, nobody tells it.
-        Nothing is ever written to `life`, so it can be read from only when the other end is gone.
+        bwrap asks the kernel to end it with its parent, but when the parent dies before it asks, nobody
+        tells it. Nothing is ever written to `life`, so a read from it ends only with the other end.
         """
         if not shell()[0].endswith("bash"):
             return list(argv)
-        line = f'read -t 0 <&{self.life} && exit 125; exec {self.life}<&-; exec "$@"'
-        return [*shell(), line, "kith", *argv]
+        watcher = f"( (read -r <&{self.life}; kill -9 -1) </dev/null >/dev/null 2>&1 & )"
+        return [*shell(), f'{watcher}; exec {self.life}<&-; exec "$@"', "kith", *argv]
 
     def __exit__(self, *_: object) -> None:
         for fd in (self._reports, self.status, self.life, self._held):
