@@ -1,6 +1,5 @@
 """What every test gets, a home of its own, and what some ask for: a repository, a tiny model, an engine."""
 
-import importlib.util
 import os
 import platform
 import subprocess
@@ -92,6 +91,16 @@ def repository(tmp_path: Path, home: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def sandbox(tmp_path: Path) -> None:
+    """For tests that need commands to be confined: skipped, with the reason, where they cannot be."""
+    from kith.trees.probe import look
+
+    reason = look(tmp_path, tmp_path.parent / "probe-state").no_sandbox
+    if reason:
+        pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
 def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model, built once for all the processes of a test run."""
@@ -126,9 +135,10 @@ def engine_url(tiny_gguf: Path) -> Iterator[str]:
 
 def _no_engine() -> str:
     """Why a real engine cannot run here, or nothing."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        return "needs the xllamacpp wheel, which is not installed"
     processor = Path("/proc/cpuinfo")
     if processor.exists() and "x86" in platform.machine() and " avx2 " not in processor.read_text():
         return "needs a processor with AVX2"
+    tried = subprocess.run([sys.executable, "-c", "import xllamacpp"], capture_output=True, text=True)
+    if tried.returncode:  # not installed, or a system library such as libgomp is missing
+        return f"xllamacpp cannot be loaded: {tried.stderr.strip().splitlines()[-1]}"
     return ""

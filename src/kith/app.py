@@ -97,9 +97,11 @@ class App:
         tree = open_tree(root, settings.state, settings.cache, sandbox=settings.sandbox, limits=limits)
         return cls(root, settings, log, tree)
 
-    async def run(self, task: Task, answerer: Answerer, listeners: Sequence[Listener] = ()) -> Result:
-        """Do one task in a session of its own, or go on with an unfinished one."""
-        id = self.log.find(task.resume) if task.resume else new_id()
+    async def run(
+        self, task: Task, answerer: Answerer, listeners: Sequence[Listener] = (), id: str = ""
+    ) -> Result:
+        """Do one task in a session of its own (called `id` if given), or go on with an unfinished one."""
+        id = self.log.find(task.resume) if task.resume else id or new_id()
         with Session(self.log, id) as session:
             if task.resume:
                 app, task = self._as_it_was(session, task)
@@ -125,11 +127,13 @@ class App:
             run.emit(
                 RunStarted(task.words, str(self.root), self.settings.model, __version__, self._options(task))
             )
+            if not (self.root / ".git").exists():
+                run.emit(Notice("This is not a git repository; kith undo works here all the same."))
             await self._recover(None)
-        code = await self._run_to_its_end(run, self._do(run, session.id, task, past, model))
+        code = await self._run_to_its_end(run, session.id, self._do(run, session.id, task, past, model))
         return Result(code, describe_run(session.id, session.past()))
 
-    async def _run_to_its_end(self, run: Run, work: Coroutine[Any, Any, Outcome]) -> int:
+    async def _run_to_its_end(self, run: Run, id: str, work: Coroutine[Any, Any, Outcome]) -> int:
         """Whatever happens, the log says how it ended."""
         try:
             outcome = await work
@@ -137,7 +141,7 @@ class App:
             run.emit(end_of(error))
             return error.code
         except (asyncio.CancelledError, KeyboardInterrupt, OSError):  # OSError: nobody reads the output
-            run.emit(RunEnded("interrupted", "Interrupted."))
+            run.emit(RunEnded("interrupted", f"Interrupted. To go on: kith run --resume {id}"))
             raise
         except Exception as error:
             run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
@@ -174,6 +178,7 @@ class App:
         finally:
             if opening:
                 opening.cancel()
+                await asyncio.wait([opening])
 
     async def _open_task(self, run: Run, task: Task, past: Past) -> str:
         """The task as the model gets it, after what happened to its last change."""
@@ -286,10 +291,10 @@ class App:
         """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
         await self._recover(None)
         target = find_applied(self.log.applied(str(self.root)), id)
+        change_id, changes = await self.tree.undo(target.change_id)
+        undone = Applied(change_id, summarise(changes), undoes=target.change_id)
         with Session(self.log, new_id()) as session:
             session.emit(RunStarted(f"undo {target.change_id}", str(self.root), "", __version__))
-            change_id, changes = await self.tree.undo(target.change_id)
-            undone = Applied(change_id, summarise(changes), undoes=target.change_id)
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {target.change_id} back."))
         return undone

@@ -57,6 +57,7 @@ def test_secrets_and_binaries_stay_out(repository: Path, tell: Tell) -> None:
     assert "mean-secret" not in text and "\0" not in text
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_in_a_large_tree_the_file_with_the_name_is_found(repository: Path, tell: Tell) -> None:
     for number in range(60):
         (repository / f"part_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
@@ -65,6 +66,7 @@ def test_in_a_large_tree_the_file_with_the_name_is_found(repository: Path, tell:
     assert "   1\tdef frobnicate_all():" in text
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_what_changed_lately_comes_first(repository: Path, tell: Tell) -> None:
     for name in ("alpha", "omega"):
         (repository / f"{name}_report.py").write_text("def report():\n    return 1\n" * 3)

@@ -65,6 +65,7 @@ def replies_heard(app: App, session: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(5))
+@pytest.mark.usefixtures("sandbox")
 def test_cut_after_any_event_it_ends_the_same(repository: Path, tmp_path: Path, start: int) -> None:
     fixed = (repository / "utils.py").read_text().replace(OLD, NEW)
     for number in range(start + 1, 200, 5):  # five tests share the events between them

@@ -80,6 +80,7 @@ def test_a_claim_is_not_a_check(kith: Kith, serve: Serve) -> None:
     assert report["status"] == "failed"
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_the_projects_own_check_is_found(kith: Kith, serve: Serve) -> None:
     serve([edit(), DONE])
     report = kith.run("--yes", "fix mean")
@@ -218,8 +219,15 @@ def test_direct_requests_need_no_model(kith: Kith) -> None:
 
 
 def test_a_direct_request_passes_the_same_gates(kith: Kith) -> None:
-    report = kith.run("--yes", "--check", CHECK, 'replace "return" with "raise" in utils.py', code=1)
+    words = 'replace "return" with "raise" in utils.py'
+    report = kith.run("--yes", "--check", "grep -q return utils.py", words, code=1)
     assert report["status"] == "failed" and OLD in (kith.folder / "utils.py").read_text()
+
+
+def test_a_direct_request_is_not_blamed_for_what_failed_before(kith: Kith) -> None:
+    report = kith.run("--yes", "--check", CHECK, 'append "# end" to utils.py')
+    assert report["status"] == "done"
+    assert report["receipt"]["warnings"] == [f"{CHECK} fails, as it did before the change."]
 
 
 def test_a_commit_the_model_made_is_made_in_the_project(kith: Kith, serve: Serve) -> None:
@@ -236,6 +244,7 @@ def test_a_commit_the_model_made_is_made_in_the_project(kith: Kith, serve: Serve
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.usefixtures("sandbox")
 def test_a_signal_ends_it_at_once_and_it_can_be_resumed(
     kith: Kith, serve: Serve, number: signal.Signals, code: int
 ) -> None:
@@ -275,6 +284,7 @@ def test_a_signal_ends_it_at_once_and_it_can_be_resumed(
     assert report["status"] == "done" and NEW in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_kill_9_loses_nothing_and_the_session_resumes(kith: Kith, serve: Serve) -> None:
     serve([edit(), {"calls": [{"name": "bash", "args": {"command": "sleep 60"}}]}])
     command = [sys.executable, "-m", "kith", "run", "--yes", "--output-format", "stream-json", "fix mean"]

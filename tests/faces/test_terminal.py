@@ -152,6 +152,9 @@ def test_an_edited_change_is_what_is_applied(repository: Path, script: Any, tmp_
     screen = Screen(repository, f"EDITOR={editor} {KITH} run -m {model} --check none 'fix mean'")
     screen.wait("[a]ll")
     screen.press("e")
+    screen.wait("+\"\"\"Tiny helpers")
+    assert "Small" in (repository / "utils.py").read_text(), "an edit is shown before it is applied"
+    screen.press("a")
     screen.wait("exit 0")
     text = (repository / "utils.py").read_text()
     assert "Tiny helpers" in text and NEW in text

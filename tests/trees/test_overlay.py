@@ -69,7 +69,7 @@ def test_a_command_sees_what_is_read_from_outside(
                         await trial.write(what, data if kind == "write" else None)
                 except TreeError:
                     continue
-            ran = await trial.exec(Command("find . -type f -exec sh -c 'echo {}; xxd -p {}' ';'"))
+            ran = await trial.exec(Command("find . -type f -exec sh -c 'echo {}; od -An -tx1 -v {}' ';'"))
             lines = iter(ran.output.splitlines())
             inside = dict[str, bytes]()
             for line in lines:

@@ -94,7 +94,7 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     if decision == "deny":
         return _refusal(run, call, f"{tool.name} ({effect}) is not allowed in {role.policy.name} mode.")
     if decision == "ask":
-        words = f"{tool.name}: {target}" if target else tool.name
+        words = f"Allow {tool.name}: {target}" if target else f"Allow {tool.name}"
         answer = await run.ask(Question(new_id(), "tool", words, ("yes", "no")))
         if answer.choice != "yes":
             why = f" They said: {answer.text}" if answer.text else ""

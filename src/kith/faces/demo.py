@@ -30,7 +30,7 @@ def run_demo(model: str, keep: bool) -> int:
         if not model:
             model = f"replay/{resources.files('kith.demo') / 'conversation.json'}"
             print("No model is asked: the conversation was recorded. Everything else is real.")
-        print(f'\n$ kith run --show-plan "{TASK}"')
+        print(f'\n$ kith run --show-plan "{TASK}"', flush=True)
         return _show(project, model, keep)
     finally:
         if keep:

@@ -9,6 +9,7 @@ from kith.core.events import (
     Planned,
     Progress,
     Proposed,
+    RunEnded,
     Stepped,
     TodoSet,
     ToolBegan,
@@ -30,7 +31,7 @@ def line_of(event: Event) -> tuple[str, str]:
             if ok and name in ("todo", "done"):
                 return ("", "")  # the list and the summary are shown for themselves
             took = f"  {seconds:.1f} s" if seconds >= 0.1 else ""
-            said = f"{name:7}{line}"
+            said = f"{name:<6} {_first_line(line)}"
             if ran is not None:
                 said = f"$ {_first_line(ran.command)}  exit {ran.code}"
             return ("tool" if ok else "bad", f"  {'·' if ok else '!'} {said}{took}")
@@ -43,6 +44,8 @@ def line_of(event: Event) -> tuple[str, str]:
         case Applied(change_id=id, files=files, undoes=undoes):
             verb = "Undone" if undoes else "Applied"
             return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {short_id(id)}")
+        case RunEnded("interrupted", text):
+            return ("bad", text)
         case Notice(text, level):
             return ("bad" if level == "warning" else "tool", f"  {'!' if level == 'warning' else '·'} {text}")
         case _:
@@ -53,7 +56,7 @@ def status_of(event: Event) -> str | None:
     """What is going on now, for a status line; None when the event says nothing about it."""
     match event:
         case Stepped(name, "began"):
-            return name
+            return "planning" if name == "plan" else "waiting for the model"
         case Progress(what, done, total):
             return f"{what} {done:,} of {total:,} tokens" if total else f"{what} {done:,} tokens"
         case ToolBegan(name=name, target=target):
@@ -64,24 +67,25 @@ def status_of(event: Event) -> str | None:
             return "thinking"
         case Delta():
             return "writing"
-        case Proposed():
+        case Proposed(files) if files:
             return "checking"
         case _:
             return None
 
 
 def _judged_line(event: Judged) -> tuple[str, str]:
-    where = " before the change" if event.when == "before" else ""
     if event.skipped:
         return ("tool", f"  - not checked: {event.feedback}")
     if not event.ran:
         return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}: {_first_line(event.feedback)}")
     ran = event.ran[-1]
-    if event.ok:
-        return ("good", f"  ✓ {event.gate} passes{where}  {ran.seconds:.1f} s")
-    what = "timed out" if ran.timed_out else f"fails{where}"
-    style = "tool" if event.when == "before" else "bad"
-    return (style, f"  ✗ {event.gate} {what} (exit {ran.code})  {ran.seconds:.1f} s")
+    how = "passes" if event.ok else "timed out" if ran.timed_out else f"fails (exit {ran.code})"
+    if event.when == "before":
+        return ("tool", f"  · before the change {event.gate} {how}")
+    return (
+        "good" if event.ok else "bad",
+        f"  {'✓' if event.ok else '✗'} {event.gate} {how}  {ran.seconds:.1f} s",
+    )
 
 
 def plan_text(plan: Plan) -> str:

@@ -89,8 +89,8 @@ class Conversation:
 
     def model(self, rest: str) -> None:
         if rest:
-            self.app = replace(self.app, settings=replace(self.app.settings, model=rest))
-            self.asked = None
+            app = replace(self.app, settings=replace(self.app.settings, model=rest))
+            self.app, self.asked = app, asyncio.run(app.open_model())
         self.asked = self.asked or asyncio.run(self.app.open_model())
         self.say(f"The model is {printable(self.asked.name)}.")
 
@@ -140,6 +140,8 @@ class Conversation:
         if asyncio.run(press(f"Forget {id} for good? [y]es  [n]o: ", "yn")) == "y":
             self.app.log.delete(id)
             self.say(f"{id} is gone.")
+            if id == self.id:
+                self.clear("")
 
     def config(self, rest: str) -> None:
         for key, value, origin in describe_settings(self.app.settings):

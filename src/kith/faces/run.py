@@ -13,6 +13,7 @@ from kith.app import App, Task, end_of
 from kith.core.codec import encode
 from kith.core.errors import KithError
 from kith.core.events import Event
+from kith.core.run import new_id
 from kith.faces.lines import count, printable
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.memory.past import fold
@@ -30,10 +31,16 @@ def run_command(root: Path, args: argparse.Namespace, task: str, flags: dict[str
     answerer = voice.answer if interactive else PlainVoice().answer
     wanted = Task(task, plan=args.plan, resume=args.resume or "")
     listeners = [voice.hear] if format != "stream-json" else [print_event]
+    id = app.log.find(wanted.resume) if wanted.resume else new_id()
     try:
         result = run_until_signal(
-            app.run(wanted, yes_to_changes(answerer) if args.yes else answerer, listeners)
+            app.run(wanted, yes_to_changes(answerer) if args.yes else answerer, listeners, id)
         )
+    except (SystemExit, KeyboardInterrupt):
+        if format == "json":
+            past = fold(record.event for record in app.log.events(id))
+            print(json.dumps(describe_run(id, past), indent=2))
+        raise
     finally:
         voice.close()
     if format == "json":
@@ -107,4 +114,12 @@ def print_receipt(report: dict[str, Any]) -> None:
         was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
         lines.append(f"{gate}: {'passed' if ok else 'failed'}{was}")
     lines += [f"not checked: {reason}" for reason in report["receipt"]["not_checked"]]
+    usage = report["usage"]
+    if usage["calls"]:
+        read = f"{usage['input']:,} tokens read" + (
+            f" ({usage['cached']:,} cached)" if usage["cached"] else ""
+        )
+        lines.append(
+            f"{report['model']}: {count(usage['calls'], 'call')}, {read}, {usage['output']:,} written"
+        )
     print(printable("Receipt: " + "\n         ".join(lines)), file=sys.stderr)

@@ -1,11 +1,13 @@
 """The standard streams as they really are: closed, full, or not made for every character."""
 
+import codecs
 import errno
 import io
 import os
 import sys
 from contextlib import suppress
 
+AS_IT_WAS = "kith.as_it_was"
 # What a disk says when it takes no more.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
@@ -22,9 +24,17 @@ def open_streams() -> None:
                 os.dup2(opened, number)
                 os.close(opened)
             setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    codecs.register_error(AS_IT_WAS, _as_it_was)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=AS_IT_WAS)
+
+
+def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Bytes that were not UTF-8 leave as they came (a diff still applies); other characters are spelled."""
+    if isinstance(error, UnicodeEncodeError) and "\udc80" <= error.object[error.start] <= "\udcff":
+        return bytes([ord(error.object[error.start]) - 0xDC00]), error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def drop_output() -> None:

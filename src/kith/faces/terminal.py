@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Delta, Event
 from kith.core.values import Answer, Change, Changes, Question
-from kith.edits import Hunk, keep_hunks, split_hunks, summarise, unified_diff
+from kith.edits import Hunk, keep_hunks, split_hunks, summarise
 from kith.faces.lines import count, line_of, printable, status_of
 
 if TYPE_CHECKING:
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 STYLES = {"tool": "dim", "bad": "red", "good": "green", "plain": ""}
 
 
-DIFF_STYLES = (
-    ("+++", "bold"),
-    ("---", "bold"),
-    ("diff ", "bold"),
-    ("@@", "cyan"),
-    ("+", "green"),
-    ("-", "red"),
-)
+DIFF_STYLES = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
 class PlainVoice:
@@ -57,7 +50,8 @@ class TerminalVoice:
         self.streamed = ""  # the words shown as they came, so that nobody says them twice
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
-        if isinstance(event, Delta) and event.kind == "text" and self._stream_words:
+        planning = "plan" in path  # a plan arrives as JSON, and is shown in words when it is whole
+        if isinstance(event, Delta) and event.kind == "text" and self._stream_words and not planning:
             self._stop_status()
             self.streamed += event.text
             self.console.print(printable(event.text), end="", markup=False)
@@ -110,49 +104,53 @@ async def ask(console: "Console", question: Question) -> Answer:
     console.print(printable(question.text), style="bold", markup=False)
     keys = {"y": "yes", "n": "no"} | ({"s": "revise"} if "revise" in question.choices else {})
     words = "[y]es  [n]o" + ("  [s]ay what to do differently" if "s" in keys else "")
-    choice = keys[await press(f"{words}: ", keys)]
-    return Answer(choice, await type_line("What should be different? ") if choice == "revise" else "")
+    while (choice := keys[await press(f"{words}: ", keys)]) == "revise":
+        if said := await type_line("What should be different? "):
+            return Answer("revise", said)
+    return Answer(choice)
 
 
 async def ask_change(console: "Console", question: Question) -> Answer:
     """Show the diff and ask: all, none, some hunks, edited, or what to do differently."""
-    show_changes(console, question.changes)
-    console.print(printable(question.text), style="bold", markup=False)
-    if "some" not in question.choices:
-        key = await press("[a]pply  [n]o: ", "an")
-        return Answer("all" if key == "a" else "none")
-    words = "[a]ll  [n]one  [h]unks  [e]dit  [s]ay what to do differently: "
-    match await press(words, "anhes"):
-        case "a":
-            return Answer("all")
-        case "h":
-            return _kept(await choose_hunks(console, question.changes))
-        case "e":
-            return _kept(await edit_changes(console, question.changes))
-        case "s":
-            words = await type_line("What should be different? ")
-            return Answer("revise", words) if words else Answer("none")
-        case _:
-            return Answer("none")
-
-
-def _kept(changes: Changes) -> Answer:
-    return Answer("some", changes=changes) if changes else Answer("none")
+    changes = question.changes
+    whole = "some" in question.choices
+    words = "[a]ll  [n]one  [h]unks  [e]dit  [s]ay what to do differently: " if whole else "[a]pply  [n]o: "
+    show_changes(console, changes)
+    while True:
+        console.print(printable(question.text), style="bold", markup=False)
+        match await press(words, "anhes" if whole else "an"):
+            case "a":
+                return Answer("all") if changes == question.changes else Answer("edit", changes=changes)
+            case "n":
+                return Answer("none")
+            case "h":
+                if kept := await choose_hunks(console, changes):
+                    return Answer("some", changes=kept)
+                console.print("No part was kept.")
+            case "e":
+                changes = await edit_changes(console, changes)
+                show_changes(console, changes)
+            case _:
+                if said := await type_line("What should be different? "):
+                    return Answer("revise", said)
 
 
 def show_changes(console: "Console", changes: Changes) -> None:
     """The diff in colour, each file under its own header, and a line that counts."""
     files = summarise(changes)
-    for change in changes:
-        print_diff(console, unified_diff(change))
+    for file in files:
+        print_diff(console, file.diff)
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
     console.print(f"{count(len(files), 'file')}, +{added} -{removed}", style="bold", markup=False)
 
 
 def print_diff(console: "Console", diff: str) -> None:
     """A unified diff, coloured by line; what the file holds can move no cursor."""
-    for line in diff.rstrip("\n").split("\n"):
-        style = next((style for mark, style in DIFF_STYLES if line.startswith(mark)), "")
+    head, hunks, body = diff.rstrip("\n").partition("\n@@")
+    lines = [line for line in head.split("\n") if not line.startswith(("diff --git ", "index "))]
+    for number, line in enumerate([*lines, *f"@@{body}".split("\n")] if hunks else lines):
+        in_head = number < len(lines) and hunks
+        style = "bold" if in_head else next((s for mark, s in DIFF_STYLES if line.startswith(mark)), "")
         console.print(printable(line.removesuffix("\r")), style=style, markup=False, soft_wrap=True)
 
 
@@ -195,14 +193,14 @@ async def edit_changes(console: "Console", changes: Changes) -> Changes:
         if change.after is None:
             edited.append(change)
             continue
-        after = await open_editor(change.after, change.path)
+        after = await open_editor(console, change.after, change.path)
         if after != change.before:
             edited.append(replace(change, after=after))
     return tuple(edited)
 
 
-async def open_editor(content: bytes, name: str) -> bytes:
-    """The content after a visit to $VISUAL or $EDITOR; unchanged when there is no editor."""
+async def open_editor(console: "Console", content: bytes, name: str) -> bytes:
+    """The content after a visit to $VISUAL or $EDITOR; unchanged, and said so, when that went wrong."""
     import os
     import shlex
     import tempfile
@@ -214,10 +212,13 @@ async def open_editor(content: bytes, name: str) -> bytes:
         file.write_bytes(content)
         try:
             process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
-            await process.wait()
-        except (OSError, ValueError):
+            code = await process.wait()
+        except (OSError, ValueError) as error:
+            console.print(f"The editor {editor!r} cannot be started: {error}.", style="red", markup=False)
             return content
-        return file.read_bytes()
+        if code:
+            console.print(f"The editor ended with {code}; nothing was taken over.", style="red", markup=False)
+        return file.read_bytes() if code == 0 else content
 
 
 async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:
@@ -236,6 +237,8 @@ async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:
     for key in keys:
         bind(key)
 
+    @bindings.add("enter")
+    @bindings.add("c-j")
     @bindings.add("<any>")
     def _(event: KeyPressEvent) -> None:
         """Any other key does nothing."""

@@ -100,9 +100,19 @@ async def _work(
         if not decision.feedback:
             return Outcome("rejected", "Nothing was applied.")
         progress = replace(progress, refusal=decision, refusals=0)
-    refusal = progress.refusal or Verdict(False, "The checks had said no.")
-    first = refusal.feedback.strip().split("\n")[0]
-    return Outcome("failed", f"Nothing was applied after {progress.refusals} tries. {first}")
+    tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
+    return Outcome("failed", f"Nothing was applied: after {tries}, {_reason(progress.refusal)}")
+
+
+def _reason(refusal: Verdict | None) -> str:
+    """A gate's no for the person, in a line; the letter to the model is in the log."""
+    if refusal is None:
+        return "the checks had said no."
+    if refusal.ran:
+        ran = refusal.ran[-1]
+        how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
+        return f"`{ran.command}` {how}. (--check CMD names another check, --check none leaves it out.)"
+    return f"{refusal.by}: {refusal.feedback.strip().splitlines()[0]}"
 
 
 async def _try(
@@ -119,7 +129,7 @@ async def _try(
     if verdict.ok and not changes and _edits_beside_calls(thread):
         verdict = Verdict(False, BESIDE, "edits")
     if verdict.ok and (changes or judges.must_check):
-        verdict = await judge(run, judges, changes, number, compare=not progress.compared)
+        verdict, _ = await judge(run, judges, changes, number, compare=not progress.compared)
     return changes, verdict
 
 
@@ -164,16 +174,22 @@ def _edits_beside_calls(thread: Thread) -> bool:
     return False
 
 
-async def judge(run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool) -> Verdict:
-    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is checked too."""
+async def judge(
+    run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool
+) -> tuple[Verdict, frozenset[str]]:
+    """Ask the gates in turn; the first no ends it.
+
+    With `compare` the untouched tree is checked too: the gates that said no to it come beside the verdict.
+    """
     before = asyncio.ensure_future(judges.baseline()) if compare else None
     try:
         if before and not run.workspace.confined:
             await asyncio.wait([before])  # two runs in one unconfined place would get in each other's way
         verdict = await _ask_gates(run, await judges.gates(), changes, attempt)
-        for judged in await before if before else ():
+        compared = await before if before else ()
+        for judged in compared:
             run.emit(judged)
-        return verdict
+        return verdict, frozenset(judged.gate for judged in compared if not judged.ok)
     finally:
         if before and not before.done():
             before.cancel()
@@ -224,10 +240,11 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         await trial.apply(changes)
         inside = run.inside(trial)
         inside.emit(Proposed(summarise(changes)))
-        verdict = await judge(inside, judges, changes, 1, compare=True)
-        if not verdict.ok:
-            first = verdict.feedback.strip().split("\n")[0]
-            return Outcome("failed", f"Nothing was applied. {first}")
+        verdict, failed_before = await judge(inside, judges, changes, 1, compare=True)
+        if not verdict.ok and verdict.by not in failed_before:
+            return Outcome("failed", f"Nothing was applied: {_reason(verdict)}")
+        if not verdict.ok:  # nobody is there to mend it, and it is no fault of this change
+            inside.emit(Notice(f"{verdict.by} fails, as it did before the change.", "warning"))
         decision = await judges.person(inside, changes)
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")
