@@ -2,16 +2,15 @@
 
 import argparse
 import difflib
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
+from kith.faces.folder import find_root
 from kith.faces.streams import FULL, drop_output, open_streams
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
@@ -240,31 +239,6 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         "offline": getattr(args, "offline", None),
         "read_only": getattr(args, "read_only", None),
     }
-
-
-def find_root(folder: str) -> Path:
-    """The project's folder: the enclosing git repository's top, else the folder itself."""
-    path = Path(folder)
-    try:
-        if not path.is_dir():
-            what = f"{folder!r} is not a folder." if path.exists() else f"There is no folder {folder!r}."
-            raise UsageError(what)
-        path = path.resolve()
-        os.listdir(path)  # noqa: PTH208 -- only asks whether it may be read
-        return _find_top(path)
-    except OSError as error:
-        raise UsageError(f"The folder {folder!r} cannot be used: {error.strerror}.") from error
-
-
-def _find_top(path: Path) -> Path:
-    home = Path(os.environ.get("HOME", ""))
-    for parent in (path, *path.parents):
-        # A home folder kept in git is not the project that the person stands in.
-        if (parent / ".git").exists() and (parent != home or parent == path):
-            return parent
-        if parent.name != ".git" and all((parent / name).exists() for name in ("HEAD", "objects", "refs")):
-            raise UsageError(f"{parent} is a bare git repository, without files to work on; clone it first.")
-    return path
 
 
 def read_task(args: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from kith.app import LOG_FILE, App, explain_no_model, find_models
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
-from kith.faces.cli import find_root
+from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
 from kith.memory.applied import short_id
 from kith.memory.log import Log
