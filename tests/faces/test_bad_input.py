@@ -106,9 +106,6 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
         (["-C", "/no/such/folder", "run", "x"], "There is no folder '/no/such/folder'."),
         (["-m", "x/y", "run", "x"], "Options come after the command: kith run -m"),
         (["run", "-C", "utils.py", "x"], "'utils.py' is not a folder."),
-        (["run", "-m", "olama/x", "x"], "There is no provider 'olama'; did you mean ollama?"),
-        (["run", "-m", "ollama/", "x"], "'ollama/' names no model"),
-        (["run", "-m", "replay/none.json", "x"], "none.json is not a script that can be replayed"),
         (["run", ""], "What should be done?"),
         (["undo"], "There is nothing to undo"),
         (["undo", "zzz"], "No change 'zzz' was applied"),
@@ -406,6 +403,18 @@ def test_without_a_model_it_says_where_it_looked_and_how_to_get_one(
     listed = kith("models", "--json", code=5)
     assert json.loads(listed.stdout) == []
     assert "No model was found" in kith("models", code=5).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("olama/x", "There is no provider 'olama'; did you mean ollama?"),
+        ("ollama/", "'ollama/' names no model"),
+        ("replay/none.json", "none.json is not a script that can be replayed"),
+    ],
+)
+def test_a_name_that_cannot_be_one_is_a_usage_error(kith: Kith, name: str, expected: str) -> None:
+    assert expected in kith.run("-m", name, "fix mean", code=2)["text"]
 
 
 def test_a_server_without_a_model_is_told_from_no_server(kith: Kith, answer: Answer) -> None:

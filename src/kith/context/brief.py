@@ -38,7 +38,13 @@ async def brief(run: Run, task: str, budget_tokens: int) -> str:
     if budget_tokens < _LEAST:
         return ""
     words = find_words(task)
-    files, recent = await asyncio.gather(run.workspace.files(), _changed_lately(run))
+    changed = asyncio.ensure_future(_changed_lately(run))
+    try:
+        files = await run.workspace.files()
+        recent = await changed
+    finally:
+        changed.cancel()
+        await asyncio.wait([changed])
     if not files:
         return ""
     holding = await _files_with(run, words.names, len(files))

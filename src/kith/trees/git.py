@@ -171,10 +171,17 @@ async def run_git(
 async def _run(root: Path, argv: Sequence[str], env: Mapping[str, str], input: bytes | None) -> GitRan:
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     stdin = nothing if input is None else pipe
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*argv, cwd=root, env=env, stdin=stdin, stdout=pipe, stderr=pipe)
+    )
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, cwd=root, env=env, stdin=stdin, stdout=pipe, stderr=pipe
-        )
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # asyncio loses track of a process whose start is cancelled: wait for it, then end it.
+        process = await starting
+        process.kill()
+        await process.wait()
+        raise
     except FileNotFoundError:
         reason = "git is not installed" if root.is_dir() else f"{root} does not exist"
         raise TreeError(reason) from None

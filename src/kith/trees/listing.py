@@ -33,11 +33,14 @@ async def list_files(root: Path) -> tuple[str, ...]:
     """
     if await is_repository(root):
         # Asking git three questions at once is faster than looking at each file ourselves.
-        known, gone, staged = await asyncio.gather(
-            run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"),
-            run_git(root, "ls-files", "-z", "--deleted"),
-            run_git(root, "ls-files", "-z", "--stage"),
-        )
+        questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
+        asked = [asyncio.ensure_future(run_git(root, "ls-files", "-z", *words)) for words in questions]
+        try:
+            known, gone, staged = [await each for each in asked]
+        finally:
+            for each in asked:
+                each.cancel()
+            await asyncio.wait(asked)  # no process may outlive the question
         if known.ok and gone.ok and staged.ok:
             submodules = b"\0".join(_SUBMODULE.findall(staged.stdout))
             names = _names(known.stdout) - _names(gone.stdout) - _names(submodules)
