@@ -88,7 +88,7 @@ class App:
 
     @classmethod
     def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "App":
-        """Read the settings, open the log and the tree, and finish what a crash left half applied."""
+        """Read the settings, open the log and the tree."""
         settings = load_settings(root, flags, environ)
         if root == settings.state or root in settings.state.parents:
             raise UsageError(f"{root} holds kith's own state; go to a project's folder.")

@@ -53,8 +53,9 @@ async def cards(kind: Kind, endpoint: Endpoint) -> tuple[Card, ...]:
     """The models of a server. Ollama's stand-ins for models in a cloud are left out. Raises ModelError."""
     if kind == "ollama":
         loaded = {row.get("name"): row for row in _rows(await endpoint.get("/api/ps"), "models")}
-        local = (r for r in _rows(await endpoint.get("/api/tags"), "models") if not r.get("remote_host"))
-        return tuple(_ollama_card(row, loaded.get(row.get("name"), {})) for row in local)
+        rows = _rows(await endpoint.get("/api/tags"), "models")
+        talking = (row for row in rows if not row.get("remote_host") and not _only_embeds(row))
+        return tuple(_ollama_card(row, loaded.get(row.get("name"), {})) for row in talking)
     if kind == "lmstudio":
         rows = _rows(await _look(endpoint, "/api/v1/models"), "models")
         if rows:
@@ -74,6 +75,13 @@ async def missing(kind: Kind, endpoint: Endpoint, model: str) -> NoModelError:
 def whole(number: Any) -> int:
     """A count as the server sent it; 0 for anything else."""
     return int(number) if isinstance(number, (int, float)) and 0 < number < math.inf else 0
+
+
+def _only_embeds(row: dict[str, Any]) -> bool:
+    """Whether a model of Ollama makes vectors, not words."""
+    families = (row.get("details") or {}).get("families") or ()
+    able = row.get("capabilities") or ()  # newer servers say it
+    return "embedding" in able or any("bert" in str(family) for family in families)
 
 
 def _ollama_card(row: dict[str, Any], loaded: dict[str, Any]) -> Card:
