@@ -98,7 +98,7 @@ def test_all_three_forms_are_read(tmp_path: Path, name: str) -> None:
     ("replies", "words"),
     [
         ([{"text": "a"}, {"txt": "b"}], "reply 2 has an unknown key 'txt'"),
-        (["a"], "reply 1 is not an object"),
+        ([["a"]], "reply 1 is not an object"),
         ([{"text": 3}], "reply 1 has a 'text' of the wrong type"),
         ([{"stop": "never"}], "reply 1 has an unknown stop 'never'"),
         ([{"calls": [{"args": {}}]}], "reply 1 has a call without a name"),

@@ -1,6 +1,7 @@
 """A model that plays a script, for demos and tests, and a recorder that writes one from a real conversation.
 
-A script is a JSON list of replies, an object `{"replies": [...]}`, or (`.jsonl`) one reply a line. A reply:
+A script is a JSON list of replies, an object `{"replies": [...]}`, or (`.jsonl`) one reply a line. A reply
+is a text, or:
 
     {"text": "Done.",                                   what is said
      "thinking": "...",                                 reasoning, shown and not sent back
@@ -45,11 +46,12 @@ class Replay:
     """Plays `replies` in order, one for each call, whoever asks. Raises UsageError for a malformed script."""
 
     name: str
-    replies: Sequence[Mapping[str, Any]]
+    replies: Sequence[Any]
     _played: int = field(default=0, init=False)
     _seen: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.replies = [{"text": each} if isinstance(each, str) else each for each in self.replies]
         for number, reply in enumerate(self.replies, 1):
             if problem := _problem(reply):
                 raise UsageError(f"{self.name}: reply {number} {problem}")
