@@ -190,11 +190,11 @@ def test_a_signal_leaves_one_object_too(kith: Kith, serve: Serve) -> None:
     with subprocess.Popen(
         command, cwd=kith.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout
-        while not json.loads(kith("sessions", "--json").stdout):
+        until = time.monotonic() + 20
+        while not json.loads(kith("sessions", "--json").stdout) and time.monotonic() < until:
             time.sleep(0.1)
         process.terminate()
-        report = json.loads(process.stdout.read())
+        report = json.loads(process.communicate(timeout=20)[0])
     assert process.returncode == 143 and report["status"] == "interrupted"
     assert report["session"] in report["text"]
 

@@ -220,6 +220,7 @@ def crash(root: Path, state: Path, name: str) -> None:
     )
     assert child.stdout and child.stdout.readline() == b"ready\n"
     time.sleep(0.2)  # let its last command begin
+    time.sleep(0.3)  # bubblewrap is up: killed while it starts, it would be left waiting for ever
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.read()  # a process it was just starting holds its locks until it too is gone
