@@ -4,7 +4,6 @@ from kith.core.events import Judged
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Ran, Verdict
 from kith.core.workspace import Command, ExecLimits, Trial
-from kith.gates.distil import distil
 from kith.gates.find import Check
 
 FEEDBACK_CHARS = 6_000
@@ -68,6 +67,8 @@ def why_not_run(ran: Ran) -> str:
 
 def explain(ran: Ran) -> str:
     """A failed check as a letter to the model."""
+    from kith.gates.distil import distil  # its many patterns are compiled only when something failed
+
     how = f"timed out after {ran.seconds:.0f} s" if ran.timed_out else f"failed with exit code {ran.code}"
     told = distil(ran.output, ran.command, FEEDBACK_CHARS).strip() or "It printed nothing."
     return (

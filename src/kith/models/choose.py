@@ -1,6 +1,8 @@
 """From a name such as `ollama/qwen3:8b`, or none at all, to the model that will be asked."""
 
+import asyncio
 import difflib
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,8 @@ async def choose_model(name: str, places: Places) -> Model:
         from kith.models.replay import Replay
 
         return Replay.load(Path(model).expanduser())
+    # The HTTP library takes a while to load: in a thread, what else is under way goes on meanwhile.
+    await asyncio.to_thread(importlib.import_module, "httpx2")
     known = _providers(places)
     if slash and provider in known:
         kind, url, key = known[provider]

@@ -42,18 +42,26 @@ async def list_files(root: Path) -> tuple[str, ...]:
                 each.cancel()
             await asyncio.wait(asked)  # no process may outlive the question
         if known.ok and gone.ok and staged.ok:
-            submodules = b"\0".join(_SUBMODULE.findall(staged.stdout))
-            names = _names(known.stdout) - _names(gone.stdout) - _names(submodules)
-            return tuple(name for name in sorted(names) if not name.endswith("/") and not _is_own(name))
+            absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
+            names = _names(known.stdout)
+            return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
     return tuple(sorted(_walk(root)))
 
 
-def _names(output: bytes) -> set[str]:
-    return set(os.fsdecode(output).split("\0")) - {""}
+def _names(output: bytes) -> list[str]:
+    """What git separates by NUL characters."""
+    return os.fsdecode(output).split("\0")[:-1]
 
 
-def _is_own(name: str) -> bool:
-    return ".kith/" in name and ".kith" in name.split("/")
+def _submodules(staged: bytes) -> list[str]:
+    if b"160000 " not in staged:  # their mode; the pattern is slower
+        return []
+    return [os.fsdecode(name) for name in _SUBMODULE.findall(staged)]
+
+
+def _is_apart(name: str) -> bool:
+    """A nested repository (git names it with a slash at the end), or kith's own."""
+    return name[-1] == "/" or (".kith/" in name and ".kith" in name.split("/"))
 
 
 def _walk(root: Path, folder: str = "", above: Rules = ()) -> Iterator[str]:
