@@ -124,12 +124,8 @@ class App:
             await self._recover(session)
         past = session.past()
         if not task.resume:
-            run.emit(
-                RunStarted(task.words, str(self.root), self.settings.model, __version__, self._options(task))
-            )
-            if not (self.root / ".git").exists():
-                run.emit(Notice("This is not a git repository; kith undo works here all the same."))
-            await self._recover(None)
+            options = self._options(task)
+            run.emit(RunStarted(task.words, str(self.root), self.settings.model, __version__, options))
         code = await self._run_to_its_end(run, session.id, self._do(run, session.id, task, past, model))
         return Result(code, describe_run(session.id, session.past()))
 
@@ -152,6 +148,11 @@ class App:
     async def _do(self, run: Run, id: str, task: Task, past: Past, model: Model | None) -> Outcome:
         if task.resume and past.applied:
             return Outcome("done", "The change had been applied already.")
+        if not task.resume:
+            if not (self.root / ".git").exists():
+                run.emit(Notice("This is not a git repository; kith undo works here all the same."))
+            if await self._recover(None):
+                run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
         direct = parse_direct(task.words)
         if direct and not self.settings.read_only:
             changes = await make_direct(direct, run)
@@ -225,10 +226,11 @@ class App:
         app = replace(self, settings=replace(self.settings, **kept))
         return app, Task(started.task, plan, task.resume)
 
-    async def _recover(self, session: Session | None) -> None:
+    async def _recover(self, session: Session | None) -> bool:
         """Finish, or take back, what a crash left half applied, and log what it had no time to log.
 
         `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
+        True when there was anything to do.
         """
         recovered = await self.tree.recover()
         known = self.log.applied_ids()
@@ -240,6 +242,7 @@ class App:
                 own.emit(RunEnded("done", "What a crash had cut short is finished."))
         elif session is not None:
             self._log_recovered(session, recovered, missing)
+        return bool(recovered or missing)
 
     def _log_recovered(
         self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]

@@ -90,14 +90,15 @@ def print_event(event: Event, path: tuple[str, ...]) -> None:
 
 def print_text(report: dict[str, Any], asked: bool) -> None:
     """The answer on stdout; a diff that nobody could be asked about is printed there too."""
-    if report["text"] and report["status"] == "done":
-        # Piped text goes on as it is; on a terminal it may not move the cursor.
-        print(printable(report["text"]) if sys.stdout.isatty() else report["text"])
-    elif report["text"]:
-        print(printable(f"kith: {report['text']}"), file=sys.stderr)
-    if report["changes"] and not report["applied"] and not asked and report["status"] == "rejected":
+    text = report["text"]
+    if report["status"] == "rejected" and report["changes"] and not asked:
         print("".join(change["diff"] for change in report["changes"]), end="")
-        print("kith: not applied, since nobody could be asked; --yes applies.", file=sys.stderr)
+        text = "Nothing was applied, since nobody could be asked; --yes applies."
+    if text and report["status"] == "done":
+        # Piped text goes on as it is; on a terminal it may not move the cursor.
+        print(printable(text) if sys.stdout.isatty() else text)
+    elif text:
+        print(printable(f"kith: {text}"), file=sys.stderr)
     if report["changes"]:
         print_receipt(report)
 

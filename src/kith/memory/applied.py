@@ -18,6 +18,8 @@ def find_applied(applied: Sequence[tuple[str, Applied]], wanted: str = "") -> Ap
 
     Taking back an undo brings the change again, so the change is open once more.
     """
+    # Two processes may both have logged what a crash had left unlogged.
+    applied = list({each.change_id: (session, each) for session, each in reversed(applied)}.values())[::-1]
     open_ids = _open(applied)
     if not wanted:
         last = [each for _, each in applied if each.change_id in open_ids and not each.undoes]
