@@ -1,5 +1,9 @@
 """Events in words: one calm line each, the same in every face."""
 
+import shutil
+import textwrap
+from typing import TextIO
+
 from kith.core.events import (
     Applied,
     Delta,
@@ -105,6 +109,20 @@ def todo_text(items: tuple[TodoItem, ...]) -> str:
 def count(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def wrapped(text: str, stream: TextIO, indent: str = "") -> str:
+    """Foreign text for a stream: made printable and broken between words on a terminal, else as it is."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines = (
+        textwrap.wrap(line, width, subsequent_indent=indent, replace_whitespace=False, drop_whitespace=True)
+        if len(line) > width
+        else [line]
+        for line in printable(text).split("\n")
+    )
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def printable(text: str) -> str:

@@ -14,7 +14,7 @@ from kith.core.codec import encode
 from kith.core.errors import KithError
 from kith.core.events import Event
 from kith.core.run import new_id
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, wrapped
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
@@ -95,10 +95,9 @@ def print_text(report: dict[str, Any], asked: bool) -> None:
         print("".join(change["diff"] for change in report["changes"]), end="")
         text = "Nothing was applied, since nobody could be asked; --yes applies."
     if text and report["status"] == "done":
-        # Piped text goes on as it is; on a terminal it may not move the cursor.
-        print(printable(text) if sys.stdout.isatty() else text)
+        print(wrapped(text, sys.stdout))
     elif text:
-        print(printable(f"kith: {text}"), file=sys.stderr)
+        print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
     if report["changes"]:
         print_receipt(report)
 
@@ -123,4 +122,5 @@ def print_receipt(report: dict[str, Any]) -> None:
         lines.append(
             f"{report['model']}: {count(usage['calls'], 'call')}, {read}, {usage['output']:,} written"
         )
-    print(printable("Receipt: " + "\n         ".join(lines)), file=sys.stderr)
+    indent = " " * len("Receipt: ")
+    print(wrapped("Receipt: " + f"\n{indent}".join(lines), sys.stderr, indent), file=sys.stderr)

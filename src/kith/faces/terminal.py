@@ -139,7 +139,9 @@ def show_changes(console: "Console", changes: Changes) -> None:
     """The diff in colour, each file under its own header, and a line that counts."""
     files = summarise(changes)
     for file in files:
+        console.print()
         print_diff(console, file.diff)
+    console.print()
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
     console.print(f"{count(len(files), 'file')}, +{added} -{removed}", style="bold", markup=False)
 
