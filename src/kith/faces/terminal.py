@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kith.core.events import Asked, Delta, Event
 from kith.core.values import Answer, Change, Changes, Question
 from kith.edits import Hunk, keep_hunks, split_hunks, summarise
-from kith.faces.lines import count, line_of, printable, status_of
+from kith.faces.lines import count, line_of, printable, status_of, wrapped
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
@@ -60,7 +60,8 @@ class TerminalVoice:
         style, line = line_of(event)
         if line:
             self._end_line()
-            self.console.print(printable(line), style=STYLES[style], markup=False)
+            words = printable(wrapped(line, self.console.file, indent="     "))
+            self.console.print(words, style=STYLES[style], markup=False)
         state = status_of(event)
         if isinstance(event, Asked):
             self._stop_status()
