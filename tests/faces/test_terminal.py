@@ -40,10 +40,10 @@ class Screen:
     def press(self, *keys: str) -> None:
         self._do("send-keys", *keys)
 
-    def wait(self, words: str, seconds: float = 20.0) -> str:
-        """The screen once it shows these words, wherever the lines break."""
+    def wait(self, words: str, times: int = 1, seconds: float = 20.0) -> str:
+        """The screen once it shows these words so often, wherever the lines break."""
         end = time.monotonic() + seconds
-        while " ".join(words.split()) not in " ".join((shown := self.text).split()):
+        while " ".join((shown := self.text).split()).count(" ".join(words.split())) < times:
             assert time.monotonic() < end, f"never saw {words!r} in:\n{shown}"
             time.sleep(0.05)
         return shown
@@ -107,7 +107,7 @@ def test_words_go_back_to_the_model(repository: Path, script: Any) -> None:
     screen.wait("What should be different?")
     screen.press("use max", "Enter")
     screen.wait(NEW.strip())
-    screen.wait("[a]ll")
+    screen.wait("[a]ll", times=2)
     screen.press("a")
     screen.wait("exit 0")
     assert NEW in (repository / "utils.py").read_text()
@@ -121,9 +121,9 @@ TWO = blocks('"""Small helpers for numbers."""\n', '"""Helpers."""\n') + blocks(
 def keep_the_second(screen: Screen) -> None:
     screen.wait("[a]ll")
     screen.press("h")
-    screen.wait("part 1 of 2")
+    screen.wait("Keep it?")
     screen.press("n")
-    screen.wait("part 2 of 2")
+    screen.wait("Keep it?", times=2)
     screen.press("y")
 
 
@@ -139,6 +139,7 @@ def test_a_kept_part_is_checked_again(repository: Path, script: Any) -> None:
     screen = run(repository, script(TWO), "--check 'grep Helpers. utils.py'")
     keep_the_second(screen)
     screen.wait("fails on what you kept")
+    screen.wait("[a]pply")
     screen.press("n")
     screen.wait("exit 3")
     assert "max(low, min(number, high))" in (repository / "utils.py").read_text()
@@ -152,8 +153,9 @@ def test_an_edited_change_is_what_is_applied(repository: Path, script: Any, tmp_
     screen = Screen(repository, f"EDITOR={editor} {KITH} run -m {model} --check none 'fix mean'")
     screen.wait("[a]ll")
     screen.press("e")
-    screen.wait("+\"\"\"Tiny helpers")
+    screen.wait('+"""Tiny helpers')
     assert "Small" in (repository / "utils.py").read_text(), "an edit is shown before it is applied"
+    screen.wait("[a]ll", times=2)
     screen.press("a")
     screen.wait("exit 0")
     text = (repository / "utils.py").read_text()
@@ -195,3 +197,21 @@ def test_foreign_text_moves_no_cursor(repository: Path, script: Any) -> None:
     screen = run(repository, script(evil), "--check none")
     shown = screen.wait("[a]ll")
     assert "\\x1b[2J" in shown and "\\u202e" in shown
+
+
+def test_words_typed_too_early_wait_for_their_prompt_and_answer_no_question(
+    repository: Path, script: Any
+) -> None:
+    slow = edit() | {"delay": 1.0}
+    screen = Screen(repository, f"{KITH} -m {script(slow, DONE, 'Second.', 'Third.')} --check none")
+    screen.wait("/help for commands")
+    screen.press("fix mean", "Enter")
+    time.sleep(0.5)
+    screen.press("a")
+    screen.wait("[a]ll")
+    time.sleep(0.3)
+    assert OLD in (repository / "utils.py").read_text(), "a key from before the question is no answer"
+    screen.press("n")
+    screen.wait("Nothing was applied.")
+    screen.press("one", "Enter", "two", "Enter")
+    screen.wait("Third.")

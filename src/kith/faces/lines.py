@@ -2,7 +2,7 @@
 
 import shutil
 import textwrap
-from typing import TextIO
+from typing import IO
 
 from kith.core.events import (
     Applied,
@@ -111,7 +111,7 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def wrapped(text: str, stream: TextIO, indent: str = "") -> str:
+def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
     """Foreign text for a stream: made printable and broken between words on a terminal, else as it is."""
     if not stream.isatty():
         return text

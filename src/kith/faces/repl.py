@@ -13,7 +13,7 @@ from kith.core.model import Model
 from kith.core.run import new_id
 from kith.faces.lines import printable, todo_text
 from kith.faces.run import print_receipt
-from kith.faces.terminal import TerminalVoice, press, print_diff
+from kith.faces.terminal import TerminalVoice, press, print_diff, quiet_keys
 from kith.memory.applied import short_id
 from kith.memory.log import Session
 from kith.memory.past import Past, fold
@@ -157,17 +157,18 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
     history = conversation.app.settings.state / "history"
     prompt = PromptSession[str](history=FileHistory(str(history)), multiline=False, key_bindings=_newlines())
     conversation.say(f"kith in {root}\n/help for commands, Ctrl-D to leave", "dim")
-    while True:
-        try:
-            words = prompt.prompt("> ").strip()
-        except KeyboardInterrupt:
-            continue
-        except EOFError:
-            return 0
-        if words.removeprefix("/").split()[:1] in (["exit"], ["quit"]):
-            return 0
-        if words:
-            _answer(conversation, words)
+    with quiet_keys():
+        while True:
+            try:
+                words = prompt.prompt("> ").strip()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return 0
+            if words.removeprefix("/").split()[:1] in (["exit"], ["quit"]):
+                return 0
+            if words:
+                _answer(conversation, words)
 
 
 def _answer(conversation: Conversation, words: str) -> None:

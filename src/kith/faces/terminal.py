@@ -247,6 +247,7 @@ async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:
         """Any other key does nothing."""
 
     session = PromptSession[str](key_bindings=bindings, output=_stderr())
+    drop_type_ahead()  # a key that was pressed before the question was seen is no answer to it
     with _ctrl_c_cancels():
         try:
             return await session.prompt_async(words)
@@ -272,6 +273,34 @@ def _ctrl_c_cancels() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise asyncio.CancelledError from None
+
+
+def drop_type_ahead() -> None:
+    """Forget what was typed and not read yet."""
+    if sys.stdin.isatty() and sys.platform != "win32":
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+@contextmanager
+def quiet_keys() -> Iterator[None]:
+    """While no prompt is open, typed words wait unseen for the next one, and Enter stays Enter."""
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    changed = termios.tcgetattr(terminal)
+    changed[0] &= ~termios.ICRNL  # otherwise Enter would arrive as Ctrl-J, a line break
+    changed[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, changed)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)
 
 
 def _stderr() -> "Output":
