@@ -25,7 +25,7 @@ from kith.core.run import Answerer, Limits, Run, Thread, new_id
 from kith.core.values import Verdict
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
-from kith.memory.applied import find_applied
+from kith.memory.applied import find_applied, holds
 from kith.memory.log import Listener, Log, Session, Summary
 from kith.memory.past import Past
 from kith.memory.receipt import describe_run
@@ -56,7 +56,8 @@ STATUS_CODES: Mapping[Status, int] = {
 }
 LOG_FILE = "log.sqlite3"
 THREAD = "task"
-NOT_APPLIED = "Your last change, if any, was not applied: the files are as they were before it."
+NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
+PARTLY = "Of your last change only a part was kept, in"
 TAKEN_BACK = "Your last change was taken back: the files are as they were before it."
 
 
@@ -122,10 +123,10 @@ class App:
         run = Run(session.emit, answerer, self.tree, limits)
         if task.resume:
             await self._recover(session)
-        past = session.past()
-        if not task.resume:
+        else:
             options = self._options(task)
             run.emit(RunStarted(task.words, str(self.root), self.settings.model, __version__, options))
+        past = session.past()
         code = await self._run_to_its_end(run, session.id, self._do(run, session.id, task, past, model))
         return Result(code, describe_run(session.id, session.past()))
 
@@ -146,8 +147,10 @@ class App:
         return STATUS_CODES[outcome.status]
 
     async def _do(self, run: Run, id: str, task: Task, past: Past, model: Model | None) -> Outcome:
-        if task.resume and past.applied:
-            return Outcome("done", "The change had been applied already.")
+        if past.applied:
+            there = holds(self.log.applied(str(self.root)), past.applied[-1].change_id)
+            since = "" if there else ", and was taken back since"
+            return Outcome("done", f"The change had been applied already{since}.")
         if not task.resume:
             if not (self.root / ".git").exists():
                 run.emit(Notice("This is not a git repository; kith undo works here all the same."))
@@ -173,8 +176,7 @@ class App:
             if self.settings.read_only:
                 return await chat(run, role, thread, words or None)
             # Each task of a conversation has a trial of its own, found again when it is resumed.
-            name = f"{id}-{past.tasks if task.resume else past.tasks + 1}"
-            judges = self._judges(run)
+            name, judges = f"{id}-{past.tasks}", self._judges(run)
             return await attempt(run, role, thread, words, judges, name=name, plan=task.plan, earlier=earlier)
         finally:
             if opening:
@@ -182,14 +184,22 @@ class App:
                 await asyncio.wait([opening])
 
     async def _open_task(self, run: Run, task: Task, past: Past) -> str:
-        """The task as the model gets it, after what happened to its last change."""
+        """The task as the model gets it, after what became of its last change."""
         if not past.threads:
             return await open_task(run, task.words, self.settings.window // 6)
-        applied = {each.change_id for each in past.applied}
-        undone = {each.undoes for _, each in self.log.applied(str(self.root))}
-        if past.ended is None or past.ended.status != "done":
-            return f"{NOT_APPLIED}\n\n{task.words}"
-        return f"{TAKEN_BACK}\n\n{task.words}" if applied & undone else task.words
+        news = self._news_of(past.last) if past.last else ""
+        return f"{news}\n\n{task.words}" if news else task.words
+
+    def _news_of(self, last: Past) -> str:
+        """What the model cannot know of its last change; "" when it holds as it was made."""
+        if not last.applied:
+            return NOT_APPLIED if last.touched else ""
+        if not holds(self.log.applied(str(self.root)), last.applied[-1].change_id):
+            return TAKEN_BACK
+        kept = last.applied[-1].files
+        if last.proposed and kept != last.proposed:
+            return f"{PARTLY} {', '.join(file.path for file in kept)}. Read before you edit them again."
+        return ""
 
     def _role(self, model: Model, past: Past) -> Role:
         limits = ReadLimits(bytes=_room(self.settings.window, 24_000))

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import Message, Question, Reply, Text, ToolCall, ToolResult, say
+from kith.core.values import Message, Question, Text, ToolCall, ToolResult, say
 
 INTERRUPTED = (
     "Interrupted, outcome unknown: kith stopped before this call was answered, and it is not run twice. "
@@ -28,23 +29,23 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
     when the model cannot answer.
     """
     await _finish(run, role, thread, left_over=True)
-    empty = 0
     for _ in range(run.limits.steps):
         if thread.finished:
             return thread.last_words
+        if _is_mute(thread):
+            raise ModelError(f"{role.model.name} answered {EMPTY_REPLIES} times with nothing")
         reply = await role.model(_prompt(role, thread, attempt), run.emit)
-        thread.add(run, reply.message)
-        empty = 0 if reply.message.calls or reply.message.text.strip() else empty + 1
-        if empty == EMPTY_REPLIES:
-            raise ModelError(f"{reply.model} answered {empty} times with nothing")
-        if reply.stop == "length":
-            _refuse_cut(run, thread, reply)
-        elif empty:
-            thread.add(run, say(EMPTY, "kith"))
+        thread.add(run, replace(reply.message, complete=reply.stop != "length"))
         await _finish(run, role, thread)
     if thread.finished:
         return thread.last_words
     raise LimitError(f"stopped after {run.limits.steps} steps without an end")
+
+
+def _is_mute(thread: Thread) -> bool:
+    """Whether the model's last replies were all empty."""
+    asked_again = [message.text for message in thread.messages if message.role == "user"][-EMPTY_REPLIES:]
+    return asked_again == [EMPTY] * EMPTY_REPLIES
 
 
 def begin_turn(run: Run, thread: Thread, message: Message) -> None:
@@ -59,22 +60,23 @@ def _prompt(role: Role, thread: Thread, attempt: int) -> Prompt:
     return Prompt(role.system, thread.messages, role.tools, role.purpose, attempt, role.sampling)
 
 
-def _refuse_cut(run: Run, thread: Thread, reply: Reply) -> None:
-    """A reply cut at the token limit is never executed."""
-    if reply.message.calls:
-        thread.add(run, *(_tool_message(ToolResult(call.id, CUT, ok=False)) for call in thread.pending))
-    else:
-        thread.add(run, say(GO_ON, "kith"))
-
-
 async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:
-    """Answer every pending call, one after the other, each result logged before the next begins."""
+    """Answer what is unanswered, one thing after the other, each logged before the next begins.
+
+    A call gets its result, a reply that was cut or empty gets a word to go on, and a summary closes the turn
+    in words, as chat templates want it before anybody else speaks.
+    """
+    cut = any(not message.complete for message in thread.messages[-1:])
     for call in thread.pending:
         tool = next((tool for tool in role.tools if tool.name == call.name), None)
-        thread.add(run, _tool_message(await _use(run, role, tool, call, left_over)))
+        # A reply cut at the token limit is never executed.
+        result = ToolResult(call.id, CUT, ok=False) if cut else await _use(run, role, tool, call, left_over)
+        thread.add(run, _tool_message(result))
+    last = thread.messages[-1] if thread.messages else None
     if thread.summary:
-        # Chat templates want an assistant's turn to end in words before anybody else speaks.
         thread.add(run, Message("assistant", (Text(thread.summary),), "kith"))
+    elif last is not None and last.role == "assistant" and not thread.finished:
+        thread.add(run, say(EMPTY if last.complete else GO_ON, "kith"))
 
 
 async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool) -> ToolResult:
@@ -97,8 +99,7 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         words = f"Allow {tool.name}: {target}" if target else f"Allow {tool.name}"
         answer = await run.ask(Question(new_id(), "tool", words, ("yes", "no")))
         if answer.choice != "yes":
-            why = f" They said: {answer.text}" if answer.text else ""
-            return _refusal(run, call, f"The person did not allow this.{why}")
+            return _refusal(run, call, f"This was not allowed: {answer.text or 'the person said no'}.")
     run.emit(ToolBegan(call.id, tool.name, effect, target))
     began = time.monotonic()
     answered = await tool.fn(args, run)

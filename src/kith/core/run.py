@@ -92,8 +92,11 @@ class Thread:
 
     @property
     def finished(self) -> bool:
-        """True when the model has nothing more to do until somebody speaks."""
-        return bool(self._messages) and self._messages[-1].role == "assistant" and not self.pending
+        """True when the model has said its last word, and nothing is left to do until somebody speaks."""
+        last = self._messages[-1] if self._messages else None
+        if last is None or last.role != "assistant" or not last.complete:
+            return False
+        return bool(last.text.strip()) and not self.pending
 
     @property
     def summary(self) -> str:

@@ -58,6 +58,7 @@ class Message:
     role: Role
     parts: tuple[Part, ...]
     author: str = ""
+    complete: bool = True  # False: cut at the token limit
 
     @property
     def text(self) -> str:

@@ -187,6 +187,9 @@ def _answer(conversation: Conversation, words: str) -> None:
             close = difflib.get_close_matches(name, WORDS, 1)
             hint = f"did you mean /{close[0]}?" if close else "/help lists what there is."
             conversation.say(f"There is no /{name}; {hint}", "red")
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        conversation.voice.close()
+        conversation.say("Interrupted.", "red")
     except KithError as error:
         conversation.voice.close()
         conversation.say(printable(str(error)), "red")

@@ -110,7 +110,8 @@ def print_receipt(report: dict[str, Any]) -> None:
     before = {each["gate"]: each["ok"] for each in checks["before"]}
     how = "changed" if report["applied"] else "proposed, not changed"
     lines = [f"{count(len(report['changes']), 'file')} {how}, +{added} -{removed}"]
-    for gate, ok in {each["gate"]: each["ok"] for each in checks["after"]}.items():
+    after = {each["gate"]: each["ok"] for each in checks["after"] if each["of_this_change"]}
+    for gate, ok in after.items():
         was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
         lines.append(f"{gate}: {'passed' if ok else 'failed'}{was}")
     lines += [f"not checked: {reason}" for reason in report["receipt"]["not_checked"]]

@@ -40,6 +40,11 @@ def find_applied(applied: Sequence[tuple[str, Applied]], wanted: str = "") -> Ap
     return still[-1]
 
 
+def holds(applied: Sequence[tuple[str, Applied]], change_id: str) -> bool:
+    """Whether a change has not been taken back, or was brought again."""
+    return change_id in _open(applied)
+
+
 def _open(applied: Sequence[tuple[str, Applied]]) -> set[str]:
     """The ids of the changes that hold now."""
     undoes = {each.change_id: each.undoes for _, each in applied}

@@ -1,7 +1,7 @@
 """What a session's log adds up to: enough to resume it, and the receipt of what was really done."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kith.core.events import (
     Applied,
@@ -36,7 +36,9 @@ class Past:
     commands: list[Ran] = field(default_factory=list)
     verdicts: list[Judged] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    last: "Past | None" = None  # the task before this one, in the same conversation
     tasks: int = 0  # how many tasks the session has had, this one included
+    touched: bool = False  # something was written in the task's trial, or proposed
     task_said: bool = False  # the task's own message is in a thread
     attempts: int = 0
     refusals: int = 0  # noes of gates since a person last spoke
@@ -45,6 +47,7 @@ class Past:
 
     def take(self, event: Event) -> None:
         """Take one more event of the same task in."""
+        self.touched = self.touched or _touches(event)
         match event:
             case RunEnded():
                 self.ended = event
@@ -71,12 +74,14 @@ class Past:
 
     def _hear(self, thread: str, message: Message) -> None:
         self.threads.setdefault(thread, []).append(message)
-        self.task_said, self.edits_landed, self.refusal = True, False, None
+        self.task_said = self.task_said or message.role == "user"
+        self.edits_landed, self.refusal = False, None
         if message.author == "person":
             self.refusals = 0
 
     def _judge(self, event: Judged) -> None:
-        self.edits_landed = event.gate == "edits" and event.ok
+        if event.gate == "edits":
+            self.edits_landed = event.ok
         if event.gate != "edits" or not event.ok:
             self.verdicts.append(event)
         # Attempt 0 is a look at what the person kept, which no model has tried.
@@ -101,14 +106,22 @@ class Past:
             )
         )
 
+    def is_of_this_change(self, verdict: Judged) -> bool:
+        """Whether a check ran on the change as it was last proposed (or as the person kept it)."""
+        return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, max(self.attempts, 1))
+
     @property
     def unchecked(self) -> tuple[str, ...]:
         """What nobody checked, in sentences."""
-        after = [each for each in self.verdicts if each.when == "after" and each.ran]
+        after = [each for each in self.verdicts if self.is_of_this_change(each)]
         reasons = [f"{each.gate}: {each.feedback}" for each in self.verdicts if each.skipped]
         if not after and not reasons:
             reasons.append("No check command was run on the change.")
         return tuple(dict.fromkeys(reasons))
+
+
+def _touches(event: Event) -> bool:
+    return bool(event.files) if isinstance(event, Proposed) else getattr(event, "effect", "") == "write"
 
 
 def fold(events: Iterable[Event]) -> Past:
@@ -116,7 +129,8 @@ def fold(events: Iterable[Event]) -> Past:
     past = Past()
     for event in events:
         if isinstance(event, RunStarted):
-            past = Past(started=event, threads=past.threads, todo=past.todo, tasks=past.tasks + 1)
+            last = replace(past, last=None) if past.started else None
+            past = Past(event, threads=past.threads, todo=past.todo, last=last, tasks=past.tasks + 1)
         else:
             past.take(event)
     return past

@@ -25,7 +25,11 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             "commands": [_command(ran) for ran in past.commands],
             "checks": {
                 "before": [_check(each) for each in past.verdicts if each.when == "before"],
-                "after": [_check(each) for each in past.verdicts if each.when == "after" and each.ran],
+                "after": [
+                    _check(each) | {"of_this_change": past.is_of_this_change(each)}
+                    for each in past.verdicts
+                    if each.when == "after" and each.ran
+                ],
             },
             "not_checked": list(past.unchecked),
             "warnings": past.notices,

@@ -10,7 +10,7 @@ from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.run import Gate, Run, Thread, new_id
-from kith.core.values import Changes, Question, Verdict, say
+from kith.core.values import Change, Changes, Question, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.workflows.judges import Judges
@@ -88,7 +88,7 @@ async def _work(
         progress = replace(progress, attempts=progress.attempts + 1, refusal=None)
         with inside.step(f"attempt {progress.attempts}") as step:
             changes, verdict = await _try(step, trial, role, thread, judges, progress)
-        progress = replace(progress, landed=False, compared=progress.compared or bool(verdict.ran or changes))
+        progress = replace(progress, landed=False, compared=progress.compared or verdict.by != "edits")
         if not verdict.ok:
             progress = replace(progress, refusal=verdict, refusals=progress.refusals + 1)
             continue
@@ -128,8 +128,9 @@ async def _try(
     run.emit(Proposed(summarise(changes)))
     if verdict.ok and not changes and _edits_beside_calls(thread):
         verdict = Verdict(False, BESIDE, "edits")
+        run.emit(Judged("edits", False, number, BESIDE))
     if verdict.ok and (changes or judges.must_check):
-        verdict, _ = await judge(run, judges, changes, number, compare=not progress.compared)
+        verdict = await judge(run, judges, changes, number, compare=not progress.compared)
     return changes, verdict
 
 
@@ -143,13 +144,25 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
         if not edits:
             return Verdict(True, by="edits")
         contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
-        for change in make_changes(edits, contents):
-            await trial.write(change.path, change.after)  # which keeps an executable's mode
+        await _write_all(trial, make_changes(edits, contents))
         verdict = Verdict(True, by="edits")
     except (EditError, TreeError) as error:
         verdict = Verdict(False, str(error), "edits")
     run.emit(Judged("edits", verdict.ok, attempt, verdict.feedback))
     return verdict
+
+
+async def _write_all(trial: Trial, changes: Changes) -> None:
+    """Write every file, keeping its mode; what the trial refuses takes the others back."""
+    written: list[Change] = []
+    try:
+        for change in changes:
+            await trial.write(change.path, change.after)
+            written.append(change)
+    except TreeError:
+        for change in reversed(written):
+            await trial.write(change.path, change.before)
+        raise
 
 
 async def _read_or_none(trial: Trial, path: str, known: frozenset[str]) -> bytes | None:
@@ -174,35 +187,44 @@ def _edits_beside_calls(thread: Thread) -> bool:
     return False
 
 
-async def judge(
-    run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool
-) -> tuple[Verdict, frozenset[str]]:
-    """Ask the gates in turn; the first no ends it.
-
-    With `compare` the untouched tree is checked too: the gates that said no to it come beside the verdict.
-    """
-    before = asyncio.ensure_future(judges.baseline()) if compare else None
+async def judge(run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool) -> Verdict:
+    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is checked too."""
+    if not compare:
+        return await _ask_gates(run, await judges.gates(), changes, attempt)
+    if not run.workspace.confined:  # two runs in one unconfined place would get in each other's way
+        await _compare(run, judges)
+        return await _ask_gates(run, await judges.gates(), changes, attempt)
+    before = asyncio.ensure_future(judges.baseline())
     try:
-        if before and not run.workspace.confined:
-            await asyncio.wait([before])  # two runs in one unconfined place would get in each other's way
         verdict = await _ask_gates(run, await judges.gates(), changes, attempt)
-        compared = await before if before else ()
-        for judged in compared:
+        for judged in await before:
             run.emit(judged)
-        return verdict, frozenset(judged.gate for judged in compared if not judged.ok)
+        return verdict
     finally:
-        if before and not before.done():
-            before.cancel()
-            await asyncio.wait([before])
+        before.cancel()
+        await asyncio.wait([before])
 
 
-async def _ask_gates(run: Run, gates: Sequence[Gate], changes: Changes, attempt: int) -> Verdict:
+async def _compare(run: Run, judges: Judges) -> frozenset[str]:
+    """Check the untouched tree; returns the gates that say no to it."""
+    compared = await judges.baseline()
+    for judged in compared:
+        run.emit(judged)
+    return frozenset(judged.gate for judged in compared if not judged.ok)
+
+
+async def _ask_gates(
+    run: Run, gates: Sequence[Gate], changes: Changes, attempt: int, forgiven: frozenset[str] = frozenset()
+) -> Verdict:
+    """The first no, or yes. A no of a gate that is `forgiven` is told, and the next gate is asked."""
     for gate in gates:
         verdict = await gate(run, changes)
         skipped = verdict.ok and bool(verdict.feedback)
         run.emit(Judged(verdict.by, verdict.ok, attempt, verdict.feedback, verdict.ran, skipped=skipped))
-        if not verdict.ok:
+        if not verdict.ok and verdict.by not in forgiven:
             return verdict
+        if not verdict.ok:
+            run.emit(Notice(f"{verdict.by} fails, as it did before the change.", "warning"))
     return Verdict(True, by="gates")
 
 
@@ -216,8 +238,10 @@ async def adopt(
     messages = await trial.commits()
     change_id = await run.workspace.apply(kept)
     run.emit(Applied(change_id, summarise(kept)))
-    if messages:
+    if messages and kept == changes:
         await judges.commit([change.path for change in kept], "\n\n".join(messages))
+    elif messages:
+        run.emit(Notice("Not committed, since only a part was kept.", "warning"))
     return Outcome("done", text)
 
 
@@ -240,11 +264,11 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         await trial.apply(changes)
         inside = run.inside(trial)
         inside.emit(Proposed(summarise(changes)))
-        verdict, failed_before = await judge(inside, judges, changes, 1, compare=True)
-        if not verdict.ok and verdict.by not in failed_before:
+        # What failed before is no fault of this change, and there is no model to mend it.
+        failed_before = await _compare(inside, judges)
+        verdict = await _ask_gates(inside, await judges.gates(), changes, 1, failed_before)
+        if not verdict.ok:
             return Outcome("failed", f"Nothing was applied: {_reason(verdict)}")
-        if not verdict.ok:  # nobody is there to mend it, and it is no fault of this change
-            inside.emit(Notice(f"{verdict.by} fails, as it did before the change.", "warning"))
         decision = await judges.person(inside, changes)
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")

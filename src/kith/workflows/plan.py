@@ -62,7 +62,8 @@ async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
         if answer.choice == "yes":
             return plan
         if answer.choice != "revise" or not answer.text:
-            raise PlanRejected("You said no to the plan; nothing was changed.")
+            why = answer.text or "you said no to it"
+            raise PlanRejected(f"The plan was not carried out: {why}. (--yes agrees to plans.)")
         thread.add(run, say(with_request(answer.text), "person"))
 
 
