@@ -530,6 +530,7 @@ def test_a_change_is_taken_back_once(kith: Kith) -> None:
     assert "nothing to undo" in sentence(kith("undo", code=2))
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_two_kiths_in_one_project_do_not_get_in_each_others_way(kith: Kith, serve: Serve) -> None:
     serve([{"calls": [{"name": "bash", "args": {"command": "sleep 3"}}]}, EDIT, DONE])
     command = [sys.executable, "-m", "kith", "run", *FREE, "--output-format", "stream-json", "fix mean"]

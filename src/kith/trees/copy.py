@@ -112,7 +112,14 @@ class CopyGround:
             return
         if is_folder(self.tree, path):
             _clear_folder(self.tree / path, path)
+        elif path not in self.made and look_at(self.tree, path) is None:
+            self._refuse_left_out(path)
         write_file(self.tree, path, state.content, state.mode)
+
+    def _refuse_left_out(self, path: str) -> None:
+        """What could not be copied (a pipe, a file that may not be read) is there all the same."""
+        if look_at(self.root, path) is not None:  # which refuses special files itself
+            raise TreeError(f"{show_path(path)} is in your tree, but not in this trial")
 
     def shares(self, path: str) -> bool:
         return False
