@@ -3,11 +3,12 @@
 import shlex
 from collections.abc import Sequence
 
+from kith.core.git import SAFE_SETTINGS
 from kith.core.run import Run
 from kith.core.workspace import Command, ExecLimits
 
-# A repository's configuration can make git run programs, so these commands run confined or not at all.
-_GIT = ("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
+# A repository's attributes can still make git run programs, so these commands run confined or not at all.
+_GIT = ("git", "--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)))
 
 
 async def list_paths(run: Run, args: Sequence[str], limits: ExecLimits) -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Effect, Ran, ToolResult
@@ -14,35 +15,7 @@ from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import count, plain_output
 from kith.tools.paths import inner_path, paths_of
 
-# Settings through which a repository's own configuration would start programs or reach the network.
-_SAFE: Final = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.editor=:",
-    "core.askPass=",
-    "core.sshCommand=/bin/false",
-    "diff.external=",
-    "credential.helper=",
-    "commit.gpgSign=false",
-    "log.showSignature=false",
-    "gpg.program=/bin/false",
-    "safe.bareRepository=explicit",
-    "protocol.allow=never",
-    "submodule.recurse=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-)
-_ENVIRONMENT: Final = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_LITERAL_PATHSPECS": "1",  # a file named `*` is one file
-    "GIT_ALLOW_PROTOCOL": "none",
-    "LC_ALL": "C.UTF-8",
-}
+_ENVIRONMENT: Final = SAFE_ENVIRONMENT | {"LC_ALL": "C.UTF-8"}
 _AUTHOR: Final = ("-c", "user.name=kith", "-c", "user.email=kith@localhost")
 _QUIET_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color")
 _READS: Final[dict[str, tuple[str, ...]]] = {
@@ -61,7 +34,9 @@ _REVISION: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./@^~{}:+-]*")
 
 def git_line(*args: str) -> str:
     """The line for the tree's shell that runs git with the repository's own programs switched off."""
-    return shlex.join(["git", "--no-pager", *(word for setting in _SAFE for word in ("-c", setting)), *args])
+    return shlex.join(
+        ["git", "--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)), *args]
+    )
 
 
 def git_command(*args: str) -> Command:

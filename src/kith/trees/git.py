@@ -10,49 +10,11 @@ from functools import cache
 from pathlib import Path
 
 from kith.core.errors import TreeError
+from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 
 SECONDS = 120.0  # a git command that takes longer is stopped
 
-# Every setting through which a repository's own configuration starts a program or reaches the network.
-_SAFE = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.editor=:",
-    "core.askPass=",
-    "core.sshCommand=/bin/false",
-    "core.alternateRefsCommand=/bin/false",
-    "sequence.editor=:",
-    "diff.external=",
-    "credential.helper=",
-    "commit.gpgSign=false",
-    "tag.gpgSign=false",
-    "log.showSignature=false",
-    "gpg.program=/bin/false",
-    "gpg.openpgp.program=/bin/false",
-    "gpg.x509.program=/bin/false",
-    "gpg.ssh.program=/bin/false",
-    "safe.bareRepository=explicit",
-    "protocol.allow=never",
-    "submodule.recurse=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-)
-_ENVIRONMENT = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": ":",
-    "GIT_ASKPASS": "/bin/false",
-    "GIT_SSH_COMMAND": "/bin/false",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_LITERAL_PATHSPECS": "1",  # a file named `*` is one file
-    "LC_ALL": "C",
-}
+_ENVIRONMENT = SAFE_ENVIRONMENT | {"LC_ALL": "C"}
 _INHERITED = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE")
 _SHOWS_DIFFS = ("diff", "show", "log", "diff-tree", "diff-index", "diff-files", "format-patch")
 # These never look at the content of the working tree, so filters and drivers need no overriding.
@@ -91,7 +53,7 @@ class GitRan:
 
 def git_argv(*args: str) -> list[str]:
     """The hardened command line for a built-in git command and its arguments."""
-    settings = [word for setting in _SAFE for word in ("-c", setting)]
+    settings = [word for setting in SAFE_SETTINGS for word in ("-c", setting)]
     command, *rest = args
     shown = ["--no-ext-diff", "--no-textconv"] if command in _SHOWS_DIFFS else []
     return ["git", "--no-pager", *settings, command, *shown, *rest]

@@ -109,9 +109,13 @@ def _reason(refusal: Verdict | None) -> str:
     if refusal is None:
         return "the checks had said no."
     if refusal.ran:
+        from kith.gates.distil import failing_tests
+
         ran = refusal.ran[-1]
         how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
-        return f"`{ran.command}` {how}. (--check CMD names another check, --check none leaves it out.)"
+        failing = sorted(failing_tests(ran.output))
+        which = f" ({', '.join(failing[:3])}{', ...' if len(failing) > 3 else ''})" if failing else ""
+        return f"`{ran.command}` {how}{which}. Other checks: --check CMD, or --check none."
     return f"{refusal.by}: {refusal.feedback.strip().splitlines()[0]}"
 
 
