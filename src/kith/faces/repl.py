@@ -61,8 +61,7 @@ class Conversation:
                 session.listeners.append(self.voice.hear)
                 result = asyncio.run(self._run(session, task))
         except (KeyboardInterrupt, asyncio.CancelledError):
-            self.voice.close()
-            self.say("Interrupted.", "red")
+            self.voice.close()  # the voice has said it
             return
         self.voice.close()
         self._show(result)

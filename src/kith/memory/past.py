@@ -31,6 +31,7 @@ class Past:
     plan: Plan | None = None
     todo: tuple[TodoItem, ...] = ()
     proposed: tuple[FileChange, ...] = ()
+    proposed_in: int = 1  # the attempt
     applied: list[Applied] = field(default_factory=list)
     calls: list[Called] = field(default_factory=list)
     commands: list[Ran] = field(default_factory=list)
@@ -60,7 +61,7 @@ class Past:
             case TodoSet(items):
                 self.todo = items
             case Proposed(files):
-                self.proposed = files
+                self.proposed, self.proposed_in = files, max(self.attempts, 1)
             case Applied():
                 self.applied.append(event)
             case Called():
@@ -108,7 +109,7 @@ class Past:
 
     def is_of_this_change(self, verdict: Judged) -> bool:
         """Whether a check ran on the change as it was last proposed (or as the person kept it)."""
-        return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, max(self.attempts, 1))
+        return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, self.proposed_in)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
