@@ -25,7 +25,7 @@ from kith.core.run import Answerer, Limits, Run, Thread, new_id
 from kith.core.values import Verdict
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
-from kith.memory.applied import find_applied, holds
+from kith.memory.applied import find_applied, holds, short_id
 from kith.memory.log import Listener, Log, Session, Summary
 from kith.memory.past import Past
 from kith.memory.receipt import describe_run
@@ -307,9 +307,9 @@ class App:
         change_id, changes = await self.tree.undo(target.change_id)
         undone = Applied(change_id, summarise(changes), undoes=target.change_id)
         with Session(self.log, new_id()) as session:
-            session.emit(RunStarted(f"undo {target.change_id}", str(self.root), "", __version__))
+            session.emit(RunStarted(f"undo {short_id(target.change_id)}", str(self.root), "", __version__))
             session.emit(undone)
-            session.emit(RunEnded("done", f"Took {target.change_id} back."))
+            session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
         return undone
 
 

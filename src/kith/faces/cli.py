@@ -16,6 +16,7 @@ from kith.faces.streams import FULL, drop_output, open_streams
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
 EXIT_BROKEN_PIPE = 141
 FORMATS = ("text", "json", "stream-json")
+SILENCE_S = 3.0  # an open pipe that brings nothing for so long is not waited for, when there is a task
 TASK_LIMIT = 200_000  # bytes: far more than any local window holds
 COMMANDS = {
     "run": "do one task: a tested diff comes out, you say yes",
@@ -271,7 +272,11 @@ def _read_piped(wait: bool) -> str:
     stream = sys.stdin.buffer
     if not wait and sys.platform != "win32":
         try:
-            if not select.select([stream], [], [], 3.0)[0]:
+            if not select.select([stream], [], [], SILENCE_S)[0]:
+                print(
+                    f"kith: Nothing came on standard input in {SILENCE_S:.0f} s; it is left out.",
+                    file=sys.stderr,
+                )
                 return ""
         except (OSError, ValueError):
             return ""
