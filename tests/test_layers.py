@@ -13,7 +13,7 @@ ALLOWED = {
     "core": set[str](),
     "edits": {"core"},
     "context": {"core"},
-    "models": {"core"},
+    "models": {"core", "context"},
     "trees": {"core"},
     "memory": {"core"},
     "tools": {"core", "edits", "context"},
@@ -33,7 +33,8 @@ ALLOWED = {
         "workflows",
         "settings",
     },
-    "faces": {"core", "edits", "memory", "settings", "app", "demo"},
+    "doctor": {"core", "context", "models", "trees", "memory", "workflows", "settings", "app"},
+    "faces": {"core", "edits", "memory", "settings", "app", "doctor", "demo"},
     "__main__": {"faces"},
     "__init__": set[str](),
 }

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kith.models.rows import tool_rows
+from kith.models.providers.rows import tool_rows
 from kith.tools import standard_tools
 from kith.workflows.roles import SYSTEM
 

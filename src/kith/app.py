@@ -29,12 +29,12 @@ from kith.memory.applied import find_applied, holds, short_id
 from kith.memory.log import Listener, Log, Session, Summary
 from kith.memory.past import Past
 from kith.memory.receipt import describe_run
-from kith.models.advice import advise
 from kith.models.choose import choose_model
-from kith.models.discover import Server
-from kith.models.metered import Metered
-from kith.models.places import Places, servers_of
-from kith.models.retry import Retrying
+from kith.models.discovery.advice import advise
+from kith.models.discovery.places import Places, servers_of
+from kith.models.discovery.servers import Server
+from kith.models.wrappers.metered import Metered
+from kith.models.wrappers.retry import Retrying
 from kith.settings import Settings, load_settings
 from kith.tools import ReadLimits, standard_tools
 from kith.trees.journal import Recovered

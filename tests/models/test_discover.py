@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kith.core.errors import UsageError
-from kith.models.cards import Card
-from kith.models.discover import Server, find_servers, ollama_url
+from kith.models.discovery.cards import Card
+from kith.models.discovery.servers import Server, find_servers, ollama_url
 from kith.models.standin import serve
 
 

@@ -14,10 +14,10 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, ToolCall, ToolResult, say
-from kith.models.cards import Window
-from kith.models.openai_like import OpenAILike
+from kith.models.discovery.cards import Window
+from kith.models.providers.openai_like import OpenAILike
+from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
-from kith.models.wire import Endpoint
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, Timing, Usage, say
-from kith.models.metered import Metered
+from kith.models.wrappers.metered import Metered
 
 PROMPT = Prompt("", (say("hi"),), purpose="edit", attempt=2)
 

@@ -23,11 +23,11 @@ from kith.core.values import (
     ToolResult,
     say,
 )
-from kith.models.cards import Window
-from kith.models.ollama import Ollama
+from kith.models.discovery.cards import Window
+from kith.models.providers.ollama import Ollama
+from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
 from kith.models.standin.http import Request
-from kith.models.wire import Endpoint
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 

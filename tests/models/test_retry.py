@@ -11,11 +11,11 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, say
-from kith.models.faults import GarbledReplyError
-from kith.models.ollama import Ollama
-from kith.models.retry import Retrying
+from kith.models.providers.faults import GarbledReplyError
+from kith.models.providers.ollama import Ollama
+from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
-from kith.models.wire import Endpoint
+from kith.models.wrappers.retry import Retrying
 
 PROMPT = Prompt("", (say("hi"),))
 DONE = Reply(Message("assistant", (Text("done"),)), "end", "fake")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.model import Prompt
 from kith.core.values import say
-from kith.models.faults import (
+from kith.models.providers.faults import (
     GarbledReplyError,
     MissingModelError,
     fault,
@@ -23,11 +23,11 @@ from kith.models.faults import (
     no_such_model,
     retry_after,
 )
-from kith.models.lines import read_events, read_lines
-from kith.models.ollama import Ollama
-from kith.models.openai_like import OpenAILike
+from kith.models.providers.lines import read_events, read_lines
+from kith.models.providers.ollama import Ollama
+from kith.models.providers.openai_like import OpenAILike
+from kith.models.providers.wire import Endpoint, is_loopback
 from kith.models.standin import serve
-from kith.models.wire import Endpoint, is_loopback
 
 URL = "http://127.0.0.1:9"
 PROMPT = Prompt("", (say("hi"),))

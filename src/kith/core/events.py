@@ -1,10 +1,11 @@
 """Everything that can happen, as values; the log is a list of these and all else is read from it."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from kith.core.values import (
     Answer,
+    CacheUse,
     Effect,
     FileChange,
     Message,
@@ -58,7 +59,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A model answered, or failed in words."""
+    """A model answered, or failed in words. `window`: what it may hold; `cache`: None when nobody can say."""
 
     model: str
     purpose: str
@@ -67,6 +68,35 @@ class Called:
     timing: Timing = Timing()
     stop: Stop | Literal["error"] = "end"
     error: str = ""
+    window: int = 0
+    cache: CacheUse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """From now on a thread is sent shorter; the thread itself keeps everything.
+
+    Of its first `upto` messages the model sees `summary` instead; where that is empty, their old tool results
+    are left out. `before` and `after` are the prompt's tokens.
+    """
+
+    thread: str
+    upto: int
+    summary: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Carded:
+    """Something was learned of a model, to be known in every later session.
+
+    `digest` names its weights; `facts` (plain data) are added to what its card holds.
+    """
+
+    digest: str
+    model: str
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +212,8 @@ Event = (
     | Stepped
     | Said
     | Called
+    | Compacted
+    | Carded
     | ToolBegan
     | ToolEnded
     | Asked

@@ -57,7 +57,7 @@ def begin_turn(run: Run, thread: Thread, message: Message) -> None:
 
 
 def _prompt(role: Role, thread: Thread, attempt: int) -> Prompt:
-    return Prompt(role.system, thread.messages, role.tools, role.purpose, attempt, role.sampling)
+    return Prompt(role.system, thread.messages, role.tools, role.purpose, attempt, role.sampling, thread.name)
 
 
 async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:

@@ -37,7 +37,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One request: everything a model gets to see, and what it is for."""
+    """One request: everything a model gets to see, and what it is for.
+
+    `thread` names the conversation it belongs to. `shape`: a JSON Schema that the reply's text must follow,
+    where the server can enforce it.
+    """
 
     system: str
     messages: tuple[Message, ...]
@@ -45,6 +49,8 @@ class Prompt:
     purpose: str = "chat"  # plan, edit, review, judge, chat ...
     attempt: int = 1
     sampling: Sampling = Sampling()
+    thread: str = ""
+    shape: Mapping[str, Any] | None = None
 
 
 class Model(Protocol):

@@ -95,6 +95,8 @@ class Sampling:
     mirostat: int | None = None
     mirostat_tau: float | None = None
     mirostat_eta: float | None = None
+    think: bool | None = None
+    think_tokens: int | None = None  # the most that one reply may spend on reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,24 @@ class Usage:
     input: int = 0
     output: int = 0
     cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How well the server's cache was used: prompt tokens computed, against those nobody could have spared.
+
+    `cause` names what broke the prefix ("" while the two agree): model, system, tools, message N, evicted,
+    reloaded. `estimated`: the server does not count, and its reading time told.
+    """
+
+    evaluated: int
+    unavoidable: int
+    cause: str = ""
+    estimated: bool = False
+
+    @property
+    def efficiency(self) -> float:
+        return min(1.0, self.unavoidable / self.evaluated) if self.evaluated else 1.0
 
 
 @dataclass(frozen=True, slots=True)

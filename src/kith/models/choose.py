@@ -9,14 +9,14 @@ from typing import Any
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.model import Model
-from kith.models.advice import advise
-from kith.models.cards import kind_of
-from kith.models.discover import Server, nearest, ollama_url
-from kith.models.ollama import Ollama
-from kith.models.openai_like import OpenAILike
-from kith.models.places import Places, servers_of
-from kith.models.sampling import Kind
-from kith.models.wire import Endpoint, is_loopback
+from kith.models.discovery.advice import advise
+from kith.models.discovery.cards import kind_of
+from kith.models.discovery.places import Places, servers_of
+from kith.models.discovery.servers import Server, nearest, ollama_url
+from kith.models.providers.ollama import Ollama
+from kith.models.providers.openai_like import OpenAILike
+from kith.models.providers.sampling import Kind
+from kith.models.providers.wire import Endpoint, is_loopback
 
 # The servers that need no configuration, and where they listen by default.
 _USUAL_URLS: Mapping[str, tuple[Kind, str]] = {

@@ -25,8 +25,8 @@ from kith.core.errors import ModelError, UsageError
 from kith.core.events import Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Message, Reply, Stop, Thinking, Timing, Usage
-from kith.models.draft import Draft, used_ids
-from kith.models.rows import message_rows, tool_rows
+from kith.models.providers.draft import Draft, used_ids
+from kith.models.providers.rows import message_rows, tool_rows
 
 CHARS_PER_TOKEN = 4  # of English and code, roughly
 _KEYS: Mapping[str, type | tuple[type, ...]] = {

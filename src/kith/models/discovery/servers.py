@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kith.core.errors import ModelError, UsageError
-from kith.models.cards import Card, cards, kind_of
-from kith.models.faults import nearest
-from kith.models.sampling import Kind
-from kith.models.wire import Endpoint, is_loopback
+from kith.models.discovery.cards import Card, cards, kind_of
+from kith.models.providers.faults import nearest
+from kith.models.providers.sampling import Kind
+from kith.models.providers.wire import Endpoint, is_loopback
 
 __all__ = ["Server", "find_servers", "is_loopback", "nearest", "ollama_url"]
 

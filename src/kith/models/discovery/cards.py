@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.core.errors import ModelError, NoModelError
-from kith.models.faults import UnreachableError, no_such_model
-from kith.models.sampling import Kind
-from kith.models.wire import Endpoint
+from kith.models.providers.faults import UnreachableError, no_such_model
+from kith.models.providers.sampling import Kind
+from kith.models.providers.wire import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Sequence
 
-from kith.models.discover import USUAL, Server, ollama_url
-from kith.models.places import Places
-from kith.models.wire import Endpoint, is_loopback
+from kith.models.discovery.places import Places
+from kith.models.discovery.servers import USUAL, Server, ollama_url
+from kith.models.providers.wire import Endpoint, is_loopback
 
 GIB = 1 << 30
 # Names in Ollama's library and on Hugging Face, with the size of the file in GiB at 4 bits.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kith.models.discover import Server, find_servers, ollama_url
-from kith.models.sampling import Kind
-from kith.models.wire import is_loopback
+from kith.models.discovery.servers import Server, find_servers, ollama_url
+from kith.models.providers.sampling import Kind
+from kith.models.providers.wire import is_loopback
 
 
 @dataclass(frozen=True, slots=True)

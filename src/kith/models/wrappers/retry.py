@@ -10,7 +10,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
-from kith.models.faults import GarbledReplyError
+from kith.models.providers.faults import GarbledReplyError
 
 LONGEST_WAIT_S = 60.0
 

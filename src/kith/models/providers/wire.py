@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from kith.core.errors import ModelError, UsageError
-from kith.models.faults import LostReplyError, UnreachableError, fault, retry_after
-from kith.models.lines import read_events, read_lines
+from kith.models.providers.faults import LostReplyError, UnreachableError, fault, retry_after
+from kith.models.providers.lines import read_events, read_lines
 
 if TYPE_CHECKING:
     import httpx2

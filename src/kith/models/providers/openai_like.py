@@ -8,12 +8,12 @@ from typing import Any
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply, Timing, ToolCall, ToolResult, Usage
-from kith.models.cards import Window, cards, missing, whole
-from kith.models.draft import Draft, used_ids
-from kith.models.faults import MissingModelError
-from kith.models.rows import Row, message_rows, tool_rows
-from kith.models.sampling import Kind, sampling_fields, tell_once
-from kith.models.wire import Endpoint
+from kith.models.discovery.cards import Window, cards, missing, whole
+from kith.models.providers.draft import Draft, used_ids
+from kith.models.providers.faults import MissingModelError
+from kith.models.providers.rows import Row, message_rows, tool_rows
+from kith.models.providers.sampling import Kind, sampling_fields, tell_once
+from kith.models.providers.wire import Endpoint
 
 _CHAT = "/v1/chat/completions"
 # What only one server knows: others may answer an unknown field with a refusal.

@@ -6,12 +6,12 @@ from typing import Any
 
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply, Timing, ToolCall, ToolResult, Usage
-from kith.models.cards import Window, missing, whole
-from kith.models.draft import Draft, used_ids
-from kith.models.faults import MissingModelError
-from kith.models.rows import Row, message_rows, tool_rows
-from kith.models.sampling import sampling_fields, tell_once
-from kith.models.wire import Endpoint
+from kith.models.discovery.cards import Window, missing, whole
+from kith.models.providers.draft import Draft, used_ids
+from kith.models.providers.faults import MissingModelError
+from kith.models.providers.rows import Row, message_rows, tool_rows
+from kith.models.providers.sampling import sampling_fields, tell_once
+from kith.models.providers.wire import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

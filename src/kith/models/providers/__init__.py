@@ -1,0 +1,1 @@
+"""The servers that answer: one module for each protocol, and what they share on the wire."""

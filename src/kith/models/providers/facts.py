@@ -1,0 +1,44 @@
+"""What is known of one model on one server before it is asked, and what a provider can do beside answering."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kith.core.model import Model, Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One model as its server runs it. Windows in tokens; 0, "" and None where nobody says.
+
+    `window` is what runs now, read from the server after the model was loaded; `trained` the model's own
+    maximum. `digest` names the weights. `tools`: the chat template takes tools. `keeps_thinking`: the template
+    renders former thinking for good, so that sending it back leaves the prompt's beginning as it was.
+    `counts_cache`: the server tells cached tokens. `server` is its address.
+    """
+
+    name: str
+    server: str = ""
+    digest: str = ""
+    window: int = 0
+    trained: int = 0
+    slots: int = 1
+    tools: bool | None = None
+    thinking: bool | None = None
+    keeps_thinking: bool = False
+    counts_cache: bool = False
+
+
+class Provider(Model, Protocol):
+    """A model of a server, which can also be looked at. Everything raises ModelError."""
+
+    async def facts(self) -> Facts:
+        """Load the model if it is not loaded, and read what really runs."""
+        ...
+
+    async def count(self, prompt: Prompt) -> int | None:
+        """The prompt's exact size in tokens, template and tools included; None when the server cannot say."""
+        ...
+
+    async def warm(self, prompt: Prompt) -> None:
+        """Let the server read a prompt (system and tools) ahead of time; nothing is answered."""
+        ...
