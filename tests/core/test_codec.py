@@ -32,6 +32,7 @@ messages = st.builds(
 st.register_type_strategy(values.Message, messages)
 st.register_type_strategy(values.ToolCall, calls)
 st.register_type_strategy(values.ToolResult, results)
+st.register_type_strategy(events.Carded, st.builds(events.Carded, words, words, objects))
 
 
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)

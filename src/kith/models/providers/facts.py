@@ -1,4 +1,4 @@
-"""What is known of one model on one server before it is asked, and what a provider can do beside answering."""
+"""What is known of a model before it is asked, and what a provider can do beside answering."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,10 +10,10 @@ from kith.core.model import Model, Prompt
 class Facts:
     """One model as its server runs it. Windows in tokens; 0, "" and None where nobody says.
 
-    `window` is what runs now, read from the server after the model was loaded; `trained` the model's own
-    maximum. `digest` names the weights. `tools`: the chat template takes tools. `keeps_thinking`: the template
-    renders former thinking for good, so that sending it back leaves the prompt's beginning as it was.
-    `counts_cache`: the server tells cached tokens. `server` is its address.
+    `server` is an address. `digest` names the weights. `window` is what runs now, read from the server after
+    the model was loaded; `trained` the model's own maximum. `tools`: the chat template takes tools.
+    `keeps_thinking`: it renders former thinking for good, so that sending it back leaves the prompt's
+    beginning as it was. `counts_cache`: the server tells cached tokens.
     """
 
     name: str
