@@ -27,24 +27,45 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Engine:
+    """How kith's own engine runs a model file; None and "" leave the choice to kith or to the engine."""
+
+    program: Literal["auto", "xllamacpp", "llama-server", "off"] = "auto"
+    ngl: int | None = None  # layers on the GPU
+    flash_attn: Literal["auto", "on", "off"] = "auto"
+    threads: int | None = None
+    cache_type_k: str = ""
+    cache_type_v: str = ""
+    args: tuple[str, ...] = ()  # handed to llama-server as they are
+    idle: float = 300.0  # seconds without anybody before it stops
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every choice, read once. `origin` tells where each value that is not a default came from."""
 
     model: str = ""
-    window: int = 16_384  # tokens; what Ollama is asked for on every call, never more than the model has
+    window: int = (
+        0  # tokens; 0: from the model and the memory where kith starts it, else what the server runs
+    )
     think: bool | None = None
-    stall: float = 600.0  # seconds without a byte before a server counts as hung
+    think_tokens: int | None = None
+    stall: float = 600.0  # seconds without a sign of life before a server counts as hung
+    model_folders: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     check_timeout: float = 900.0
     command_timeout: float = 300.0
     tries: int = 3
     max_steps: int = 50
+    max_task_tokens: int | None = None
+    max_task_seconds: float | None = None
     read_only: bool = False
     offline: bool = False
     sandbox: Literal["auto", "require", "off"] = "auto"
     max_file_bytes: int = 1_000_000
     max_change_bytes: int = 2_000_000
     sampling: Sampling = Sampling()
+    engine: Engine = Engine()
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     ollama_host: str = ""
     openai_base_url: str = ""
@@ -55,14 +76,27 @@ class Settings:
     origin: Mapping[str, str] = field(default_factory=dict)
 
 
-_NOT_KEYS = {"origin", "state", "cache", "config", "openai_api_key", "sampling", "endpoints"}
+# Groups of settings: each is a table in the file, and its keys are called `table.key`.
+_TABLES: Mapping[str, type] = {"sampling": Sampling, "engine": Engine}
+_NOT_KEYS = {"origin", "state", "cache", "config", "openai_api_key", "endpoints", *_TABLES}
 _HINTS = get_type_hints(Settings)
 _KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
-_SAMPLING = get_type_hints(Sampling)
+_IN_TABLES = {
+    f"{table}.{name}": hint
+    for table, kind in _TABLES.items()
+    for name, hint in get_type_hints(kind).items()
+    if name not in _HINTS  # what has a key of its own (think) is not said twice
+}
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 # Less than this makes no sense. Numbers that are not here may be anything.
 _LEAST: Mapping[str, float] = {
     "window": 256,
+    "think_tokens": 0,
+    "max_task_tokens": 1,
+    "max_task_seconds": 1,
+    "engine.threads": 1,
+    "engine.ngl": 0,
+    "engine.idle": 1,
     "stall": 1,
     "check_timeout": 1,
     "command_timeout": 1,
@@ -95,16 +129,22 @@ def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, st
                 continue
             merged[key] = value
             origin[key] = source
-    picks = {key.split(".")[1]: merged.pop(key) for key in list(merged) if key.startswith("sampling.")}
+    tables = {name: _take_table(merged, name) for name in _TABLES}
     return replace(
         Settings(),
         **merged,
-        sampling=Sampling(**picks),
+        **tables,
         state=state,
         cache=cache,
         config=config,
         origin=origin,
     )
+
+
+def _take_table(merged: dict[str, Any], table: str) -> Any:
+    """The group of settings called `table`, taken out of all values."""
+    names = [key for key in merged if key.startswith(f"{table}.")]
+    return _TABLES[table](**{name.partition(".")[2]: merged.pop(name) for name in names})
 
 
 def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
@@ -172,14 +212,14 @@ def _in_place(path: Path, text: str, error: str) -> str:
 
 
 def _is_key(key: str) -> bool:
-    return key in _KEYS or key in ("endpoints", "sampling") or key.startswith("sampling.")
+    return key in _KEYS or key in ("endpoints", *_TABLES) or key.partition(".")[0] in _TABLES
 
 
 def _flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
     pairs: list[tuple[str, Any]] = []
     for key, value in data.items():
-        if key == "sampling" and isinstance(value, dict):
-            pairs += [(f"sampling.{name}", item) for name, item in value.items()]
+        if key in _TABLES and isinstance(value, dict):
+            pairs += [(f"{key}.{name}", item) for name, item in value.items()]
         else:
             pairs.append((key, value))
     return pairs
@@ -205,13 +245,11 @@ def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
 
 def _check_value(key: str, value: Any, where: str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
-    if key in ("endpoints", "sampling"):
+    if key in ("endpoints", *_TABLES):
         raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
-    hint: Any = (
-        _SAMPLING.get(key.removeprefix("sampling.")) if key.startswith("sampling.") else _KEYS.get(key)
-    )
+    hint: Any = _IN_TABLES.get(key) or _KEYS.get(key)
     if hint is None:
-        known = sorted(allowed or [*_KEYS, "endpoints", *(f"sampling.{name}" for name in _SAMPLING)])
+        known = sorted(allowed or [*_KEYS, "endpoints", *_IN_TABLES])
         raise UsageError(f"{where}: {_unknown(key, known)}")
     fitted = _fit(value, hint)
     if fitted is None:
@@ -284,8 +322,9 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             values[_PEOPLES_VARIABLES[name]] = value
         elif name.startswith("KITH_"):
             key = name.removeprefix("KITH_").lower()
-            if key.startswith("sampling_"):
-                key = "sampling." + key.removeprefix("sampling_")
+            table, _, rest = key.partition("_")
+            if table in _TABLES and rest:
+                key = f"{table}.{rest}"
             values[key] = _check_value(key, value, f"environment variable {name}")
     return values
 
@@ -298,9 +337,10 @@ def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
 def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
     """Each key, its value in words, and where it came from; secrets are not shown."""
     rows = [(key, _show(getattr(settings, key)), settings.origin.get(key, "default")) for key in _KEYS]
-    for name in _SAMPLING:
-        key = f"sampling.{name}"
-        rows.append((key, _show(getattr(settings.sampling, name)), settings.origin.get(key, "default")))
+    for key in _IN_TABLES:
+        table, _, name = key.partition(".")
+        value = getattr(getattr(settings, table), name)
+        rows.append((key, _show(value), settings.origin.get(key, "default")))
     for name, endpoint in settings.endpoints.items():
         rows.append((f"endpoints.{name}", f"{endpoint.kind} {endpoint.url}", settings.origin["endpoints"]))
     return rows

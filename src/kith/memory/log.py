@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.core.events import Applied, Event, RunEnded, RunStarted, is_transient
+from kith.core.events import Applied, Carded, Event, RunEnded, RunStarted, is_transient
 from kith.memory.past import Past, fold
 
 SCHEMA_VERSION = 1
@@ -119,6 +119,8 @@ class Log:
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
             self._db.execute("COMMIT")
+        if not self._db.execute("PRAGMA index_info(cards)").fetchall():  # a log from before there were cards
+            self._db.execute("CREATE INDEX IF NOT EXISTS cards ON events (kind) WHERE kind = 'Carded'")
 
     def append(self, session: str, event: Event, path: tuple[str, ...]) -> int:
         """Write one event; returns its number."""
@@ -173,6 +175,20 @@ class Log:
         """The ids of all changes that the log knows of."""
         query = "SELECT json_extract(body, '$.change_id') FROM events WHERE kind = 'Applied'"
         return {id for (id,) in self._read(query)}
+
+    def card(self, digest: str) -> dict[str, Any]:
+        """What was learned of the model with these weights, the newest of each fact; {} when nothing."""
+        query = "SELECT body FROM events WHERE kind = 'Carded' AND json_extract(body, '$.digest') = ? ORDER BY seq"
+        facts: dict[str, Any] = {}
+        for (body,) in self._read(query, (digest,)):
+            event = self._decode("Carded", body)
+            facts |= event.facts if isinstance(event, Carded) else {}
+        return facts
+
+    def cards(self) -> dict[str, dict[str, Any]]:
+        """What was learned of every model, by digest."""
+        found = self._read("SELECT DISTINCT json_extract(body, '$.digest') FROM events WHERE kind = 'Carded'")
+        return {str(digest): self.card(str(digest)) for (digest,) in found}
 
     def find(self, prefix: str) -> str:
         """The one session whose id begins with `prefix`. Raises UsageError for none or several."""

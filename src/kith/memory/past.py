@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from kith.core.events import (
     Applied,
     Called,
+    Compacted,
     Event,
     Judged,
     Notice,
@@ -28,6 +29,7 @@ class Past:
     started: RunStarted | None = None
     ended: RunEnded | None = None
     threads: dict[str, list[Message]] = field(default_factory=dict)
+    compacted: list[Compacted] = field(default_factory=list)  # how threads are sent, as `threads` are
     plan: Plan | None = None
     todo: tuple[TodoItem, ...] = ()
     proposed: tuple[FileChange, ...] = ()
@@ -66,6 +68,8 @@ class Past:
                 self.applied.append(event)
             case Called():
                 self.calls.append(event)
+            case Compacted():
+                self.compacted.append(event)
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
             case Judged():
@@ -131,7 +135,8 @@ def fold(events: Iterable[Event]) -> Past:
     for event in events:
         if isinstance(event, RunStarted):
             last = replace(past, last=None) if past.started else None
-            past = Past(event, threads=past.threads, todo=past.todo, last=last, tasks=past.tasks + 1)
+            kept = {"threads": past.threads, "compacted": past.compacted, "todo": past.todo}
+            past = Past(event, **kept, last=last, tasks=past.tasks + 1)
         else:
             past.take(event)
     return past
