@@ -178,9 +178,9 @@ class Log:
 
     def card(self, digest: str) -> dict[str, Any]:
         """What was learned of the model with these weights, the newest of each fact; {} when nothing."""
-        query = "SELECT body FROM events WHERE kind = 'Carded' AND json_extract(body, '$.digest') = ? ORDER BY seq"
+        of_it = "kind = 'Carded' AND json_extract(body, '$.digest') = ?"
         facts: dict[str, Any] = {}
-        for (body,) in self._read(query, (digest,)):
+        for (body,) in self._read(f"SELECT body FROM events WHERE {of_it} ORDER BY seq", (digest,)):
             event = self._decode("Carded", body)
             facts |= event.facts if isinstance(event, Carded) else {}
         return facts

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kith.core.events import (
     Applied,
@@ -64,18 +65,18 @@ class Past:
                 self.todo = items
             case Proposed(files):
                 self.proposed, self.proposed_in = files, max(self.attempts, 1)
-            case Applied():
-                self.applied.append(event)
-            case Called():
-                self.calls.append(event)
-            case Compacted():
-                self.compacted.append(event)
+            case Applied() | Called() | Compacted():
+                self._lists[type(event)].append(event)
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
             case Judged():
                 self._judge(event)
             case Notice(text, "warning"):
                 self.notices.append(text)
+
+    @property
+    def _lists(self) -> dict[type, list[Any]]:
+        return {Applied: self.applied, Called: self.calls, Compacted: self.compacted}
 
     def _hear(self, thread: str, message: Message) -> None:
         self.threads.setdefault(thread, []).append(message)
@@ -135,8 +136,14 @@ def fold(events: Iterable[Event]) -> Past:
     for event in events:
         if isinstance(event, RunStarted):
             last = replace(past, last=None) if past.started else None
-            kept = {"threads": past.threads, "compacted": past.compacted, "todo": past.todo}
-            past = Past(event, **kept, last=last, tasks=past.tasks + 1)
+            past = Past(
+                event,
+                threads=past.threads,
+                compacted=past.compacted,
+                todo=past.todo,
+                last=last,
+                tasks=past.tasks + 1,
+            )
         else:
             past.take(event)
     return past
