@@ -8,7 +8,7 @@ import pytest
 
 from kith.models.providers.rows import tool_rows
 from kith.tools import standard_tools
-from kith.workflows.roles import SYSTEM
+from kith.workflows.roles import SMALL_SYSTEM, SMALL_TOOLS, SYSTEM
 
 # Qwen2.5's chat template, the part around the tools.
 TEMPLATE = """<|im_start|>system
@@ -50,3 +50,9 @@ def count_tokens(text: str) -> int:
 def test_system_prompt_and_tools_cost_at_most_1200_tokens() -> None:
     tools = "".join("\n" + json.dumps(row) for row in tool_rows(standard_tools()))
     assert count_tokens(TEMPLATE.format(system=SYSTEM, tools=tools)) <= 1_200
+
+
+def test_a_small_window_is_given_at_most_600() -> None:
+    chosen = [tool for tool in standard_tools() if tool.name in SMALL_TOOLS]
+    tools = "".join("\n" + json.dumps(row) for row in tool_rows(chosen))
+    assert count_tokens(TEMPLATE.format(system=SMALL_SYSTEM, tools=tools)) <= 600

@@ -29,14 +29,33 @@ old lines, exactly
 new lines
 >>>>>>> REPLACE
 """
-SYSTEM = _SYSTEM.format(commands="Commands run in a sandbox without network.")
-SYSTEM_UNCONFINED = _SYSTEM.format(commands="The user is asked about every command.")
+_SMALL_SYSTEM = """\
+You are kith, a coding agent, in a trial copy of the user's project. {commands}
+- Find with bash (grep -rn), read only what you need.
+- Make the smallest change that does the task. Copy the old text of an edit exactly, without line numbers.
+- Run the tests when you can.
+- Finish with `done`: what you changed, what you did not check. A question needs no change: answer in `done`.
+"""
+_CONFINED, _ASKED = "Commands run in a sandbox without network.", "The user is asked about every command."
+SYSTEM = _SYSTEM.format(commands=_CONFINED)
+# Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
+SMALL_WINDOW = 8_192
+SMALL_TOOLS = ("read", "edit", "write", "bash", "done")
+SMALL_SYSTEM = _SMALL_SYSTEM.format(commands=_CONFINED)
 
 
-def make_worker(model: Model, tools: tuple[Tool, ...], sampling: Sampling, *, confined: bool = True) -> Role:
-    """The role that does the work, in a trial whose commands are confined or else asked about."""
-    system, policy = (SYSTEM, TRIAL) if confined else (SYSTEM_UNCONFINED, UNCONFINED)
-    return Role("worker", system, model, tools, policy, "edit", sampling)
+def make_worker(
+    model: Model, tools: tuple[Tool, ...], sampling: Sampling, *, confined: bool = True, window: int = 0
+) -> Role:
+    """The role that does the work, in a trial whose commands are confined or else asked about.
+
+    `window` is the model's, in tokens (0: unknown); a small one gets a shorter prompt and fewer tools.
+    """
+    words = _SYSTEM
+    if 0 < window < SMALL_WINDOW:
+        words, tools = _SMALL_SYSTEM, tuple(tool for tool in tools if tool.name in SMALL_TOOLS)
+    system = words.format(commands=_CONFINED if confined else _ASKED)
+    return Role("worker", system, model, tools, TRIAL if confined else UNCONFINED, "edit", sampling)
 
 
 def as_planner(role: Role) -> Role:
