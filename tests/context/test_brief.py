@@ -33,7 +33,7 @@ Tell = Callable[..., str]
 def test_a_small_project_is_shown_whole(repository: Path, tell: Tell) -> None:
     text = tell(repository, "mean() divides by the wrong number")
     assert "README.md\ntests/__init__.py\ntests/test_utils.py\nutils.py" in text
-    assert text.index("\nutils.py\n   1\t") < text.index("\ntests/test_utils.py\n   1\t")
+    assert text.index("\nutils.py\n1\t") < text.index("\ntests/test_utils.py\n1\t")
     assert "return sum(numbers) / (len(numbers) + 1)" in text
 
 
@@ -63,7 +63,7 @@ def test_in_a_large_tree_the_file_with_the_name_is_found(repository: Path, tell:
         (repository / f"part_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
     (repository / "zebra.py").write_text("def frobnicate_all():\n    return 42\n")
     text = tell(repository, "frobnicate_all() must return 43")
-    assert "   1\tdef frobnicate_all():" in text
+    assert "1\tdef frobnicate_all():" in text
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -76,7 +76,7 @@ def test_what_changed_lately_comes_first(repository: Path, tell: Tell) -> None:
         (repository / "omega_report.py").write_text(f"def report():\n    return {number}\n" * 3)
         subprocess.run(["git", "commit", "-qam", "Again"], cwd=repository, check=True)
     text = tell(repository, "the report is wrong")
-    assert text.index("\nomega_report.py\n   1\t") < text.index("\nalpha_report.py\n   1\t")
+    assert text.index("\nomega_report.py\n1\t") < text.index("\nalpha_report.py\n1\t")
 
 
 def test_a_folder_without_git_is_told_too(tmp_path: Path, tell: Tell) -> None:

@@ -16,23 +16,20 @@ from kith.core.model import Emit, Prompt
 from kith.core.values import Answer, Question, Reply
 from kith.memory.log import Session
 from kith.models.replay import Replay
+from kith.models.stack import look
 
 
-class Listening:
+class Listening(Replay):
     """A scripted model that keeps what it was sent, and holds it to what strict chat templates accept."""
 
     def __init__(self, *replies: Any) -> None:
-        self.replay = Replay("replay/turns", list(replies))
+        super().__init__("replay/turns", list(replies))
         self.prompts: list[Prompt] = []
-
-    @property
-    def name(self) -> str:
-        return self.replay.name
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         self.prompts.append(prompt)
         check_order(prompt)
-        return await self.replay(prompt, emit)
+        return await super().__call__(prompt, emit)
 
     @property
     def told(self) -> str:
@@ -63,7 +60,8 @@ class Talk:
 
         async def turn() -> Result:
             with Session(self.app.log, self.id) as session:
-                return await self.app.run_in(session, Task(words, plan), answer, self.model)
+                opened = await look(self.model, self.app.log.card, 0, session.emit)
+                return await self.app.run_in(session, Task(words, plan), answer, opened)
 
         return asyncio.run(turn())
 
@@ -107,7 +105,8 @@ def test_what_a_person_kept_is_told(repository: Path) -> None:
 
     async def turn() -> None:
         with Session(talk.app.log, talk.id) as session:
-            await talk.app.run_in(session, Task("fix both"), keep_some, model)
+            opened = await look(model, talk.app.log.card, 0, session.emit)
+            await talk.app.run_in(session, Task("fix both"), keep_some, opened)
 
     asyncio.run(turn())
     assert (repository / "utils.py").read_bytes() == change["kept"]
@@ -189,7 +188,8 @@ def test_a_reply_that_was_cut_is_not_taken_after_a_crash_either(repository: Path
                         raise Crash
 
             session.listeners.append(listen)
-            await talk.app.run_in(session, Task("fix mean"), lambda question: None, talk.model)  # type: ignore[arg-type,return-value]
+            opened = await look(talk.model, talk.app.log.card, 0, session.emit)
+            await talk.app.run_in(session, Task("fix mean"), lambda question: None, opened)  # type: ignore[arg-type,return-value]
 
     with pytest.raises(Crash):
         asyncio.run(turn())

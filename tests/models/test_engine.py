@@ -14,7 +14,6 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, ToolCall, ToolResult, say
-from kith.models.discovery.cards import Window
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
@@ -56,7 +55,7 @@ def test_it_streams_and_counts(engine_url: str) -> None:
     assert len(deltas) > 1 and "".join(deltas) == reply.message.text
     assert reply.stop == "length"
     assert reply.usage.output == 8
-    assert reply.usage.input == asyncio.run(model.count_tokens(prompt))
+    assert reply.usage.input == asyncio.run(model.count(prompt))
     assert reply.timing.prefill_s > 0 and reply.timing.decode_s > 0
     assert [event.done for event in events if isinstance(event, Progress)][-1] == reply.usage.input
 
@@ -76,7 +75,8 @@ def test_the_beginning_of_a_conversation_is_cached(engine_url: str) -> None:
 
 
 def test_it_tells_its_window(engine_url: str) -> None:
-    assert asyncio.run(engine(engine_url).window()) == Window(WINDOW, TRAINED)
+    facts = asyncio.run(engine(engine_url).facts())
+    assert (facts.window, facts.trained, facts.slots) == (WINDOW, TRAINED, 1)
 
 
 def test_leaving_frees_the_slot(engine_url: str) -> None:
@@ -127,7 +127,7 @@ def test_calls_and_results_go_back_into_the_prompt(engine_url: str) -> None:
     called = Message("assistant", (ToolCall("c1", "read_file", {"path": "a.py"}),))
     answered = Message("tool", (ToolResult("c1", "x = 1\n" * 50),))
     model, before = engine(engine_url), (say("Read it."), called)
-    short = asyncio.run(model.count_tokens(Prompt("", before[:1], (READ,))))
+    short = asyncio.run(model.count(Prompt("", before[:1], (READ,))))
     reply = ask(model, Prompt("", (*before, answered), (READ,), sampling=SHORT))
     assert short is not None and reply.usage.input > short + 50
 

@@ -7,7 +7,7 @@ import pytest
 from kith.core.errors import ModelError
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit, Prompt
-from kith.core.values import Message, Reply, Text, Timing, Usage, say
+from kith.core.values import CacheUse, Message, Reply, Text, Timing, Usage, say
 from kith.models.wrappers.metered import Metered
 
 PROMPT = Prompt("", (say("hi"),), purpose="edit", attempt=2)
@@ -52,7 +52,9 @@ def test_times_are_filled_in_where_the_server_gives_none() -> None:
     clock = Clock()
     reply = asyncio.run(Metered(Slow(clock), clock)(PROMPT, events.append))
     assert reply.timing == Timing(first_token_s=2, total_s=3)
-    assert called(events) == Called("slow", "edit", 2, Usage(10, 2, 5), reply.timing, "end")
+    assert called(events) == Called(
+        "slow", "edit", 2, Usage(10, 2, 5), reply.timing, "end", cache=CacheUse(5, 5)
+    )
 
 
 def test_what_the_server_measured_is_kept() -> None:

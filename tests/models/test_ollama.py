@@ -23,7 +23,6 @@ from kith.core.values import (
     ToolResult,
     say,
 )
-from kith.models.discovery.cards import Window
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
@@ -253,14 +252,3 @@ def test_a_stream_that_breaks_off_is_asked_again_only_if_nothing_came(
 def test_lines_that_are_no_objects_are_refused() -> None:
     with pytest.raises(ModelError, match="a line that is not an object"):
         ask_lines([1, 2])
-
-
-def test_the_window_is_read_back_after_the_load() -> None:
-    async def run() -> tuple[Window, Window]:
-        async with serve(["hi"], trained=32_768) as server:
-            model = Ollama("standin", Endpoint(server.url), num_ctx=16_384)
-            before = await model.window()
-            await model(Prompt("", (say("hi"),)), lambda event: None)
-            return before, await model.window()
-
-    assert asyncio.run(run()) == (Window(0, 32_768), Window(16_384, 32_768))

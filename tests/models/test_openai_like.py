@@ -15,7 +15,6 @@ from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
-from kith.models.discovery.cards import Window
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
@@ -204,6 +203,38 @@ def test_the_beginning_of_the_conversation_keeps_its_bytes() -> None:
     assert longer.content.startswith(short.content.removesuffix(b"]}"))
 
 
+said = st.text(st.characters(exclude_categories=[]), max_size=20)
+spoken = st.one_of(
+    said.map(say),
+    st.tuples(said, said).map(lambda two: Message("assistant", (Thinking(two[0]), Text(two[1])))),
+    st.dictionaries(said, said, max_size=3).map(
+        lambda args: Message("assistant", (ToolCall("c", "run", args),))
+    ),
+    said.map(lambda text: Message("tool", (ToolResult("c", text),))),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(spoken, min_size=1, max_size=8), st.integers(0, 8), st.booleans())
+def test_a_growing_conversation_begins_with_the_same_bytes(
+    messages: list[Message], first: int, keeps_thinking: bool
+) -> None:
+    bodies: list[bytes] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        bodies.append(request.content)
+        return httpx2.Response(200, content=sse(delta("stop", content="ok")))
+
+    async def run() -> None:
+        endpoint = Endpoint("http://127.0.0.1:1", transport=httpx2.MockTransport(answer))
+        model = OpenAILike("m", endpoint, "llama-server", keeps_thinking=keeps_thinking)
+        for end in (min(first, len(messages)), len(messages), len(messages)):
+            await model(Prompt("You are kith.", tuple(messages[:end]), (READ,)), lambda event: None)
+
+    asyncio.run(run())
+    assert bodies[1].startswith(bodies[0].removesuffix(b"]}")) and bodies[2] == bodies[1]
+
+
 STREAM = sse(
     delta(role="assistant", content=None),
     delta(reasoning="Überlegung "),
@@ -335,17 +366,15 @@ def test_a_prompt_that_does_not_fit_names_both_sizes() -> None:
         asyncio.run(run())
 
 
-def test_tokens_are_counted_and_windows_read() -> None:
-    async def run() -> tuple[int | None, int | None, Window]:
-        async with serve([], "llama-server", window=4096, trained=32_768) as server:
+def test_tokens_are_counted_by_the_server() -> None:
+    async def run() -> tuple[int | None, int | None]:
+        async with serve([], "llama-server") as server:
             model = OpenAILike("standin", Endpoint(server.url), "llama-server")
-            plain = await model.count_tokens(HI)
-            more = await model.count_tokens(Prompt("You are kith.", HI.messages, (READ,)))
-            return plain, more, await model.window()
+            more = Prompt("You are kith.", HI.messages, (READ,))
+            return await model.count(HI), await model.count(more)
 
-    plain, more, window = asyncio.run(run())
+    plain, more = asyncio.run(run())
     assert plain and more and more > plain
-    assert window == Window(4096, 32_768)
 
 
 def test_a_missing_model_names_those_that_are_there() -> None:
@@ -360,4 +389,4 @@ def test_a_missing_model_names_those_that_are_there() -> None:
     )
     with pytest.raises(NoModelError, match="did you mean qwen3-8b"):
         asyncio.run(model(HI, lambda event: None))
-    assert asyncio.run(model.count_tokens(HI)) is None
+    assert asyncio.run(model.count(HI)) is None

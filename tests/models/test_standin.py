@@ -21,6 +21,7 @@ from kith.models.standin import Server
 from kith.models.standin.engine import Behaviour, Engine
 from kith.models.standin.http import Request
 from kith.models.standin.script import Scripted, load_script, read_reply
+from kith.models.standin.server import _behaviour, _parser
 from kith.models.standin.tokens import OPENING, estimate
 
 # --- the cache -------------------------------------------------------------------------------
@@ -221,6 +222,49 @@ def test_one_slot_serves_one_chat_at_a_time() -> None:
     assert visit([{"text": "ok", "delay": 0.08}] * 3, talk) >= 0.24
 
 
+@pytest.mark.parametrize(
+    ("cut", "error"),
+    [("close", httpx2.RemoteProtocolError), ("reset", httpx2.ReadError), ("hang", httpx2.ReadTimeout)],
+)
+def test_an_answer_may_break_off_in_several_ways(cut: str, error: type[Exception]) -> None:
+    async def talk(client: Client, server: Server) -> int:
+        heard = 0
+        with pytest.raises(error):
+            async with client.stream(
+                "POST", LLAMA, json={"messages": HI, "stream": True}, timeout=0.2
+            ) as response:
+                async for piece in response.aiter_raw():
+                    heard += len(piece)
+        return heard
+
+    assert visit(["one two three"], talk, "llama-server", cut_after=300, cut=cut) in (300, 0)
+
+
+def test_a_stream_may_end_as_if_all_were_said() -> None:
+    response = chat(["one two three"], "ollama", cut="end", cut_after=100)
+    assert (response.status_code, len(response.content)) == (200, 100)
+
+
+def test_a_stream_may_come_in_pieces_of_any_size() -> None:
+    async def talk(client: Client, server: Server) -> list[bytes]:
+        body = {"model": "standin", "messages": HI}
+        async with client.stream("POST", OLLAMA, json=body) as response:
+            return [piece async for piece in response.aiter_bytes()]
+
+    pieces = visit(["ä" * 50], talk, chunk=7)
+    assert max(len(piece) for piece in pieces) == 7
+    with pytest.raises(UnicodeDecodeError):
+        [piece.decode() for piece in pieces]
+
+
+def test_broken_arguments_are_sent_as_they_are() -> None:
+    script = [{"calls": [{"name": "f", "raw": "{broken"}]}]
+    message = chat(script, "llama-server").json()["choices"][0]["message"]
+    assert message["tool_calls"][0]["function"] == {"name": "f", "arguments": "{broken"}
+    call = json.loads(chat(script, "ollama").text.splitlines()[0])["message"]["tool_calls"][0]
+    assert call["function"]["arguments"] == "{broken"
+
+
 # --- the command line ------------------------------------------------------------------------
 
 
@@ -247,3 +291,10 @@ def test_it_runs_as_a_command(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(5) == 0
     assert json.loads(log.read_text()) == {"path": LLAMA, "body": {"messages": HI}}
+
+
+def test_flags_set_its_behaviour() -> None:
+    given = ["--script", "x", "--ignore-truncate", "--router", "a,b", "--slots", "2", "--cut", "reset"]
+    how = Behaviour(**_behaviour(_parser().parse_args(given)))
+    assert (how.heeds_truncate, how.router, how.slots, how.cut) == (False, ("a", "b"), 2, "reset")
+    assert Behaviour(**_behaviour(_parser().parse_args(["--script", "x"]))) == Behaviour()

@@ -135,3 +135,102 @@ def test_llama_server_pings_while_it_reads() -> None:
     response = chat([{"text": "ok", "delay": 0.2}], "llama-server", {"stream": True}, ping=0.05)
     assert response.text.startswith(":\n\n:\n\n")
     assert events(response)[-1]["timings"]["prompt_ms"] >= 200
+
+
+# --- slots -----------------------------------------------------------------------------------
+
+
+def test_slots_share_the_window_and_work_at_once() -> None:
+    async def talk(client: Client, server: Server) -> float:
+        props = (await client.get("/props")).json()
+        assert (props["total_slots"], props["default_generation_settings"]["n_ctx"]) == (2, 2048)
+        began = asyncio.get_running_loop().time()
+        chats = [client.post(LLAMA, json={"messages": HI}) for _ in range(2)]
+        busy = asyncio.gather(*chats)
+        await asyncio.sleep(0.05)
+        slots = (await client.get("/slots")).json()
+        assert [(each["id"], each["n_ctx"], each["is_processing"]) for each in slots] == [
+            (0, 2048, True),
+            (1, 2048, True),
+        ]
+        await busy
+        return asyncio.get_running_loop().time() - began
+
+    assert visit([{"text": "ok", "delay": 0.15}] * 2, talk, "llama-server", slots=2, window=4096) < 0.28
+
+
+def test_each_slot_has_a_cache_and_a_conversation_finds_its_own() -> None:
+    async def talk(client: Client, server: Server) -> list[int]:
+        cached = []
+        for said in ("one " * 50, "two " * 50) * 2:
+            body = {"messages": [{"role": "user", "content": said}]}
+            cached.append((await client.post(LLAMA, json=body)).json()["timings"]["cache_n"])
+        return cached
+
+    two = visit(["ok"] * 4, talk, "llama-server", slots=2)
+    one = visit(["ok"] * 4, talk, "llama-server")
+    assert two[2] > 40 < two[3] and max(one) < 10
+
+
+# --- templates -------------------------------------------------------------------------------
+
+
+def test_a_template_may_drop_old_thinking() -> None:
+    async def talk(client: Client, server: Server) -> str:
+        thought = {"role": "assistant", "content": "b", "reasoning_content": "hm"}
+        rendered = await client.post("/apply-template", json={"messages": [*HI, thought, *HI]})
+        return str(rendered.json()["prompt"])
+
+    assert "<think>hm</think>" in visit([], talk, "llama-server")
+    assert "hm" not in visit([], talk, "llama-server", keeps_thinking=False)
+
+
+# --- the router ------------------------------------------------------------------------------
+
+
+def test_a_router_lists_loads_and_forgets_its_models() -> None:
+    async def talk(client: Client, server: Server) -> None:
+        props = (await client.get("/props")).json()
+        assert (props["role"], props["default_generation_settings"]["n_ctx"]) == ("router", 0)
+
+        async def states() -> list[str]:
+            rows = (await client.get("/models")).json()["data"]
+            assert [row["id"] for row in rows] == ["a", "b"]
+            return [row["status"]["value"] for row in rows]
+
+        assert await states() == ["unloaded", "unloaded"]
+        assert (await client.post("/models/load", json={"model": "a"})).json() == {"success": True}
+        assert await states() == ["loading", "unloaded"]
+        again = await client.post("/models/load", json={"model": "a"})
+        assert again.json()["error"]["message"] == "model is already running"
+        answer = (await client.post(LLAMA, json={"model": "a", "messages": HI})).json()
+        assert (answer["model"], await states()) == ("a", ["loaded", "unloaded"])
+        assert (await client.get("/props?model=a")).json()["model_path"] == "/models/a.gguf"
+        await client.post("/models/unload", json={"model": "a"})
+        assert await states() == ["unloaded", "unloaded"]
+
+    visit(["hi"], talk, "llama-server", router=("a", "b"), loading=0.1)
+
+
+def test_a_router_refuses_what_it_lacks_or_may_not_load() -> None:
+    async def talk(client: Client, server: Server) -> list[str]:
+        answers = [await client.post(LLAMA, json={"model": name, "messages": HI}) for name in ("a", "nope")]
+        assert [answer.status_code for answer in answers] == [400, 400]
+        return [str(answer.json()["error"]["message"]) for answer in answers]
+
+    words = visit([], talk, "llama-server", router=("a",), autoload=False)
+    assert words == ["model is not loaded", "model 'nope' not found"]
+
+
+def test_a_router_may_fail_to_load() -> None:
+    async def talk(client: Client, server: Server) -> None:
+        await client.post("/models/load", json={"model": "a"})
+        (row,) = (await client.get("/models")).json()["data"]
+        assert row["status"] | {"args": []} == {
+            "value": "unloaded",
+            "args": [],
+            "failed": True,
+            "exit_code": 1,
+        }
+
+    visit([], talk, "llama-server", router=("a",), unloadable=True)

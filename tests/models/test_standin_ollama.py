@@ -103,6 +103,7 @@ def test_ollama_answers_its_probes() -> None:
         assert (row["name"], row["details"]["quantization_level"]) == ("coder:7b", "Q4_K_M")
         shown = (await client.post("/api/show", json={"model": "coder:7b"})).json()
         assert shown["model_info"]["qwen2.context_length"] == 4096
+        assert shown["model_info"]["qwen2.attention.head_count_kv"] == 4
         assert shown["capabilities"] == ["completion", "tools", "thinking"]
         assert (await client.post("/api/show", json={"model": "q"})).status_code == 404
         loaded = await client.post(OLLAMA, json={"model": "coder:7b"})
@@ -110,3 +111,74 @@ def test_ollama_answers_its_probes() -> None:
         assert (await client.get("/props")).status_code == 404
 
     visit([], talk, model="coder:7b", trained=4096)
+
+
+def test_an_old_ollama_cuts_even_when_it_may_not() -> None:
+    body = {"messages": [{"role": "user", "content": "word " * 2000}], "truncate": False, "shift": False}
+    last = lines(chat(["ok"], "ollama", body, window=1000, heeds_truncate=False))[-1]
+    assert last["prompt_eval_count"] == 1000 - (1000 - 4) // 2
+
+
+def test_an_old_ollama_does_not_tell_its_window() -> None:
+    async def talk(client: Client, server: Server) -> dict[str, Any]:
+        await client.post(OLLAMA, json={"model": "standin"})
+        (running,) = (await client.get("/api/ps")).json()["models"]
+        return dict(running)
+
+    assert "context_length" not in visit([], talk, tells_window=False)
+
+
+def test_a_request_for_one_token_takes_no_reply_from_the_script() -> None:
+    async def talk(client: Client, server: Server) -> list[dict[str, Any]]:
+        body: dict[str, Any] = {"model": "standin", "messages": HI, "stream": False}
+        warm = await client.post(OLLAMA, json={**body, "options": {"num_predict": 1}})
+        return [warm.json(), (await client.post(OLLAMA, json=body)).json()]
+
+    warm, real = visit(["hello"], talk)
+    assert (warm["message"]["content"], warm["done_reason"]) == ("", "length")
+    assert real["message"]["content"] == "hello"
+    assert real["prompt_eval_duration"] == 1_000_000  # all but one token were there
+
+
+def pulled(response: Any) -> list[Any]:
+    return [(each.get("status", each.get("error")), each.get("completed")) for each in lines(response)]
+
+
+def test_ollama_pulls_with_progress_and_has_the_model_then() -> None:
+    async def talk(client: Client, server: Server) -> list[Any]:
+        said = pulled(await client.post("/api/pull", json={"model": "coder:7b"}))
+        (_, row) = (await client.get("/api/tags")).json()["models"]
+        loaded = await client.post(OLLAMA, json={"model": "coder:7b"})
+        assert row["name"] == "coder:7b" and loaded.json()["done_reason"] == "load"
+        return said
+
+    first, *layer, whole, verify, write, done = visit([], talk, pull_size=1000)
+    assert (first, verify[0], write[0], done[0]) == (
+        ("pulling manifest", None),
+        "verifying sha256 digest",
+        "writing manifest",
+        "success",
+    )
+    assert [completed for _, completed in (*layer, whole)] == [None, 250, 500, 750, 1000]
+    assert len({status for status, _ in (*layer, whole)}) == 1
+
+
+def test_a_pull_that_was_left_goes_on_where_it_was() -> None:
+    async def talk(client: Client, server: Server) -> list[Any]:
+        body = {"model": "coder:7b", "stream": True}
+        async with client.stream("POST", "/api/pull", json=body) as response:
+            heard = response.aiter_lines()
+            for _ in range(3):
+                await anext(heard)
+        await server.disconnected.wait()
+        return pulled(await client.post("/api/pull", json=body))
+
+    assert visit([], talk, pull_size=1000, pause=0.03)[1][1] == 250
+
+
+def test_a_pull_may_fail_under_200() -> None:
+    async def talk(client: Client, server: Server) -> list[Any]:
+        return pulled(await client.post("/api/pull", json={"model": "nope"}))
+
+    words = "pull model manifest: file does not exist"
+    assert visit([], talk, pull_error=words) == [("pulling manifest", None), (words, None)]

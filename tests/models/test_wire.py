@@ -280,10 +280,22 @@ def test_silence_beyond_the_limit_is_a_hang_and_is_not_retried() -> None:
 
 def test_pings_count_as_life() -> None:
     async def ask() -> str:
-        async with serve([{"text": "hi", "delay": 0.6}], "llama-server", ping=0.05) as server:
-            return (await OpenAILike("m", Endpoint(server.url, stall_s=0.3))(PROMPT, quiet)).message.text
+        async with serve([{"text": "hi", "delay": 0.5}], "llama-server", ping=0.05) as server:
+            model = OpenAILike("m", Endpoint(server.url, quiet_s=0.2))
+            text = (await model(PROMPT, quiet)).message.text
+            assert "GET /health" not in server.visits  # nobody had to ask
+            return text
 
     assert asyncio.run(ask()) == "hi"
+
+
+def test_an_answer_may_take_long_when_it_goes_on() -> None:
+    async def ask() -> str:
+        async with serve(["one two three four five six"], pause=0.1) as server:
+            reply = await Ollama("standin", Endpoint(server.url, stall_s=0.3))(PROMPT, quiet)
+            return reply.message.text
+
+    assert asyncio.run(ask()) == "one two three four five six"
 
 
 def test_an_endpoint_works_in_one_event_loop_after_another() -> None:

@@ -27,14 +27,14 @@ def shown_lines(text: str) -> dict[int, str]:
 def test_a_file_is_shown_whole_with_numbers(bench: Bench) -> None:
     bench.write("src/a.py", "import os\n\n\tprint(os)\n")
     result = bench.use(READ, paths=["src/a.py"])
-    assert result.text == "src/a.py, 3 lines:\n   1\timport os\n   2\t\n   3\t\tprint(os)"
+    assert result.text == "src/a.py, 3 lines:\n1\timport os\n2\t\n3\t\tprint(os)"
     assert result.ok and result.detail["line"] == "3 lines of src/a.py"
 
 
 def test_a_range_is_shown_and_one_past_the_end_is_cut(bench: Bench) -> None:
     bench.write("a.txt", "".join(f"{n}\n" for n in range(1, 31)))
     assert bench.use(READ, paths="./a.txt", start="29", end=99).text == (
-        "a.txt, lines 29-30 of 30:\n  29\t29\n  30\t30"
+        "a.txt, lines 29-30 of 30:\n29\t29\n30\t30"
     )
     assert list(shown_lines(bench.use(READ, paths="a.txt", start=-5, end=2).text)) == [1, 2]
 
@@ -86,7 +86,7 @@ def test_a_range_shows_exactly_its_lines_or_says_why_not(count: int, start: int,
 def test_very_long_lines_are_cut_and_say_so(bench: Bench) -> None:
     bench.write("a.js", "x" * 50_000 + "\nshort\n")
     text = bench.use(READ, paths=["a.js"]).text
-    assert "x… [48,000 more characters]\n   2\tshort" in text and len(text) < 2200
+    assert "x… [48,000 more characters]\n2\tshort" in text and len(text) < 2200
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_what_cannot_be_shown_is_explained(bench: Bench) -> None:
         "big.log has 8,000,001 bytes, too many to read: search it instead."
     )
     assert bench.use(READ, paths=["empty"]).text == "empty is empty."
-    latin = "latin.txt, 1 line (not UTF-8, shown as Latin-1):\n   1\tcafé"
+    latin = "latin.txt, 1 line (not UTF-8, shown as Latin-1):\n1\tcafé"
     assert bench.use(READ, paths=["latin.txt"]).text == latin
-    assert bench.use(READ, paths=["bom.txt"]).text == "bom.txt, 2 lines:\n   1\tfirst\n   2\tsecond"
+    assert bench.use(READ, paths=["bom.txt"]).text == "bom.txt, 2 lines:\n1\tfirst\n2\tsecond"
     assert bench.use(READ, paths=[]).text == "paths is a list of file names: send at least one."
     assert not bench.use(READ, paths=["empty", 3]).ok
 

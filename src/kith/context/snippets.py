@@ -163,4 +163,4 @@ def _numbered(numbers: Iterable[int], lines: Sequence[str]) -> list[str]:
 
 def _row(number: int, line: str) -> str:
     """A line as the read tool shows it too: its number, a tab, its text."""
-    return f"{number:>4}\t{line}"
+    return f"{number}\t{line}"

@@ -1,4 +1,4 @@
-"""The small commands: undo, sessions, models, config, demo."""
+"""The small commands, each a few lines around a function of the app."""
 
 import argparse
 import asyncio
@@ -6,10 +6,26 @@ import json
 import sys
 from datetime import datetime
 
-from kith.app import LOG_FILE, App, explain_no_model, find_models
-from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
+from kith.app import (
+    LOG_FILE,
+    App,
+    engines,
+    explain_no_model,
+    list_all,
+    list_names,
+    probe_model,
+    recommend_models,
+    stop_own_engines,
+)
+from kith.core.errors import EXIT_DONE
+from kith.faces.arguments import settings_flags
+from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
+from kith.faces.models import show_models, show_recommendations
+from kith.faces.probe import show_probe
+from kith.faces.run import run_until_signal
+from kith.faces.terminal import PlainVoice, TerminalVoice
 from kith.memory.applied import short_id
 from kith.memory.log import Log
 from kith.settings import describe_settings, load_settings
@@ -49,28 +65,46 @@ def sessions_command(args: argparse.Namespace) -> int:
 
 
 def models_command(args: argparse.Namespace) -> int:
-    """Every model that a server on this machine, or a configured one, offers."""
+    """Every model that can be asked: of servers here or configured, and on the disk."""
     settings = load_settings(find_root(args.folder), {})
-    servers = asyncio.run(find_models(settings))
-    rows = [(f"{server.kind}/{card.name}", server.url, card) for server in servers for card in server.models]
-    if args.json:
-        print(
-            json.dumps(
-                [
-                    {"name": name, "url": url, "size": card.size, "window": card.window}
-                    for name, url, card in rows
-                ],
-                indent=2,
-            )
-        )
-        return EXIT_DONE if rows else EXIT_NO_MODEL
-    for name, url, card in rows:
-        size = f"{card.size / 1e9:.1f} GB" if card.size else ""
-        window = f"window {card.window:,}" if card.window else ""
-        print(f"{printable(name):40} {size:>8}  {card.quantisation:8} {window:16} {url}".rstrip())
-    if not rows:
-        print(explain_no_model(settings, servers), file=sys.stderr)
-    return EXIT_DONE if rows else EXIT_NO_MODEL
+    if args.names:
+        print("".join(f"{name}\n" for name in plain_names(asyncio.run(list_names(settings)))), end="")
+        return EXIT_DONE
+    rows = asyncio.run(list_all(settings, Log(settings.state / LOG_FILE)))
+    advice = "" if rows or args.json else asyncio.run(explain_no_model(settings))
+    return show_models(rows, args.json, advice)
+
+
+def recommend_command(args: argparse.Namespace) -> int:
+    """What is worth having on this machine, and how to get it."""
+    return show_recommendations(recommend_models(), args.json)
+
+
+def probe_command(args: argparse.Namespace) -> int:
+    """Measure a model, keep the result, and show it."""
+    settings = load_settings(find_root(args.folder), settings_flags(args))
+    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
+    try:
+        probed = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), voice.hear))
+    finally:
+        voice.close()
+    show_probe(probed.model, probed.facts, as_json=args.json)
+    return EXIT_DONE
+
+
+def engine_command(args: argparse.Namespace) -> int:
+    """kith's own engines: what runs, or an end to it."""
+    settings = load_settings(find_root(args.folder), {})
+    if args.action == "stop":
+        print(f"Stopped {count(stop_own_engines(settings), 'engine')}.")
+        return EXIT_DONE
+    for engine in engines(settings):
+        use = "in use" if engine.used else "idle"
+        memory = f"{engine.memory / 1e9:.1f} GB" if engine.memory else ""
+        print(f"{printable(engine.name)}  {engine.state}, {use}  window {engine.window:,}  {memory}".rstrip())
+    if not engines(settings):
+        print("No engine of kith's runs.", file=sys.stderr)
+    return EXIT_DONE
 
 
 def config_command(args: argparse.Namespace) -> int:

@@ -1,16 +1,20 @@
 """A first conversation: words go to the model, changes come back as one diff, keys say yes or no."""
 
+import argparse
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kith.app import App, Result, Task
+from kith.app import App, Opened, Result, Task
 from kith.core.errors import KithError, NoModelError, UsageError
-from kith.core.model import Model
+from kith.core.events import Event
 from kith.core.run import new_id
+from kith.faces.arguments import settings_flags
+from kith.faces.folder import find_root
 from kith.faces.lines import printable, todo_text
 from kith.faces.run import print_receipt
 from kith.faces.terminal import TerminalVoice, press, print_diff, quiet_keys
@@ -43,7 +47,7 @@ class Conversation:
         self.app = app
         self.voice = TerminalVoice(stream_words=True)
         self.id = new_id()
-        self.asked: Model | None = None
+        self.opened: Opened | None = None
 
     @property
     def past(self) -> Past:
@@ -68,8 +72,11 @@ class Conversation:
 
     async def _run(self, session: Session, task: Task) -> Result:
         with suppress(NoModelError):  # the run itself says what to do about it
-            self.asked = self.asked or await self.app.open_model()
-        return await self.app.run_in(session, task, self.voice.answer, self.asked)
+            self.opened = self.opened or await self.app.open_model(self._show_event)
+        return await self.app.run_in(session, task, self.voice.answer, self.opened)
+
+    def _show_event(self, event: Event) -> None:
+        self.voice.hear(event, ())
 
     def _show(self, result: Result) -> None:
         text, status = result.report["text"], result.report["status"]
@@ -89,9 +96,11 @@ class Conversation:
     def model(self, rest: str) -> None:
         if rest:
             app = replace(self.app, settings=replace(self.app.settings, model=rest))
-            self.app, self.asked = app, asyncio.run(app.open_model())
-        self.asked = self.asked or asyncio.run(self.app.open_model())
-        self.say(f"The model is {printable(self.asked.name)}.")
+            self.app, self.opened = app, asyncio.run(app.open_model(self._show_event))
+        self.opened = self.opened or asyncio.run(self.app.open_model(self._show_event))
+        self.voice.close()
+        window = f", window {self.opened.window:,}" if self.opened.window else ""
+        self.say(f"The model is {printable(self.opened.facts.name)}{window}.")
 
     def plan(self, rest: str) -> None:
         if rest:
@@ -145,6 +154,13 @@ class Conversation:
     def config(self, rest: str) -> None:
         for key, value, origin in describe_settings(self.app.settings):
             self.say(f"  {key:22} {printable(value):24} {origin}")
+
+
+def talk_command(args: argparse.Namespace) -> int:
+    """A conversation in a folder. Raises UsageError where there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError('A conversation needs a terminal; for one task: kith run "TASK".')
+    return converse_with_person(find_root(args.folder), settings_flags(args))
 
 
 def converse_with_person(root: Path, flags: dict[str, Any]) -> int:

@@ -6,15 +6,17 @@ import json
 import signal
 import sys
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any, TypeVar
 
-from kith.app import App, Task, end_of
+from kith.app import App, Explained, Task, end_of
 from kith.core.codec import encode
-from kith.core.errors import KithError
+from kith.core.errors import EXIT_DONE, KithError
 from kith.core.events import Event
 from kith.core.run import new_id
-from kith.faces.lines import count, wrapped
+from kith.faces.arguments import settings_flags
+from kith.faces.asked import read_task
+from kith.faces.folder import find_root
+from kith.faces.lines import count, printable, wrapped
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
@@ -22,9 +24,13 @@ from kith.memory.receipt import describe_run
 T = TypeVar("T")
 
 
-def run_command(root: Path, args: argparse.Namespace, task: str, flags: dict[str, Any]) -> int:
+def run_command(args: argparse.Namespace) -> int:
     """Do one task and print its result on stdout; progress goes to stderr."""
-    app = App.open(root, flags)
+    root, task = find_root(args.folder), read_task(args)
+    app = App.open(root, settings_flags(args))
+    if args.explain_prompt:
+        print_costs(asyncio.run(app.explain(task)), args.output_format)
+        return EXIT_DONE
     format = args.output_format
     interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
     voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
@@ -48,6 +54,22 @@ def run_command(root: Path, args: argparse.Namespace, task: str, flags: dict[str
     elif format == "text":
         print_text(result.report, asked=interactive or args.yes)
     return result.code
+
+
+def print_costs(explained: Explained, format: str) -> None:
+    """What each part of the prompt costs, and how much of the window it takes."""
+    total, window = sum(cost.tokens for cost in explained.costs), explained.window
+    if format != "text":
+        print(json.dumps({**encode(explained), "total": total}, indent=2))
+        return
+    width = max(len(cost.part) for cost in explained.costs)
+    for cost in explained.costs:
+        share = f"{cost.tokens / window:6.1%}" if window else ""
+        print(f"{cost.part:{width}}  {cost.tokens:>7,}  {share}".rstrip())
+    share = f"{total / window:6.1%} of a window of {window:,}" if window else "window unknown"
+    print(f"{'together':{width}}  {total:>7,}  {share}")
+    how = "counted by the server" if explained.exact else "estimated"
+    print(printable(f"\nTokens, {how}, for {explained.model or 'no model'}."))
 
 
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:

@@ -177,7 +177,9 @@ class Log:
         return {id for (id,) in self._read(query)}
 
     def card(self, digest: str) -> dict[str, Any]:
-        """What was learned of the model with these weights, the newest of each fact; {} when nothing."""
+        """What was learned of the model with these weights, the newest of each fact; {} when nothing was."""
+        if not digest:
+            return {}
         of_it = "kind = 'Carded' AND json_extract(body, '$.digest') = ?"
         facts: dict[str, Any] = {}
         for (body,) in self._read(f"SELECT body FROM events WHERE {of_it} ORDER BY seq", (digest,)):

@@ -36,6 +36,7 @@ class Past:
     proposed: tuple[FileChange, ...] = ()
     proposed_in: int = 1  # the attempt
     applied: list[Applied] = field(default_factory=list)
+    compactions: int = 0  # of this task
     calls: list[Called] = field(default_factory=list)
     commands: list[Ran] = field(default_factory=list)
     verdicts: list[Judged] = field(default_factory=list)
@@ -67,6 +68,7 @@ class Past:
                 self.proposed, self.proposed_in = files, max(self.attempts, 1)
             case Applied() | Called() | Compacted():
                 self._lists[type(event)].append(event)
+                self.compactions += isinstance(event, Compacted)
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
             case Judged():

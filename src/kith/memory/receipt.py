@@ -3,7 +3,7 @@
 from typing import Any
 
 from kith.core.events import Judged
-from kith.core.values import Ran
+from kith.core.values import CacheUse, Ran
 from kith.memory.past import Past
 
 
@@ -39,6 +39,9 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             "input": usage.input,
             "cached": usage.cached,
             "output": usage.output,
+            "window": past.calls[-1].window if past.calls else 0,
+            "cache": _cache(past),
+            "compactions": past.compactions,
             "seconds": {
                 "load": timing.load_s,
                 "queue": timing.queue_s,
@@ -48,6 +51,21 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             },
         },
         "model": past.calls[-1].model if past.calls else (started.model if started else ""),
+    }
+
+
+def _cache(past: Past) -> dict[str, Any] | None:
+    """How well the server's cache was used, over all calls that were counted; None when none was."""
+    uses = [call.cache for call in past.calls if call.cache]
+    if not uses:
+        return None
+    total = CacheUse(sum(use.evaluated for use in uses), sum(use.unavoidable for use in uses))
+    return {
+        "evaluated": total.evaluated,
+        "unavoidable": total.unavoidable,
+        "efficiency": round(total.efficiency, 3),
+        "estimated": any(use.estimated for use in uses),
+        "causes": list(dict.fromkeys(use.cause for use in uses if use.cause)),
     }
 
 

@@ -26,6 +26,8 @@ from kith.core.events import Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Message, Reply, Stop, Thinking, Timing, Usage
 from kith.models.providers.draft import Draft, used_ids
+from kith.models.providers.facts import Facts
+from kith.models.providers.progress import ignore
 from kith.models.providers.rows import message_rows, tool_rows
 
 CHARS_PER_TOKEN = 4  # of English and code, roughly
@@ -93,6 +95,17 @@ class Replay:
         usage = replace(usage, output=_tokens(written))
         whole = draft.reply(self.name, False, replace(usage, **reply.get("usage", {})), Timing())
         return replace(whole, stop=reply.get("stop", whole.stop))
+
+    async def facts(self, emit: Emit = ignore) -> Facts:
+        """Its name: a script has no window, no template and no cache."""
+        return Facts(self.name)
+
+    async def count(self, prompt: Prompt) -> int | None:
+        """None: nobody counts."""
+        return None
+
+    async def warm(self, prompt: Prompt) -> None:
+        """Nothing: a script is always ready."""
 
     def _check(self, reply: Mapping[str, Any], prompt: Prompt) -> None:
         last = _words(prompt.messages[-1]) if prompt.messages else ""

@@ -1,4 +1,4 @@
-"""Replace a piece of a file, and show what stands there now."""
+"""Replace a piece of a file, and show what stands there now where that may surprise."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,8 +39,10 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
     first, last, removed = _changed_lines(lines_of(before), new)
     line = f"{visible(path)}: {count(last - first, 'line')} in place of {removed:,}, from line {first + 1}"
     note = new_syntax_error(path, before, after)
-    text = "\n".join((f"Changed {line}.", *_around(new, first, last), *([note] if note else [])))
-    return told(text, line)
+    # A text that stood there exactly needs no second look: what the model wrote is what stands there now.
+    exact = args["old"].encode("utf-8", "surrogatepass") in before and not args.get("all", False)
+    shown = [] if exact and not note else _around(new, first, last)
+    return told("\n".join((f"Changed {line}.", *shown, *([note] if note else []))), line)
 
 
 def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:

@@ -34,7 +34,7 @@ def clip(line: str, width: int) -> str:
 
 def numbered(number: int, line: str) -> str:
     """A line as every tool shows it: its number, a tab, its text."""
-    return f"{number:>4}\t{line}"
+    return f"{number}\t{line}"
 
 
 def count(number: int, noun: str) -> str:

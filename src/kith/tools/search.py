@@ -168,7 +168,7 @@ def _grouped(hits: Sequence[Hit]) -> Iterator[str]:
         if hit.path != path:
             path = hit.path
             yield visible(path)
-        yield f"{hit.line:>4}: {clip(hit.text.removesuffix(chr(13)), WIDTH)}"
+        yield f"{hit.line}: {clip(hit.text.removesuffix(chr(13)), WIDTH)}"
 
 
 SEARCH = Tool(

@@ -11,10 +11,15 @@ CHARS_PER_TOKEN = 3
 
 async def open_task(run: Run, task: str, budget: int) -> str:
     """The task with what helps to begin, in about `budget` tokens beside the task's own."""
+    return "\n\n".join(text for _, text in await opening_parts(run, task, budget))
+
+
+async def opening_parts(run: Run, task: str, budget: int) -> tuple[tuple[str, str], ...]:
+    """What `open_task` says, as (name, text) of each part that there is."""
     notes = await _instructions(run, budget // 3)
     layout = await brief(run, task, budget - estimate_tokens(notes))
-    parts = (layout, notes, f"# Task\n{task}")
-    return "\n\n".join(part.strip() for part in parts if part.strip())
+    parts = (("project layout", layout), ("project notes", notes), ("task", f"# Task\n{task}"))
+    return tuple((name, text.strip()) for name, text in parts if text.strip())
 
 
 async def _instructions(run: Run, budget: int) -> str:

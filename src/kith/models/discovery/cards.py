@@ -1,23 +1,44 @@
-"""What a model server has: its kind, its models, and the windows they run with."""
+"""What a model server has: its kind, its models, and what it tells of each."""
 
-import math
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kith.core.errors import ModelError, NoModelError
-from kith.models.providers.faults import UnreachableError, no_such_model
+from kith.core.errors import ModelError
+from kith.models.discovery.header import Header, describe, read_template
+from kith.models.providers.answers import Row, fingerprint, flag, part, plain, rows, whole
+from kith.models.providers.faults import LoadingError, UnreachableError
+from kith.models.providers.listed import missing
 from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint
+
+__all__ = ["Card", "Window", "cards", "kind_of", "missing", "whole"]
+
+MOST_SHOWN = 64  # models of Ollama that are asked about one by one
+_AT_ONCE = 8
+_NO_SERVER = ("a web page", "not JSON")  # what answers so is no model server
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One model of a server. `size` in bytes and `window` in tokens are 0 when the server does not say."""
+    """One model of a server; 0, "" and None where the server does not say.
+
+    `size` in bytes, `window` (what runs now) and `trained` (the model's own maximum) in tokens. `digest`
+    names the weights, as in Facts. `loaded`: it answers without being loaded first. `header`: what the server
+    told of the model's shape, which says how much memory a window takes.
+    """
 
     name: str
     size: int = 0
     window: int = 0
     quantisation: str = ""
+    trained: int = 0
+    tools: bool | None = None
+    thinking: bool | None = None
+    parameters: str = ""
+    digest: str = ""
+    loaded: bool = False
+    header: Header | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +52,23 @@ class Window:
 async def kind_of(endpoint: Endpoint) -> Kind | None:
     """Which server answers there, by its own endpoints; None for something that serves no models.
 
-    Raises ModelError when nothing answers at all.
+    A web page in answer to the first question is taken for a no, so that whoever else listens there is asked
+    one thing only. Raises ModelError when nothing answers at all.
     """
+    try:
+        first = next(iter(rows(await endpoint.get("/v1/models"), "data")), None)
+    except UnreachableError:
+        raise
+    except LoadingError:
+        return "llama-server"
+    except ModelError as error:
+        if any(words in str(error) for words in _NO_SERVER):
+            return None
+        first = None
+    if first and first.get("owned_by") == "llamacpp":
+        return "llama-server"
+    if first and "max_model_len" in first:
+        return "vllm"
     probes: tuple[tuple[Kind, str, str], ...] = (
         ("llama-server", "/props", "default_generation_settings"),
         ("ollama", "/api/version", "version"),
@@ -41,84 +77,172 @@ async def kind_of(endpoint: Endpoint) -> Kind | None:
     for kind, path, key in probes:
         if key in await _look(endpoint, path):
             return kind
-    listed = _rows(await _look(endpoint, "/v1/models"), "data")
-    if listed and "max_model_len" in listed[0]:
-        return "vllm"
-    if listed and listed[0].get("owned_by") == "llamacpp":  # its /props may want a key that this may not
-        return "llama-server"
-    return "openai" if listed else None
+    return "openai" if first else None
 
 
-async def cards(kind: Kind, endpoint: Endpoint) -> tuple[Card, ...]:
-    """The models of a server. Ollama's stand-ins for models in a cloud are left out. Raises ModelError."""
-    if kind == "ollama":
-        loaded = {row.get("name"): row for row in _rows(await endpoint.get("/api/ps"), "models")}
-        rows = _rows(await endpoint.get("/api/tags"), "models")
-        talking = (row for row in rows if not row.get("remote_host") and not _only_embeds(row))
-        return tuple(_ollama_card(row, loaded.get(row.get("name"), {})) for row in talking)
-    if kind == "lmstudio":
-        rows = _rows(await _look(endpoint, "/api/v1/models"), "models")
-        if rows:
-            return tuple(_lmstudio_card(row) for row in rows if row.get("type") != "embedding")
-    return tuple(_openai_card(row) for row in _rows(await endpoint.get("/v1/models"), "data"))
+async def cards(kind: Kind, endpoint: Endpoint, *, details: bool = False) -> tuple[Card, ...]:
+    """The models of a server, those that are loaded first. Raises ModelError.
+
+    Ollama's stand-ins for models in a cloud are left out. With `details` the server is asked about each model
+    where its list says too little, which takes a request or more.
+    """
+    match kind:
+        case "ollama":
+            found = await _ollama_cards(endpoint, details)
+        case "lmstudio":
+            found = await _lmstudio_cards(endpoint)
+        case "llama-server":
+            found = await _llama_cards(endpoint, details)
+        case _:
+            found = _openai_cards(await endpoint.get("/v1/models"), loaded=kind == "vllm")
+    return tuple(sorted((card for card in found if card.name), key=lambda card: not card.loaded))
 
 
-async def missing(kind: Kind, endpoint: Endpoint, model: str) -> NoModelError:
-    """The error for a model that is not there, with the names of those that are."""
-    try:
-        there = await cards(kind, endpoint)
-    except ModelError:
-        there = ()
-    return no_such_model(endpoint.url, model, [card.name for card in there])
+# --- Ollama ----------------------------------------------------------------------------------
 
 
-def whole(number: Any) -> int:
-    """A count as the server sent it; 0 for anything else."""
-    return int(number) if isinstance(number, (int, float)) and 0 < number < math.inf else 0
+async def _ollama_cards(endpoint: Endpoint, details: bool) -> list[Card]:
+    running, listed = await asyncio.gather(endpoint.get("/api/ps"), endpoint.get("/api/tags"))
+    loaded = {_text(row.get("name")): row for row in rows(running, "models")}
+    talking = (row for row in rows(listed, "models") if not row.get("remote_host") and not _only_embeds(row))
+    found = [_ollama_card(row, loaded.get(_text(row.get("name")))) for row in talking]
+    if not details:
+        return found
+    turn = asyncio.Semaphore(_AT_ONCE)
+    shown = await asyncio.gather(*(_shown(card, endpoint, turn) for card in found[:MOST_SHOWN]))
+    return [*(card for card in shown if card), *found[MOST_SHOWN:]]
 
 
-def _only_embeds(row: dict[str, Any]) -> bool:
-    """Whether a model of Ollama makes vectors, not words."""
-    families = (row.get("details") or {}).get("families") or ()
-    able = row.get("capabilities") or ()  # newer servers say it
-    return "embedding" in able or any("bert" in str(family) for family in families)
-
-
-def _ollama_card(row: dict[str, Any], loaded: dict[str, Any]) -> Card:
-    details = row.get("details") or {}
-    window = whole(loaded.get("context_length"))
+def _ollama_card(row: Row, running: Row | None) -> Card:
+    details = part(row, "details")
+    tools, thinking = _able(row.get("capabilities"))
     return Card(
-        str(row.get("name", "")), whole(row.get("size")), window, str(details.get("quantization_level") or "")
+        _text(row.get("name")),
+        whole(row.get("size")),
+        whole((running or {}).get("context_length")),
+        _text(details.get("quantization_level")),
+        tools=tools,
+        thinking=thinking,
+        parameters=_text(details.get("parameter_size")),
+        digest=_text(row.get("digest")),
+        loaded=running is not None,
     )
 
 
-def _lmstudio_card(row: dict[str, Any]) -> Card:
-    running = [
-        whole((each.get("config") or {}).get("context_length")) for each in row.get("loaded_instances") or ()
-    ]
-    quantisation = (row.get("quantization") or {}).get("name") or ""
-    return Card(
-        str(row.get("key", "")), whole(row.get("size_bytes")), max(running, default=0), str(quantisation)
+async def _shown(card: Card, endpoint: Endpoint, turn: asyncio.Semaphore) -> Card | None:
+    """A card with what /api/show knows more; None when that shows a model that makes no words."""
+    async with turn:
+        try:
+            about = plain(await endpoint.post("/api/show", {"model": card.name}))
+        except ModelError:
+            return card
+    if about.get("remote_host") or _only_embeds(about):
+        return None
+    header = describe(part(about, "model_info"), card.digest)
+    tools, thinking = _able(about.get("capabilities"))
+    return replace(
+        card,
+        trained=header.trained,
+        tools=card.tools if tools is None else tools,
+        thinking=card.thinking if thinking is None else thinking,
+        header=header if header.blocks else None,
     )
 
 
-def _openai_card(row: dict[str, Any]) -> Card:
-    meta = row.get("meta") or {}
-    window = whole(meta.get("n_ctx")) or whole(row.get("max_model_len"))
-    return Card(str(row.get("id", "")), whole(meta.get("size")), window, str(meta.get("ftype") or ""))
+def _only_embeds(row: Row) -> bool:
+    """Whether a model of Ollama makes vectors, not words; newer servers say it."""
+    families = part(row, "details").get("families")
+    bert = isinstance(families, list) and any("bert" in str(family) for family in families)
+    able = row.get("capabilities")
+    return bert or (isinstance(able, list) and "embedding" in able)
 
 
-async def _look(endpoint: Endpoint, path: str) -> dict[str, Any]:
+def _able(capabilities: Any) -> tuple[bool | None, bool | None]:
+    """Tools and thinking, where the server lists what a model can do."""
+    if not isinstance(capabilities, list):
+        return None, None
+    return "tools" in capabilities, "thinking" in capabilities
+
+
+# --- the others ------------------------------------------------------------------------------
+
+
+async def _llama_cards(endpoint: Endpoint, details: bool) -> list[Card]:
+    """The one model of a llama-server, or all that a router has, loaded or not."""
+    listing = await endpoint.get("/v1/models")
+    found = []
+    for row, card in zip(rows(listing, "data"), _openai_cards(listing, loaded=True), strict=True):
+        status = part(row, "status").get("value")  # only a router has one
+        found.append(replace(card, loaded=status in (None, "loaded", "sleeping")))
+    if not details or len(found) != 1 or not found[0].loaded:
+        return found
+    about = await _look(endpoint, "/props")
+    able, template = part(about, "chat_template_caps"), about.get("chat_template")
+    thinking = read_template(template).thinking if isinstance(template, str) else None
+    meta = part(rows(listing, "data")[0], "meta")
+    path = str(about.get("model_path") or found[0].name).replace("\\", "/")
+    digest = fingerprint(path.rpartition("/")[2], whole(meta.get("size")), whole(meta.get("n_params")))
+    tools = [flag(able.get(f"supports_{what}")) for what in ("tools", "tool_calls")]
+    known = None if None in tools else all(tools)
+    return [replace(found[0], tools=known, thinking=thinking, digest=digest)]
+
+
+async def _lmstudio_cards(endpoint: Endpoint) -> list[Card]:
+    listed = rows(await _look(endpoint, "/api/v1/models"), "models")
+    if not listed:
+        return _openai_cards(await endpoint.get("/v1/models"), loaded=False)
+    return [_lmstudio_card(row) for row in listed if row.get("type") != "embedding"]
+
+
+def _lmstudio_card(row: Row) -> Card:
+    instances, able = rows(row, "loaded_instances"), part(row, "capabilities")
+    running = [whole(part(each, "config").get("context_length")) for each in instances]
+    quantisation = part(row, "quantization").get("name")
+    return Card(
+        _text(row.get("key")),
+        whole(row.get("size_bytes")),
+        max(running, default=0),
+        _text(quantisation),
+        trained=whole(row.get("max_context_length")),
+        tools=flag(able.get("trained_for_tool_use")),
+        thinking=bool(able["reasoning"]) if "reasoning" in able else None,
+        parameters=_text(row.get("params_string")),
+        digest=fingerprint(row.get("key"), quantisation, whole(row.get("size_bytes"))),
+        loaded=bool(instances),
+    )
+
+
+def _openai_cards(listing: Any, *, loaded: bool) -> list[Card]:
+    return [_openai_card(row, loaded) for row in rows(listing, "data")]
+
+
+def _openai_card(row: Row, loaded: bool) -> Card:
+    meta = part(row, "meta")
+    return Card(
+        _text(row.get("id")),
+        whole(meta.get("size")),
+        whole(meta.get("n_ctx")) or whole(row.get("max_model_len")),
+        _text(meta.get("ftype")),
+        trained=whole(meta.get("n_ctx_train")),
+        parameters=_in_billions(whole(meta.get("n_params"))),
+        digest=fingerprint(row.get("root") or row.get("id")) if "max_model_len" in row else "",
+        loaded=loaded,
+    )
+
+
+def _in_billions(count: int) -> str:
+    return f"{count / 1e9:.1f}B" if count >= 1e8 else f"{count / 1e6:.1f}M" if count else ""
+
+
+async def _look(endpoint: Endpoint, path: str) -> Row:
     """The object at a path; empty when the server refuses. Raises ModelError only when nobody is there."""
     try:
-        data = await endpoint.get(path)
-    except ModelError as error:
-        if isinstance(error, UnreachableError):
-            raise
+        return plain(await endpoint.get(path))
+    except UnreachableError:
+        raise
+    except ModelError:
         return {}
-    return data if isinstance(data, dict) else {}
 
 
-def _rows(data: Any, key: str) -> list[dict[str, Any]]:
-    rows = data.get(key) if isinstance(data, dict) else None
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

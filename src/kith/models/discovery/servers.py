@@ -2,31 +2,39 @@
 
 import asyncio
 import ipaddress
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import urlsplit
 
-from kith.core.errors import ModelError, UsageError
+from kith.core.errors import ModelError
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.providers.faults import nearest
+from kith.models.providers.faults import LoadingError, nearest
 from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint, is_loopback
 
 __all__ = ["Server", "find_servers", "is_loopback", "nearest", "ollama_url"]
 
-# Where llama-server, LM Studio and vLLM listen unless told otherwise.
+# Where llama-server, LM Studio and vLLM listen unless told otherwise: `-m llama-server/MODEL` means these.
 USUAL: Final = ("http://127.0.0.1:8080", "http://127.0.0.1:1234", "http://127.0.0.1:8000")
-CONNECT_S = 0.3  # a listening port of this machine answers at once
-PATIENCE_S = 3.0  # for everything that one server is asked
+# Where else they are often put; Jan, GPT4All, text-generation-webui and KoboldCpp.
+OFTEN: Final = tuple(f"http://127.0.0.1:{port}" for port in (8081, 8888, 1337, 4891, 5000, 5001))
+CONNECT_S: Final = 0.15  # a listening port of this machine answers at once
+FAR_CONNECT_S: Final = 1.0  # a configured machine elsewhere may take a moment
+PATIENCE_S: Final = 1.5  # for everything that one server is asked
+DETAILS_S: Final = 3.0  # for asking about each of its models
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that answers, and its models."""
+    """A server that answers, and its models; `loading`: it cannot tell them yet."""
 
     kind: Kind
     url: str
     models: tuple[Card, ...]
+    loading: bool = False
 
 
 async def find_servers(
@@ -35,21 +43,26 @@ async def find_servers(
     extra: Iterable[str] = (),
     *,
     key: str = "",
-    usual: Iterable[str] = USUAL,
+    usual: Iterable[str] = (*USUAL, *OFTEN),
+    details: bool = False,
 ) -> tuple[Server, ...]:
     """Every server that answers, all asked at once; addresses beyond this machine must be arguments.
 
     `ollama_host` is OLLAMA_HOST, `openai_base_url` and `extra` are addresses, `key` is for `openai_base_url`
-    alone. Raises UsageError for an address that is none.
+    alone. `details` asks about each model too. Raises UsageError for an address that is none.
     """
     configured = [openai_base_url] if openai_base_url else []
     addresses = [*configured, *extra, ollama_url(ollama_host), *usual]
     endpoints: dict[str, Endpoint] = {}
     for number, address in enumerate(addresses):
         bearer = key if number < len(configured) else ""
-        endpoint = Endpoint(address, bearer, stall_s=PATIENCE_S, connect_s=CONNECT_S)
+        patience = CONNECT_S if is_loopback(address) else FAR_CONNECT_S
+        endpoint = Endpoint(address, bearer, stall_s=PATIENCE_S, connect_s=patience)
         endpoints.setdefault(endpoint.url, endpoint)
-    found = await asyncio.gather(*(_look_at(endpoint) for endpoint in endpoints.values()))
+    # All ports first: loading the HTTP library takes longer than a port is waited for.
+    opened = await asyncio.gather(*(_listens(url) for url in endpoints))
+    there = [endpoint for endpoint, listens in zip(endpoints.values(), opened, strict=True) if listens]
+    found = await asyncio.gather(*(_look_at(endpoint, details) for endpoint in there))
     return tuple(server for server in found if server is not None)
 
 
@@ -66,9 +79,25 @@ def ollama_url(host: str) -> str:
     name, port = _split_port(place)
     if not port.isdecimal() or int(port) > 65535:
         port = usual
+    return f"{scheme}://{_reachable(name)}:{port}/{path}".rstrip("/")
+
+
+def llama_url(host: str, port: str) -> str:
+    """The address that llama-server's own variables mean (LLAMA_ARG_HOST, LLAMA_ARG_PORT); "" for none.
+
+    A socket file, or what is no host or port at all, is none.
+    """
+    name, number = host.strip("[]"), port or "8080"
+    good = re.fullmatch(r"[\w.:-]*", name, re.ASCII) and re.fullmatch(r"\d{1,5}", number, re.ASCII)
+    if not (host or port) or host.endswith(".sock") or not good or not 0 < int(number) < 65536:
+        return ""
+    return f"http://{_reachable(name)}:{number}"
+
+
+def _reachable(name: str) -> str:
+    """A host to bind to, as one to connect to."""
     name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
-    name = f"[{name}]" if ":" in name else name
-    return f"{scheme}://{name}:{port}/{path}".rstrip("/")
+    return f"[{name}]" if ":" in name else name
 
 
 def _split_port(place: str) -> tuple[str, str]:
@@ -80,12 +109,41 @@ def _split_port(place: str) -> tuple[str, str]:
         return name.strip("[]"), port
 
 
-async def _look_at(endpoint: Endpoint) -> Server | None:
+async def _look_at(endpoint: Endpoint, details: bool) -> Server | None:
+    """What is at an address: one that is silent, slow or something else is no server."""
+    server = None
     try:
         async with asyncio.timeout(PATIENCE_S):
-            kind = await kind_of(endpoint)
-            return Server(kind, endpoint.url, await cards(kind, endpoint)) if kind else None
-    except (ModelError, TimeoutError, UsageError):
-        return None
+            server = await _meet(endpoint)
+        if server and details and not server.loading:
+            async with asyncio.timeout(DETAILS_S):
+                server = replace(server, models=await cards(server.kind, endpoint, details=True))
+    except (ModelError, TimeoutError):
+        pass  # what is known by then is what counts
     finally:
         await endpoint.close()
+    return server
+
+
+async def _meet(endpoint: Endpoint) -> Server | None:
+    kind = await kind_of(endpoint)
+    try:
+        return Server(kind, endpoint.url, await cards(kind, endpoint)) if kind else None
+    except LoadingError:
+        return Server(kind or "llama-server", endpoint.url, (), loading=True)
+
+
+async def _listens(url: str) -> bool:
+    """Whether a port of this machine is open: most are not, and then the HTTP library is not even loaded."""
+    parts = urlsplit(url)
+    if not is_loopback(url):
+        return True
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return True

@@ -9,6 +9,7 @@ from kith.core.events import Delta
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.core.values import Message, Part, Reply, Text, Thinking, Timing, ToolCall, Usage
+from kith.models.dialects.json_text import mend_json
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ def read_args(text: str, cut: bool = False) -> tuple[Mapping[str, Any], str]:
         if isinstance(data, str):  # JSON inside a JSON string
             data = json.loads(data)
     except (ValueError, RecursionError):
-        data = None if cut else _repair(text)
+        data = None if cut else mend_json(text)
     if data is None and text.strip() == "null":
         return {}, ""
     if not isinstance(data, dict) or not _can_be_sent(data):
@@ -97,15 +98,6 @@ def read_args(text: str, cut: bool = False) -> tuple[Mapping[str, Any], str]:
             f"The arguments are not a JSON object: {text[:200]!r}. Send the call again with one object.",
         )
     return data, ""
-
-
-def _repair(text: str) -> Any:
-    import json_repair
-
-    try:
-        return json_repair.loads(text) or None
-    except (ValueError, RecursionError):
-        return None
 
 
 def _can_be_sent(data: Any) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from kith.core.model import Model, Prompt
+from kith.core.model import Emit, Model, Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,9 +11,9 @@ class Facts:
     """One model as its server runs it. Windows in tokens; 0, "" and None where nobody says.
 
     `server` is an address. `digest` names the weights. `window` is what runs now, read from the server after
-    the model was loaded; `trained` the model's own maximum. `tools`: the chat template takes tools.
-    `keeps_thinking`: it renders former thinking for good, so that sending it back leaves the prompt's
-    beginning as it was. `counts_cache`: the server tells cached tokens.
+    the model was loaded (or, where not `verified`, what it was asked for); `trained` the model's own maximum.
+    `tools`: the chat template takes tools. `keeps_thinking`: it renders former thinking for good, so that
+    sending it back leaves the prompt's beginning as it was. `counts_cache`: the server tells cached tokens.
     """
 
     name: str
@@ -26,13 +26,14 @@ class Facts:
     thinking: bool | None = None
     keeps_thinking: bool = False
     counts_cache: bool = False
+    verified: bool = True
 
 
 class Provider(Model, Protocol):
     """A model of a server, which can also be looked at. Everything raises ModelError."""
 
-    async def facts(self) -> Facts:
-        """Load the model if it is not loaded, and read what really runs."""
+    async def facts(self, emit: Emit = ...) -> Facts:
+        """Load the model if it is not loaded, telling how far that is, and read what really runs."""
         ...
 
     async def count(self, prompt: Prompt) -> int | None:

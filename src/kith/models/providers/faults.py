@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from kith.core.errors import EXIT_TRY_LATER, ModelError, NoModelError
 
@@ -23,6 +23,23 @@ _OVERFLOW = re.compile(
 # tokens)", "n_prompt_tokens":5030,"n_ctx":4096. What others call the prompt may count the answer in.
 _PROMPT = re.compile(r"n_prompt_tokens\D{1,4}(\d+)|\((\d+) tokens\) exceeds")
 _WINDOW = re.compile(r"n_ctx\D{1,4}(\d+)|context size \((\d+) tokens\)|context length (?:is|of) (\d+)")
+# What a model or its server cannot do, as llama-server, Ollama and vLLM word it.
+Ability = Literal["tools", "thinking", "shape"]
+_UNABLE: tuple[tuple[Ability, re.Pattern[str]], ...] = (
+    ("tools", re.compile(r"not support tools|tools param requires|tool choice requires", re.IGNORECASE)),
+    (
+        "thinking",
+        re.compile(r"not support thinking|think value .{1,40} is not supported", re.IGNORECASE),
+    ),
+    (
+        "shape",
+        re.compile(
+            r"response_format|json[_ ]schema|grammar|structured.output|guided.decoding|invalid format",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_GARBLED = re.compile(r"peg-native|error parsing tool call")
 _MISSING = re.compile(r"\bmodel\b.{0,200}?(not found|does not exist)", re.IGNORECASE | re.DOTALL)
 
 
@@ -42,6 +59,22 @@ class MissingModelError(ModelError):
     """The server runs, but does not have the model; the provider says which ones are there."""
 
 
+class UnsupportedError(ModelError):
+    """The model or its server cannot do what was asked; `what` names it, so that less can be asked."""
+
+    def __init__(self, text: str, what: Ability) -> None:
+        super().__init__(text)
+        self.what = what
+
+
+class LoadingError(ModelError):
+    """The server is up and still loads its model."""
+
+
+class NoRouteError(ModelError):
+    """The server does not have this endpoint: it is older, or another one."""
+
+
 class GarbledReplyError(ModelError):
     """The server could not read its own model's tool call; asking once more may help, more often will not."""
 
@@ -49,8 +82,8 @@ class GarbledReplyError(ModelError):
 def fault(url: str, status: int, body: str, after_s: float | None = None) -> ModelError:
     """The error that an HTTP answer amounts to; 200 stands for an error in the middle of a stream.
 
-    Overflow, a missing model, an unreadable tool call and a refused key are told apart by status and text,
-    as llama-server, Ollama, LM Studio and vLLM word them.
+    Overflow, a missing model, an unreadable tool call, what the model cannot do, a load that is under way and
+    a refused key are told apart by status and text, as llama-server, Ollama, LM Studio and vLLM word them.
     """
     if body.lstrip()[:1] == "<":
         return ModelError(
@@ -61,12 +94,26 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
         return _overflow(body)
     if status in (400, 404) and _MISSING.search(text):
         return MissingModelError(f"{url} does not have the model: {text}")
-    if "peg-native" in text:
+    if _GARBLED.search(text):
         return GarbledReplyError(f"{url} could not read the model's tool call: {text}", retryable=True)
     if status in (401, 403):
         return ModelError(f"{url} refused the key ({status}): {text}")
     said = f"{url} failed in the middle of its reply" if status == 200 else f"{url} answered {_title(status)}"
-    return ModelError(f"{said}: {text}" if text else said, retryable=status in PASSING, after_s=after_s)
+    said = f"{said}: {text}" if text else said
+    if status == 503 and "loading model" in text.lower():
+        return LoadingError(said, retryable=True, after_s=after_s)
+    if status in (404, 405, 501):
+        return NoRouteError(said)
+    if what := _unable(status, text):
+        return UnsupportedError(said, what)
+    return ModelError(said, retryable=status in PASSING, after_s=after_s)
+
+
+def _unable(status: int, text: str) -> Ability | None:
+    """What a refusal says that the model cannot do."""
+    if status not in (400, 422, 500):
+        return None
+    return next((what for what, words in _UNABLE if words.search(text)), None)
 
 
 def no_such_model(url: str, model: str, there: Sequence[str]) -> NoModelError:

@@ -1,17 +1,26 @@
 """Ollama through its native /api/chat, the only door that takes a window and gives every duration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Timing, ToolCall, ToolResult, Usage
-from kith.models.discovery.cards import Window, missing, whole
+from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usage, say
+from kith.models.providers.answers import Row, whole
 from kith.models.providers.draft import Draft, used_ids
-from kith.models.providers.faults import MissingModelError
-from kith.models.providers.rows import Row, message_rows, tool_rows
+from kith.models.providers.facts import Facts
+from kith.models.providers.faults import MissingModelError, NoRouteError
+from kith.models.providers.listed import missing
+from kith.models.providers.progress import LOADING, ignore
+from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.sampling import sampling_fields, tell_once
+from kith.models.providers.shape import running_row, shape_of
 from kith.models.providers.wire import Endpoint
+
+_CHAT = "/api/chat"
+_LOAD = "/api/generate"  # without a prompt it only loads the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +28,9 @@ class Ollama:
     """One model of an Ollama server.
 
     `num_ctx` is the window in tokens; like `options` (any other of Ollama's) it is the same on every call,
-    because a change makes the server load the model anew. `think`: False, True or an effort; None leaves the
-    model's default (which is on).
+    because a change makes the server load the model anew. `think`: False, True or an effort, where the prompt
+    does not say; None leaves the model's default (which is on). `keeps_thinking`: the template renders former
+    thinking for good, so it is sent back.
     """
 
     model: str
@@ -29,6 +39,7 @@ class Ollama:
     think: bool | str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     keep_alive: str = "30m"
+    keeps_thinking: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
@@ -42,7 +53,7 @@ class Ollama:
         draft = Draft(emit, used_ids(prompt.messages))
         heard = False
         try:
-            async with self.endpoint.stream_lines("/api/chat", body) as lines:
+            async with self.endpoint.stream_lines(_CHAT, body) as lines:
                 async for line in lines:
                     heard = True
                     _take(draft, line.get("message") or {})
@@ -52,38 +63,68 @@ class Ollama:
             raise await missing("ollama", self.endpoint, self.model) from error
         raise self.endpoint.cut_short(heard)
 
-    async def window(self) -> Window:
-        """The window the model runs with now (0 when it is not loaded), and its largest."""
-        try:
-            info = (await self.endpoint.post("/api/show", {"model": self.model})).get("model_info") or {}
-        except MissingModelError as error:
-            raise await missing("ollama", self.endpoint, self.model) from error
-        largest = max(
-            (whole(size) for key, size in info.items() if key.endswith(".context_length")), default=0
+    async def facts(self, emit: Emit = ignore) -> Facts:
+        """Load the model with the options of every call, and read what really runs."""
+        shape = await shape_of(self.endpoint, self.model)
+        if not shape.running or shape.running != (self.num_ctx or shape.running):
+            emit(Progress(LOADING, 0))
+            with suppress(NoRouteError):  # what only speaks Ollama's chat loads at the first call
+                await self.endpoint.post(_LOAD, {**self._settings(Sampling()), "stream": False})
+        running = await running_row(self.endpoint, self.model)
+        asked, told = self.num_ctx or 0, whole(running.get("context_length"))
+        return Facts(
+            self.name,
+            self.endpoint.url,
+            shape.digest or str(running.get("digest") or ""),
+            # Old servers do not tell; they run what they are asked for, up to the model's own maximum.
+            told or min(asked, shape.trained or asked),
+            shape.trained,
+            tools=shape.can("tools"),
+            thinking=shape.can("thinking"),
+            verified=bool(told),
         )
-        names = {self.model, f"{self.model}:latest"}
-        loaded = (await self.endpoint.get("/api/ps")).get("models") or []
-        running = next((whole(row.get("context_length")) for row in loaded if row.get("name") in names), 0)
-        return Window(running, largest)
+
+    async def count(self, prompt: Prompt) -> int | None:
+        """None: Ollama has no such endpoint."""
+        return None
+
+    async def warm(self, prompt: Prompt) -> None:
+        """Let the server load the model and read a prompt; the one token it writes is thrown away."""
+        # Some templates refuse a conversation in which nobody has spoken.
+        spoken = prompt if prompt.messages else replace(prompt, messages=(say("hi"),))
+        body, _ = self._body(replace(spoken, sampling=replace(spoken.sampling, max_tokens=1)))
+        await self.endpoint.post(_CHAT, {**body, "stream": False})
 
     def _body(self, prompt: Prompt) -> tuple[Row, tuple[str, ...]]:
-        sampling, left_out = sampling_fields("ollama", prompt.sampling)
+        _, left_out = sampling_fields("ollama", prompt.sampling)
+        body: Row = self._settings(prompt.sampling)
+        if prompt.shape is not None:
+            body["format"] = dict(prompt.shape)
+        if prompt.tools:
+            body["tools"] = tool_rows(prompt.tools)
+        thinking = "thinking" if self.keeps_thinking else ""
+        body["messages"] = message_rows(prompt, _call_row, _result_row, thinking)
+        return body, left_out
+
+    def _settings(self, sampling: Sampling) -> Row:
+        """A request without what is said: what could make the model load anew is the same on every call."""
         window = {"num_ctx": self.num_ctx} if self.num_ctx else {}
-        body: Row = {
+        fields, _ = sampling_fields("ollama", sampling)
+        settings: Row = {
             "model": self.model,
             "stream": True,
             # By default Ollama cuts what does not fit, and says nothing: refuse instead.
             "truncate": False,
             "shift": False,
             "keep_alive": self.keep_alive,
-            "options": {**window, **self.options, **sampling},
+            "options": {**window, **self.options, **fields},
         }
-        if self.think is not None:
-            body["think"] = self.think
-        if prompt.tools:
-            body["tools"] = tool_rows(prompt.tools)
-        body["messages"] = message_rows(prompt, _call_row, _result_row)
-        return body, left_out
+        think = self._think(sampling.think)
+        return settings if think is None else {**settings, "think": think}
+
+    def _think(self, wish: bool | None) -> bool | str | None:
+        """The prompt's wish, else the model's setting; an effort is a way of saying yes."""
+        return self.think if wish is None or (wish and isinstance(self.think, str)) else wish
 
     def _reply(self, draft: Draft, last: Mapping[str, Any]) -> Reply:
         """The finished reply. Ollama counts in nanoseconds, and tells no cached tokens apart."""

@@ -2,22 +2,31 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Timing, ToolCall, ToolResult, Usage
-from kith.models.discovery.cards import Window, cards, missing, whole
+from kith.core.values import Reply, Sampling, ToolCall, ToolResult, say
+from kith.models.providers.answers import Row, part, plain, whole
 from kith.models.providers.draft import Draft, used_ids
-from kith.models.providers.faults import MissingModelError
-from kith.models.providers.rows import Row, message_rows, tool_rows
-from kith.models.providers.sampling import Kind, sampling_fields, tell_once
+from kith.models.providers.facts import Facts
+from kith.models.providers.faults import MissingModelError, NoRouteError, UnsupportedError
+from kith.models.providers.listed import missing
+from kith.models.providers.llama_server import llama_facts, when_loaded
+from kith.models.providers.lmstudio import lmstudio_facts
+from kith.models.providers.progress import ignore
+from kith.models.providers.rows import message_rows, tool_rows
+from kith.models.providers.sampling import TITLES, Kind, sampling_fields, tell_once
+from kith.models.providers.stream import Stream
+from kith.models.providers.vllm import vllm_facts
 from kith.models.providers.wire import Endpoint
 
 _CHAT = "/v1/chat/completions"
 # What only one server knows: others may answer an unknown field with a refusal.
 _OWN_FIELDS: Mapping[Kind, Row] = {"llama-server": {"cache_prompt": True, "return_progress": True}}
+# The budget's name differs between versions of llama-server; what a version does not know, it ignores.
+_BUDGET = ("thinking_budget_tokens", "reasoning_budget_tokens")
+_SWITCHES_THINKING: tuple[Kind, ...] = ("llama-server", "vllm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +34,14 @@ class OpenAILike:
     """One model of a server that speaks OpenAI's protocol; `flavour` says which, and so what it understands.
 
     `fields` are added to every request as they are (for llama-server: chat_template_kwargs, id_slot ...).
+    `keeps_thinking`: the template renders former thinking for good, so it is sent back.
     """
 
     model: str
     endpoint: Endpoint
     flavour: Kind = "openai"
     fields: Mapping[str, Any] = field(default_factory=dict)
+    keeps_thinking: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
@@ -38,44 +49,79 @@ class OpenAILike:
         return f"{self.flavour}/{self.model}"
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
-        """Ask once. Raises ModelError, and NoModelError when the server does not have the model."""
+        """Ask once; a server that still loads its model is waited for.
+
+        Raises ModelError, and NoModelError when the server does not have the model.
+        """
         body, left_out = self._body(prompt)
         tell_once(left_out, self._told, emit)
-        stream = _Stream(Draft(emit, used_ids(prompt.messages)), emit)
         try:
-            async with self.endpoint.stream_events(_CHAT, body) as chunks:
-                async for chunk in chunks:
-                    if chunk is None:
-                        stream.ended = True
-                        break
-                    stream.take(chunk)
+            return await when_loaded(self.endpoint, lambda: self._ask(prompt, body, emit), emit)
         except MissingModelError as error:
             raise await missing(self.flavour, self.endpoint, self.model) from error
+        except UnsupportedError as error:
+            # A grammar that cannot be made of the tools is no fault of a shape that nobody asked for.
+            if error.what == "shape" and prompt.shape is None and prompt.tools:
+                raise UnsupportedError(str(error), "tools") from error
+            raise
+
+    async def _ask(self, prompt: Prompt, body: Row, emit: Emit) -> Reply:
+        stream = Stream(Draft(emit, used_ids(prompt.messages)), emit)
+        async with self.endpoint.stream_events(_CHAT, body) as chunks:
+            async for chunk in chunks:
+                if chunk is None:
+                    stream.ended = True
+                    break
+                stream.take(chunk)
         # Some servers leave out the end mark, but none the reason why it stopped.
         if not stream.ended and not stream.finish:
             raise self.endpoint.cut_short(stream.heard)
         return stream.reply(self.name)
 
-    async def count_tokens(self, prompt: Prompt) -> int | None:
+    async def facts(self, emit: Emit = ignore) -> Facts:
+        """Let the server load the model if it has not, and read what really runs. Raises ModelError."""
+        match self.flavour:
+            case "llama-server":
+                found = await llama_facts(self.endpoint, self.model, emit)
+            case "lmstudio":
+                found = await lmstudio_facts(self.endpoint, self.model, emit)
+            case "vllm":
+                found = await vllm_facts(self.endpoint, self.model)
+            case _:
+                found = Facts(self.name, self.endpoint.url)
+        return replace(found, name=self.name)
+
+    async def count(self, prompt: Prompt) -> int | None:
         """The exact size of a prompt in tokens, tools and template included; None if nobody can say."""
         if self.flavour != "llama-server":
             return None
         body, _ = self._body(prompt)
-        return whole((await self.endpoint.post(f"{_CHAT}/input_tokens", body)).get("input_tokens"))
+        try:
+            counted = await when_loaded(
+                self.endpoint, lambda: self.endpoint.post(f"{_CHAT}/input_tokens", body)
+            )
+        except NoRouteError:  # older than the endpoint
+            return None
+        return whole(plain(counted).get("input_tokens")) or None
 
-    async def window(self) -> Window:
-        """The window of the running server, and the model's largest; 0 for what it does not say."""
-        if self.flavour != "llama-server":
-            listed = await cards(self.flavour, self.endpoint)
-            return Window(next((card.window for card in listed if card.name == self.model), 0))
-        props = await self.endpoint.get("/props", model=self.model)
-        running = whole((props.get("default_generation_settings") or {}).get("n_ctx"))
-        rows = (await self.endpoint.get("/v1/models")).get("data") or [{}]
-        row = next((row for row in rows if row.get("id") == self.model), rows[0])
-        return Window(running, whole((row.get("meta") or {}).get("n_ctx_train")))
+    async def warm(self, prompt: Prompt) -> None:
+        """Let the server read a prompt; the one token it writes is thrown away.
+
+        A server that nobody knows, which may ask money for it, is not asked.
+        """
+        if self.flavour == "openai":
+            return
+        # Some templates refuse a conversation in which nobody has spoken.
+        spoken = prompt if prompt.messages else replace(prompt, messages=(say("hi"),))
+        body, _ = self._body(replace(spoken, shape=None, sampling=replace(spoken.sampling, max_tokens=1)))
+        still = {
+            key: value for key, value in body.items() if key not in ("stream_options", "return_progress")
+        }
+        await when_loaded(self.endpoint, lambda: self.endpoint.post(_CHAT, {**still, "stream": False}))
 
     def _body(self, prompt: Prompt) -> tuple[Row, tuple[str, ...]]:
         sampling, left_out = sampling_fields(self.flavour, prompt.sampling)
+        thinking, no_switch = self._thinking(prompt.sampling)
         body: Row = {
             "model": self.model,
             "stream": True,
@@ -83,65 +129,29 @@ class OpenAILike:
             **_OWN_FIELDS.get(self.flavour, {}),
             **self.fields,
             **sampling,
+            **thinking,
         }
+        if prompt.shape is not None:
+            shape = {"name": "reply", "strict": True, "schema": dict(prompt.shape)}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
         if prompt.tools:
             body["tools"] = tool_rows(prompt.tools)
             body["parallel_tool_calls"] = False
-        body["messages"] = message_rows(prompt, _call_row, _result_row)
-        return body, left_out
+        key = "reasoning_content" if self.keeps_thinking else ""
+        body["messages"] = message_rows(prompt, _call_row, _result_row, key)
+        return body, (*left_out, *no_switch)
 
-
-@dataclass(slots=True)
-class _Stream:
-    """One streamed answer: pieces go to the draft, the counts of the last chunks are kept."""
-
-    draft: Draft
-    emit: Emit
-    finish: str = ""
-    ended: bool = False
-    heard: bool = False
-    usage: Row = field(default_factory=dict)
-    timings: Row = field(default_factory=dict)
-
-    def take(self, chunk: Mapping[str, Any]) -> None:
-        self.heard = True
-        self.usage = chunk.get("usage") or self.usage
-        self.timings = chunk.get("timings") or self.timings
-        if progress := chunk.get("prompt_progress"):
-            self.emit(Progress("reading", whole(progress.get("processed")), whole(progress.get("total"))))
-        for choice in chunk.get("choices") or ():
-            self.finish = choice.get("finish_reason") or self.finish
-            self._take_delta(choice.get("delta") or {})
-
-    def _take_delta(self, delta: Mapping[str, Any]) -> None:
-        # vLLM renamed reasoning_content to reasoning; some proxies send both.
-        self.draft.think(delta.get("reasoning_content") or delta.get("reasoning") or "")
-        self.draft.say(delta.get("content") or "")
-        for piece in delta.get("tool_calls") or ():
-            function, call_id = piece.get("function") or {}, piece.get("id") or ""
-            index = piece.get("index")
-            if not isinstance(
-                index, int
-            ):  # left out: an id begins a call, anything else goes on with the last
-                index = len(self.draft.calls) - (0 if call_id or not self.draft.calls else 1)
-            self.draft.call(index, function.get("name") or "", function.get("arguments") or "", call_id)
-
-    def reply(self, name: str) -> Reply:
-        """The finished reply; numbers the server did not send stay 0."""
-        return self.draft.reply(name, self.finish == "length", self._usage(), self._timing())
-
-    def _usage(self) -> Usage:
-        details = self.usage.get("prompt_tokens_details") or {}
-        cached = whole(self.timings.get("cache_n")) or whole(details.get("cached_tokens"))
-        read = whole(self.usage.get("prompt_tokens")) or cached + whole(self.timings.get("prompt_n"))
-        written = whole(self.usage.get("completion_tokens")) or whole(self.timings.get("predicted_n"))
-        return Usage(read, written, cached)
-
-    def _timing(self) -> Timing:
-        def seconds(key: str) -> float:
-            return max(0.0, float(self.timings.get(key) or 0.0)) / 1e3
-
-        return Timing(prefill_s=seconds("prompt_ms"), decode_s=seconds("predicted_ms"))
+    def _thinking(self, sampling: Sampling) -> tuple[Row, tuple[str, ...]]:
+        """The fields that switch a model's thinking and bound it, and a sentence where there is no switch."""
+        fields: Row = {}
+        if sampling.think_tokens is not None and self.flavour == "llama-server":
+            fields |= dict.fromkeys(_BUDGET, sampling.think_tokens)
+        if sampling.think is None:
+            return fields, ()
+        if self.flavour not in _SWITCHES_THINKING:
+            return fields, (f"{TITLES[self.flavour]} has no switch for thinking; the setting is not used.",)
+        switch = {**part(self.fields, "chat_template_kwargs"), "enable_thinking": sampling.think}
+        return {**fields, "chat_template_kwargs": switch}, ()
 
 
 def _call_row(call: ToolCall) -> Row:

@@ -40,12 +40,16 @@ TITLES: Mapping[Kind, str] = {
 
 
 def sampling_fields(kind: Kind, sampling: Sampling) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The set parameters under the server's own names, and a sentence for each that it does not have."""
+    """The set parameters under the server's own names, and a sentence for each that it does not have.
+
+    Thinking is not among them: its switch has another shape on each server, and its budget is watched here
+    where the server has none.
+    """
     taken, left_out = TAKEN[kind], []
     sent: dict[str, Any] = {taken["max_tokens"]: MAX_TOKENS}
     for field in fields(sampling):
         value = getattr(sampling, field.name)
-        if value is None or value == ():
+        if value is None or value == () or field.name in ("think", "think_tokens"):
             continue
         if field.name in taken:
             sent[taken[field.name]] = list(value) if isinstance(value, tuple) else value

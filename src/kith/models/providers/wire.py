@@ -3,7 +3,8 @@
 import asyncio
 import ipaddress
 import json
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from kith.core.errors import ModelError, UsageError
 from kith.models.providers.faults import LostReplyError, UnreachableError, fault, retry_after
 from kith.models.providers.lines import read_events, read_lines
+from kith.models.providers.patience import Clock, Sleep, Vigil
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,14 +26,19 @@ _END = "[DONE]"  # OpenAI's end mark of a stream of events
 class Endpoint:
     """A model server at `url` (its root: a trailing `/v1` is left out), with an optional bearer key.
 
-    `stall_s`: after so many seconds without a single byte the server counts as hung; pings and progress are
-    bytes, so a long prompt that is being read is not a hang. `transport` replaces the network in tests.
+    A silent server is waited for as `Vigil` says: after `quiet_s` without a byte it is asked for a sign of
+    life, which must come within `probe_s`; after `stall_s` without one it counts as lost (seconds, all of
+    them). `transport` replaces the network in tests, `clock` and `sleep` the time.
     """
 
     url: str
     key: str = field(default="", repr=False)
     stall_s: float = 600.0
     connect_s: float = 2.0
+    quiet_s: float = 30.0
+    probe_s: float = 5.0
+    clock: Clock = field(default=time.monotonic, repr=False)
+    sleep: Sleep = field(default=asyncio.sleep, repr=False)
     transport: "httpx2.AsyncBaseTransport | None" = field(default=None, repr=False)
     _client: "httpx2.AsyncClient | None" = field(default=None, init=False, repr=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False, repr=False)
@@ -55,15 +62,15 @@ class Endpoint:
     @asynccontextmanager
     async def stream_lines(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[AsyncIterator[Any]]:
         """Post a body; the block reads the answer's lines as JSON objects, and closes the stream."""
-        async with self._open("POST", path, body) as chunks:
-            yield self._objects(read_lines(chunks))
+        async with self._open("POST", path, body) as answer:
+            yield self._objects(read_lines(answer), answer.vigil)
 
     @asynccontextmanager
     async def stream_events(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[AsyncIterator[Any]]:
         """Post a body; the block reads the answer's events as JSON objects, None for the end mark."""
         # A whole JSON answer where a stream was asked for is a refusal, whatever its status says (LM Studio).
-        async with self._open("POST", path, body, refusals=("html", "application/json")) as chunks:
-            yield self._objects(read_events(read_lines(chunks)))
+        async with self._open("POST", path, body, refusals=("html", "application/json")) as answer:
+            yield self._objects(read_events(read_lines(answer)), answer.vigil)
 
     def cut_short(self, heard: bool) -> ModelError:
         """A stream that ended without its end mark; once something was `heard`, it is not asked again."""
@@ -79,8 +86,8 @@ class Endpoint:
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
     ) -> Any:
-        async with self._open(method, path, body, query) as chunks:
-            text = await _collect(chunks)
+        async with self._open(method, path, body, query) as answer:
+            text = await _collect(answer)
         try:
             return json.loads(text)
         except ValueError:
@@ -94,7 +101,7 @@ class Endpoint:
         body: Mapping[str, Any] | None,
         query: Mapping[str, str] | None = None,
         refusals: tuple[str, ...] = ("html",),
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
+    ) -> AsyncIterator["_Answer"]:
         """A request that was accepted, as the bytes of its answer; what goes wrong becomes a ModelError.
 
         `refusals` are content types that mean no, even with status 200.
@@ -105,16 +112,41 @@ class Endpoint:
         request = client.build_request(
             method, self.url + path, params=query or None, headers=self._headers(), content=_encode(body)
         )
+        vigil = Vigil(self.stall_s, min(self.quiet_s, self.stall_s), self.clock, self.sleep, self._is_alive)
+        limit = asyncio.timeout(None)
+        watch = asyncio.create_task(vigil.keep(limit))
         try:
-            response = await client.send(request, stream=True)
-            await self._check(response, refusals)
-            yield response.aiter_bytes()
+            async with limit:
+                response = await client.send(request, stream=True)
+                await self._check(response, refusals)
+                yield _Answer(response, vigil)
         except httpx2.RequestError as error:
             heard = response is not None and response.num_bytes_downloaded > 0
             raise self._in_words(error, heard) from error
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise LostReplyError(
+                f"{self.url} sent nothing for {self.stall_s:,.0f} s; it seems to hang"
+            ) from None
         finally:
+            watch.cancel()
             if response is not None:
                 await response.aclose()
+
+    async def _is_alive(self) -> bool:
+        """Whether the server answers anything at all on a second connection, a refusal too.
+
+        Only a gateway's word that there is nobody behind it (502, 504) does not count.
+        """
+        import httpx2
+
+        try:
+            async with asyncio.timeout(min(self.probe_s, self.stall_s)):
+                response = await self._opened().get(self.url + "/health", headers=self._headers())
+        except (httpx2.HTTPError, TimeoutError):
+            return False
+        return response.status_code not in (502, 504)
 
     async def _check(self, response: "httpx2.Response", refusals: tuple[str, ...]) -> None:
         """Raise what a refusal says."""
@@ -134,11 +166,9 @@ class Endpoint:
             return UnreachableError(
                 f"no model server answers at {self.url}{why}; is it running?", retryable=True
             )
-        if isinstance(error, httpx2.TimeoutException):
-            return LostReplyError(f"{self.url} sent nothing for {self.stall_s:,.0f} s; it seems to hang")
         return self.cut_short(heard)
 
-    async def _objects(self, texts: AsyncIterator[str]) -> AsyncIterator[Any]:
+    async def _objects(self, texts: AsyncIterator[str], vigil: Vigil) -> AsyncIterator[Any]:
         """Each text as JSON, None for the end mark. Raises ModelError for an error among them."""
         async for text in texts:
             if not text.strip():
@@ -154,6 +184,8 @@ class Endpoint:
                 raise ModelError(f"{self.url} sent a line that is not an object: {text[:200]!r}")
             if data.get("error"):
                 raise fault(self.url, 200, text)
+            # News of the prompt (llama-server's) come while it is read: nothing is answered yet.
+            vigil.begun = vigil.begun or "prompt_progress" not in data
             yield data
 
     def _opened(self) -> "httpx2.AsyncClient":
@@ -166,7 +198,8 @@ class Endpoint:
             here = is_loopback(self.url)
             self._client = httpx2.AsyncClient(
                 transport=self.transport,
-                timeout=httpx2.Timeout(self.stall_s, connect=self.connect_s),
+                # How long an answer may take is the vigil's affair.
+                timeout=httpx2.Timeout(None, connect=self.connect_s),
                 # Connecting to this machine is free; a kept connection may be stale when it is needed.
                 limits=httpx2.Limits(max_keepalive_connections=0 if here else 4),
                 # A proxy from the environment must never stand between kith and this machine.
@@ -180,6 +213,19 @@ class Endpoint:
         return {"content-type": "application/json"} | (
             {"authorization": f"Bearer {self.key}"} if self.key else {}
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The bytes of an answer as they arrive; each is heard."""
+
+    response: "httpx2.Response"
+    vigil: Vigil
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self.response.aiter_bytes():
+            self.vigil.hear()
+            yield chunk
 
 
 def _split(url: str) -> SplitResult:
@@ -209,7 +255,7 @@ def _encode(body: Mapping[str, Any] | None) -> bytes | None:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-async def _collect(chunks: AsyncIterator[bytes]) -> str:
+async def _collect(chunks: AsyncIterable[bytes]) -> str:
     pieces: list[bytes] = []
     size = 0
     async for chunk in chunks:

@@ -2,14 +2,19 @@
 
 import asyncio
 import json
+import socket
+import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http.client import responses
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 JSON = "application/json; charset=utf-8"
+# How an answer breaks off: the connection closes, is reset, ends as if all were said, or falls silent.
+Cut = Literal["close", "reset", "end", "hang"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,7 @@ class Request:
     headers: Mapping[str, str]  # names in lower case
     raw: bytes
     body: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, key: str) -> Any:
         return self.body[key]
@@ -30,7 +36,8 @@ class Request:
 class Response:
     """What to answer: a body known in full, or pieces that are sent as they come.
 
-    The connection is closed after `cut_after` bytes of the body, if that is not None.
+    It breaks off after `cut_after` bytes of the body, if that is not None. `chunk`: bytes of one HTTP chunk
+    at most, whatever character they cut; 0 sends each piece whole.
     """
 
     status: int
@@ -38,6 +45,8 @@ class Response:
     content_type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     cut_after: int | None = None
+    cut: Cut = "close"
+    chunk: int = 0
 
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -87,7 +96,8 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(method, target.partition("?")[0], headers, raw, _parse(raw))
+    path, _, query = target.partition("?")
+    return Request(method, path, headers, raw, _parse(raw), dict(parse_qsl(query)))
 
 
 def _parse(raw: bytes) -> Any:
@@ -103,9 +113,13 @@ async def _send(writer: asyncio.StreamWriter, request: Request, answer: Answer) 
         head = _head(response, f"Content-Length: {len(response.body)}")
         writer.write(head + response.body[: response.cut_after])
         await writer.drain()
-    elif await _send_pieces(writer, response, response.body):
+        if response.cut_after is None or response.cut_after >= len(response.body):
+            return
+    elif await _send_pieces(writer, response, response.body) or response.cut == "end":
         writer.write(b"0\r\n\r\n")
         await writer.drain()
+        return
+    await _break_off(writer, response.cut)
 
 
 async def _send_pieces(writer: asyncio.StreamWriter, response: Response, body: AsyncGenerator[bytes]) -> bool:
@@ -114,13 +128,27 @@ async def _send_pieces(writer: asyncio.StreamWriter, response: Response, body: A
     head, left = _head(response, "Transfer-Encoding: chunked"), response.cut_after
     async with aclosing(body) as pieces:
         async for piece in pieces:
-            sent = piece[:left]
-            writer.write(head + (b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""))
-            await writer.drain()
-            head, left = b"", None if left is None else left - len(sent)
+            sent, step = piece[:left], response.chunk or len(piece)
+            for at in range(0, max(1, len(sent)), step):
+                part = sent[at : at + step]
+                writer.write(head + (b"%x\r\n%b\r\n" % (len(part), part) if part else b""))
+                await writer.drain()
+                head = b""
+            left = None if left is None else left - len(sent)
             if left == 0:
                 return False
     return True
+
+
+async def _break_off(writer: asyncio.StreamWriter, cut: Cut) -> None:
+    """Do to the connection what `cut` says; closing is what happens anyway."""
+    if cut == "hang":
+        await asyncio.Event().wait()
+    if cut == "reset":
+        # A close that does not linger is a reset.
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
 
 
 def _head(response: Response, framing: str) -> bytes:

@@ -14,6 +14,7 @@ from kith.models.standin.tokens import estimate, render_prompt, split_words
 CHAT_PATHS = ("/api/chat",)
 LOAD_S = 1.5  # loading the model, as reported
 LOADED_S = 0.01  # finding it loaded, as reported
+PULL_STEPS = 4  # lines of progress of one pull
 NUM_KEEP = 4  # tokens that the hard cut leaves at the front
 
 _LINES = "application/x-ndjson"
@@ -47,25 +48,29 @@ async def _version(engine: Engine, request: Request) -> Response:
 
 
 async def _tags(engine: Engine, request: Request) -> Response:
-    capabilities = list(engine.behaviour.capabilities)
-    return json_response({"models": [{**_card(engine), "modified_at": _now(), "capabilities": capabilities}]})
+    stamp = {"modified_at": _now(), "capabilities": list(engine.behaviour.capabilities)}
+    return json_response({"models": [{**_card(name), **stamp} for name in _installed(engine)]})
 
 
 async def _show(engine: Engine, request: Request) -> Response:
+    about = engine.behaviour
     if not _has(engine, request):
         return _not_found(engine, request)
-    about = engine.behaviour
     return json_response(
         {
             "parameters": "temperature                    0.7",
             "template": "{{ .Prompt }}",
-            "details": _card(engine)["details"],
+            "details": _card(about.model)["details"],
             "model_info": {
                 "general.architecture": "qwen2",
                 "general.parameter_count": 7_615_616_512,
                 "qwen2.context_length": about.trained,
                 "qwen2.embedding_length": 3584,
                 "qwen2.block_count": 28,
+                "qwen2.attention.head_count": 28,
+                "qwen2.attention.head_count_kv": 4,
+                "qwen2.attention.key_length": 128,
+                "qwen2.attention.value_length": 128,
             },
             "capabilities": list(about.capabilities),
             "modified_at": _now(),
@@ -76,15 +81,14 @@ async def _show(engine: Engine, request: Request) -> Response:
 async def _ps(engine: Engine, request: Request) -> Response:
     if not engine.runs:
         return json_response({"models": []})
-    window, _ = engine.runs
-    card = _card(engine)
-    return json_response(
-        {"models": [{**card, "expires_at": _now(), "size_vram": card["size"], "context_length": window}]}
-    )
+    name, size, _ = engine.runs
+    card = _card(name)
+    window = {"context_length": size} if engine.behaviour.tells_window else {}
+    return json_response({"models": [{**card, "expires_at": _now(), "size_vram": card["size"], **window}]})
 
 
-def _card(engine: Engine) -> dict[str, Any]:
-    name = _full(engine.behaviour.model)
+def _card(model: str) -> dict[str, Any]:
+    name = _full(model)
     details = {"parent_model": "", "format": "gguf", "family": "qwen2", "families": ["qwen2"]}
     return {
         "name": name,
@@ -95,13 +99,20 @@ def _card(engine: Engine) -> dict[str, Any]:
     }
 
 
+def _installed(engine: Engine) -> list[str]:
+    """The one model it has, and those that were pulled whole."""
+    whole = engine.behaviour.pull_size
+    pulled = [name for name, size in engine.pulled.items() if size >= whole]
+    return list(dict.fromkeys(_full(name) for name in (engine.behaviour.model, *pulled)))
+
+
 def _full(name: str) -> str:
     return name if ":" in name else f"{name}:latest"
 
 
 def _has(engine: Engine, request: Request) -> bool:
     body = request.body if isinstance(request.body, dict) else {}
-    return _full(str(body.get("model", ""))) == _full(engine.behaviour.model)
+    return _full(str(body.get("model", ""))) in _installed(engine)
 
 
 def _not_found(engine: Engine, request: Request) -> Response:
@@ -111,6 +122,36 @@ def _not_found(engine: Engine, request: Request) -> Response:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+
+
+# --- pull ------------------------------------------------------------------------------------
+
+
+async def _pull(engine: Engine, request: Request) -> Response:
+    """Get a model, as lines of progress; what a client that left had got already is not got again."""
+    name = str((request.body or {}).get("model") or (request.body or {}).get("name") or "")
+    if not name:
+        return refuse(400, "invalid model name")
+    if not request.body.get("stream", True):
+        engine.pulled[name] = engine.behaviour.pull_size
+        return json_response({"status": "success"})
+    return Response(200, _pulling(engine, name), _LINES)
+
+
+async def _pulling(engine: Engine, name: str) -> AsyncGenerator[bytes]:
+    how, digest = engine.behaviour, make_id(_full(name), length=64)
+    yield _line({"status": "pulling manifest"})
+    if how.pull_error:
+        yield _line({"error": how.pull_error})
+        return
+    layer = {"status": f"pulling {digest[:12]}", "digest": f"sha256:{digest}", "total": how.pull_size}
+    while (got := engine.pulled.get(name, 0)) < how.pull_size:
+        yield _line({**layer, "completed": got} if got else layer)
+        await asyncio.sleep(how.pause)
+        engine.pulled[name] = min(how.pull_size, got + -(-how.pull_size // PULL_STEPS))
+    yield _line({**layer, "completed": how.pull_size})
+    for status in ("verifying sha256 digest", "writing manifest", "success"):
+        yield _line({"status": status})
 
 
 # --- chat ------------------------------------------------------------------------------------
@@ -125,14 +166,15 @@ async def _chat(engine: Engine, request: Request) -> Response:
         return refuse(400, lacking)
     messages, window = body.get("messages") or [], _window(engine, body)
     if not messages:
-        return _load(engine, body, window)
+        return _load(engine, body, {"message": {"role": "assistant", "content": ""}})
     prompt = render_prompt(messages, body.get("tools"))
-    if estimate(prompt) >= window and body.get("truncate", True):
+    may_cut = body.get("truncate", True) or not engine.behaviour.heeds_truncate
+    if estimate(prompt) >= window and may_cut:
         prompt = cut_prompt(messages, body.get("tools"), window)
     if estimate(prompt) >= window:
         # llama-server's own refusal, handed on as text.
         return refuse(400, json_bytes(overflow_body(estimate(prompt), window)).decode())
-    reply = engine.next_reply(request)
+    reply = engine.answer(request, (body.get("options") or {}).get("num_predict"))
     if reply.error and (reply.error.status != 200 or not body.get("stream", True)):
         return _fail(reply.error)
     return await _generate(engine, body, prompt, reply)
@@ -176,24 +218,32 @@ def _window(engine: Engine, body: Mapping[str, Any]) -> int:
 
 def _reload(engine: Engine, body: Mapping[str, Any]) -> float:
     """Load the model if it is not loaded just so, which empties the cache; returns the seconds reported."""
-    wanted = (_window(engine, body), body.get("shift", True))
+    wanted = (_full(body["model"]), _window(engine, body), body.get("shift", True))
     if engine.runs == wanted:
         return LOADED_S
-    engine.runs, engine.kept = wanted, ""
+    engine.runs = wanted
+    engine.forget()
     return LOAD_S
 
 
-def _load(engine: Engine, body: Mapping[str, Any], window: int) -> Response:
-    """A request without messages loads the model, or unloads it."""
+async def _generate_nothing(engine: Engine, request: Request) -> Response:
+    """The older endpoint, for loading only: its prompts are not played."""
+    if not _has(engine, request):
+        return _not_found(engine, request)
+    if request.body.get("prompt"):
+        return refuse(400, "the stand-in answers chats only")
+    return _load(engine, request.body, {"response": ""})
+
+
+def _load(engine: Engine, body: Mapping[str, Any], nothing: Mapping[str, Any]) -> Response:
+    """A request that says nothing loads the model, or unloads it."""
     if body.get("keep_alive") == 0:
         engine.runs, reason = (), "unload"
     else:
         _reload(engine, body)
         reason = "load"
     stamp = {"model": body["model"], "created_at": _now()}
-    return json_response(
-        {**stamp, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": reason}
-    )
+    return json_response({**stamp, **nothing, "done": True, "done_reason": reason})
 
 
 def _fail(failure: Failure) -> Response:
@@ -209,10 +259,10 @@ def _failure_body(failure: Failure, status: int) -> Any:
 async def _generate(engine: Engine, body: Mapping[str, Any], prompt: str, reply: Scripted) -> Response:
     if body.get("stream", True):
         return Response(200, _stream(engine, body, prompt, reply), _LINES)
-    async with engine.slot:
+    async with engine.slot(prompt) as slot:
         load_s = _reload(engine, body)
         await asyncio.sleep(reply.delay)
-        counts = engine.count(prompt, reply)
+        counts = engine.count(prompt, reply, slot)
         ending = _ending(body["model"], reply, counts, load_s)
         message = {"role": "assistant", "content": reply.text}
         thinking = {"thinking": reply.thinking} if reply.thinking else {}
@@ -224,9 +274,9 @@ async def _stream(
     engine: Engine, body: Mapping[str, Any], prompt: str, reply: Scripted
 ) -> AsyncGenerator[bytes]:
     """One JSON object a line: thinking, text, calls, and the counts at the end."""
-    async with engine.slot:
+    async with engine.slot(prompt) as slot:
         load_s = _reload(engine, body)
-        counts = engine.count(prompt, reply)
+        counts = engine.count(prompt, reply, slot)
         await asyncio.sleep(reply.delay)
         for message in _messages(reply, counts):
             await asyncio.sleep(engine.behaviour.pause)
@@ -247,6 +297,7 @@ def _messages(reply: Scripted, counts: Counts) -> Iterator[dict[str, Any]]:
 
 def _calls(reply: Scripted, counts: Counts) -> list[dict[str, Any]]:
     whole = reply.calls[:-1] if reply.stop == "length" else reply.calls
+    # Arguments that are text are no JSON: some versions hand them on as they are.
     return [
         {
             "id": "call_" + make_id(counts.number, index, length=8),
@@ -285,5 +336,7 @@ _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/api/tags"): _tags,
     ("GET", "/api/ps"): _ps,
     ("POST", "/api/show"): _show,
+    ("POST", "/api/pull"): _pull,
+    ("POST", "/api/generate"): _generate_nothing,
     **{("POST", path): _chat for path in CHAT_PATHS},
 }

@@ -35,11 +35,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """One reply of the script, its calls as (name, arguments) pairs."""
+    """One reply of the script. Its calls are (name, arguments) pairs; text as arguments is sent as it is."""
 
     text: str = ""
     thinking: str = ""
-    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    calls: tuple[tuple[str, Mapping[str, Any] | str], ...] = ()
     stop: str = "end"  # end, tools or length
     usage: Mapping[str, int] = field(default_factory=dict)  # input, output, cached instead of the estimates
     delay: float = 0.0  # seconds that reading the prompt takes
@@ -49,7 +49,10 @@ class Scripted:
     @property
     def message(self) -> dict[str, Any]:
         """The assistant message that this reply becomes when a client sends it back."""
-        calls = [{"function": {"name": name, "arguments": args}} for name, args in self.calls]
+        calls = [
+            {"function": {"name": name, "arguments": {"raw": args} if isinstance(args, str) else args}}
+            for name, args in self.calls
+        ]
         return {"role": "assistant", "content": self.text, "thinking": self.thinking, "tool_calls": calls}
 
 
@@ -66,16 +69,17 @@ def load_script(path: Path) -> list[Mapping[str, Any]]:
 def read_reply(data: Mapping[str, Any] | str) -> Scripted:
     """A reply as a script writes it. Raises ValueError for a key that scripts do not have.
 
-    Keys, all optional: text, thinking, calls `[{"name", "args"}]`, stop ("end", "tools", "length"), usage
-    `{"input", "output", "cached"}`, delay, expect, and error: a text, `{"status", "text" or "body"}` or
-    `{"text", "retryable", "overflow", "after_s"}`. A string is a reply with only text.
+    Keys, all optional: text, thinking, calls `[{"name", "args"}]` (or `"raw"`: arguments as text, broken or
+    not), stop ("end", "tools", "length"), usage `{"input", "output", "cached"}`, delay, expect, and error: a
+    text, `{"status", "text" or "body"}` or `{"text", "retryable", "overflow", "after_s"}`. A string is a
+    reply with only text.
     """
     if isinstance(data, str):
         return Scripted(data)
     unknown = data.keys() - Scripted.__dataclass_fields__.keys()
     if unknown:
         raise ValueError(f"a scripted reply has no {', '.join(sorted(unknown))}")
-    calls = tuple((call["name"], call.get("args", {})) for call in data.get("calls", ()))
+    calls = tuple((call["name"], call.get("raw", call.get("args", {}))) for call in data.get("calls", ()))
     stop = data.get("stop") or ("tools" if calls else "end")
     error = _read_failure(data["error"]) if data.get("error") else None
     return Scripted(**{**data, "calls": calls, "stop": stop, "error": error})

@@ -17,15 +17,20 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, get_args
 
-from kith.models.standin import llama, ollama
+from kith.models.standin import llama, lmstudio, ollama, vllm
 from kith.models.standin.engine import Behaviour, Engine
-from kith.models.standin.http import Request, Response, converse, json_response
+from kith.models.standin.http import Cut, Request, Response, converse, json_response
 from kith.models.standin.script import Script, load_script
 
-Dialect = Literal["ollama", "llama-server"]
-DIALECTS: dict[str, ModuleType] = {"ollama": ollama, "llama-server": llama}
+Dialect = Literal["ollama", "llama-server", "lmstudio", "vllm"]
+DIALECTS: dict[str, ModuleType] = {
+    "ollama": ollama,
+    "llama-server": llama,
+    "lmstudio": lmstudio,
+    "vllm": vllm,
+}
 HOST = "127.0.0.1"
 WEB_PAGE = (
     b"<!doctype html>\n<html><head><title>Sign in</title></head><body><p>Please sign in.</p></body></html>\n"
@@ -108,7 +113,8 @@ def _answerer(
         except Exception as failure:  # `serve` raises it again when the block ends
             server.failures.append(failure)
             response = json_response({"error": f"the stand-in's script failed: {failure!r}"}, 500)
-        return replace(response, cut_after=engine.behaviour.cut_after) if chat else response
+        how = engine.behaviour
+        return replace(response, cut_after=how.cut_after, cut=how.cut, chunk=how.chunk) if chat else response
 
     return answer
 
@@ -148,26 +154,51 @@ async def run(script: Script, dialect: Dialect, port: int, log: TextIO | None, *
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m kith.models.standin", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--dialect", choices=DIALECTS, default="ollama")
-    parser.add_argument("--script", type=Path, required=True, help="a JSON list of replies")
-    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
-    parser.add_argument("--log", type=Path, help="write each chat request there, one JSON object a line")
-    parser.add_argument("--model", default="standin", help="the name of the model it has")
-    parser.add_argument("--window", type=int, default=8192, help="the model's window in tokens")
-    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each piece of an answer")
-    given = parser.parse_args(arguments)
+    given = _parser().parse_args(arguments)
     script = load_script(given.script)
-    behaviour = {"model": given.model, "window": given.window, "pause": given.pause}
     log = given.log.open("a", encoding="utf-8") if given.log else None
-    work = run(script, given.dialect, given.port, log, delay_first_byte=given.delay, **behaviour)
     try:
-        asyncio.run(work)
+        asyncio.run(run(script, given.dialect, given.port, log, **_behaviour(given)))
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
         if log is not None:
             log.close()
+
+
+def _behaviour(given: argparse.Namespace) -> dict[str, Any]:
+    """The fields of Behaviour that the flags set."""
+    said = {name: value for name, value in vars(given).items() if name in Behaviour.__dataclass_fields__}
+    for several in ("router", "capabilities"):
+        said[several] = tuple(filter(None, said[several].split(",")))
+    return said
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m kith.models.standin", description=__doc__.splitlines()[0]
+    )
+    flag, usual = parser.add_argument, Behaviour()
+    flag("--dialect", choices=DIALECTS, default="ollama")
+    flag("--script", type=Path, required=True, help="a JSON list of replies")
+    flag("--port", type=int, default=0, help="0, the default, takes a free one")
+    flag("--log", type=Path, help="write each chat request there, one JSON object a line")
+    flag("--model", default="standin", help="the name of the model it has")
+    flag("--window", type=int, default=usual.window, help="the model's window in tokens")
+    flag("--trained", type=int, default=usual.trained, help="the model's own maximum")
+    flag("--ceiling", type=int, default=usual.ceiling, help="ollama: the most it runs, whatever is asked")
+    flag("--capabilities", default=",".join(usual.capabilities), help="what the model can do, with commas")
+    flag("--slots", type=int, default=1, help="how many chats at once; llama-server divides its window")
+    flag("--router", default="", metavar="NAMES", help="llama-server: a router of these models, with commas")
+    flag("--ignore-truncate", dest="heeds_truncate", action="store_false", help="ollama: cut all the same")
+    flag("--strip-thinking", dest="keeps_thinking", action="store_false", help="llama-server: drop it later")
+    flag("--delay", dest="delay_first_byte", type=float, default=0.0, help="seconds before each answer")
+    flag("--pause", type=float, default=0.0, help="seconds before each piece of an answer")
+    flag("--loading", type=float, default=0.0, help="llama-server: seconds that its model takes to load")
+    flag("--ping", type=float, default=0.0, help="llama-server: seconds between signs of life while it reads")
+    flag("--chunk", type=int, default=0, help="bytes of a stream sent at once, whatever character they cut")
+    flag("--cut-after", type=int, help="bytes after which each answer breaks off")
+    flag("--cut", choices=get_args(Cut), default="close", help="how it breaks off")
+    flag("--silent", action="store_true", help="accept every request, answer none")
+    flag("--html", action="store_true", help="answer everything with a web page")
+    return parser

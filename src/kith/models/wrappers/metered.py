@@ -3,19 +3,26 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from kith.core.events import Called, Delta, Event
+from kith.core.events import Called, Delta, Event, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply, Timing
+from kith.models.wrappers.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """`model`, with one Called event for each call. What the server measured itself is kept as it is."""
+    """`model`, with one Called event for each call. What the server measured itself is kept as it is.
+
+    `window` is what the model may hold, in tokens; `meter` remembers what its server was sent, and belongs
+    to all the models of that server.
+    """
 
     model: Model
     clock: Callable[[], float] = time.monotonic
+    window: int = 0
+    meter: Meter = field(default_factory=Meter, compare=False)
 
     @property
     def name(self) -> str:
@@ -31,17 +38,21 @@ class Metered:
                 first_token = self.clock() - began
             emit(event)
 
+        called = Called(self.name, prompt.purpose, prompt.attempt, window=self.window)
         try:
             reply = await self.model(prompt, listen)
         except BaseException as error:
             timing = Timing(first_token_s=first_token, total_s=self.clock() - began)
             words = "cancelled" if isinstance(error, asyncio.CancelledError) else str(error) or repr(error)
-            emit(Called(self.name, prompt.purpose, prompt.attempt, timing=timing, stop="error", error=words))
+            emit(replace(called, timing=timing, stop="error", error=words))
             raise
         timing = replace(
             reply.timing,
             first_token_s=reply.timing.first_token_s or first_token,
             total_s=reply.timing.total_s or self.clock() - began,
         )
-        emit(Called(reply.model, prompt.purpose, prompt.attempt, reply.usage, timing, reply.stop))
+        use = self.meter.take(prompt, reply, self.window)
+        emit(replace(called, model=reply.model, usage=reply.usage, timing=timing, stop=reply.stop, cache=use))
+        if words := self.meter.tell(use):
+            emit(Notice(words, "warning"))
         return replace(reply, timing=timing)

@@ -11,6 +11,7 @@ from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
 from kith.models.providers.faults import GarbledReplyError
+from kith.models.providers.progress import READING
 
 LONGEST_WAIT_S = 60.0
 
@@ -43,7 +44,9 @@ class Retrying:
 
         def listen(event: Event) -> None:
             nonlocal accepted
-            accepted = accepted or isinstance(event, Delta | Progress)
+            # Waiting for a slot or a load is no sign that the prompt was taken.
+            reading = isinstance(event, Progress) and event.what == READING
+            accepted = accepted or reading or isinstance(event, Delta)
             emit(event)
 
         tried = 0

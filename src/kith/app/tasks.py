@@ -1,4 +1,4 @@
-"""Where everything meets: the only file that knows every concrete class."""
+"""One project and what is done in it: tasks, sessions, undo."""
 
 import asyncio
 import os
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from kith import __version__
+from kith.app.models import end_of, engine_of, places_of
 from kith.core.errors import (
     EXIT_DONE,
     EXIT_FAILED,
     EXIT_LIMIT,
-    EXIT_NO_MODEL,
     EXIT_REJECTED,
     EXIT_TRY_LATER,
     KithError,
@@ -20,31 +20,30 @@ from kith.core.errors import (
     UsageError,
 )
 from kith.core.events import Applied, Notice, RunEnded, RunStarted, Status
-from kith.core.model import Model, Role
+from kith.core.model import Emit, Prompt, Role
 from kith.core.run import Answerer, Limits, Run, Thread, new_id
-from kith.core.values import Verdict
+from kith.core.values import Answer, Question, Verdict, say
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, holds, short_id
 from kith.memory.log import Listener, Log, Session, Summary
 from kith.memory.past import Past
 from kith.memory.receipt import describe_run
-from kith.models.choose import choose_model
-from kith.models.discovery.advice import advise
-from kith.models.discovery.places import Places, servers_of
-from kith.models.discovery.servers import Server
-from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.retry import Retrying
+from kith.models.choose import choose_provider
+from kith.models.stack import Opened, look
+from kith.models.wrappers.limited import Budget
 from kith.settings import Settings, load_settings
 from kith.tools import ReadLimits, standard_tools
+from kith.tools.repeats import watch_repeats
 from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
 from kith.workflows.direct import make_direct, parse_direct
+from kith.workflows.explain import Cost, explain
 from kith.workflows.judges import Checking, Judges, make_judges
-from kith.workflows.opening import open_task
+from kith.workflows.opening import open_task, opening_parts
 from kith.workflows.roles import make_worker
 
 STATUS_CODES: Mapping[Status, int] = {
@@ -56,6 +55,7 @@ STATUS_CODES: Mapping[Status, int] = {
 }
 LOG_FILE = "log.sqlite3"
 THREAD = "task"
+ASSUMED_WINDOW = 16_384  # tokens, where nobody tells; what kith adds to a task is measured by it
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
 PARTLY = "Of your last change only a part was kept, in"
 TAKEN_BACK = "Your last change was taken back: the files are as they were before it."
@@ -76,6 +76,16 @@ class Result:
 
     code: int
     report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What the first request of a task would cost, in tokens; `exact` when the server counted them."""
+
+    model: str
+    window: int
+    exact: bool
+    costs: tuple[Cost, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +122,13 @@ class App:
             return await app.run_in(session, task, answerer)
 
     async def run_in(
-        self, session: Session, task: Task, answerer: Answerer, model: Model | None = None
+        self, session: Session, task: Task, answerer: Answerer, opened: Opened | None = None
     ) -> Result:
         """Do one task in an open session; errors that a person can act on become its end.
 
-        `model` is one that is open already (a conversation keeps its own); otherwise it is chosen now.
+        `opened` is a model that is open already (a conversation keeps its own); otherwise one is chosen now.
         """
-        per_command = ExecLimits(self.settings.command_timeout, output=_room(self.settings.window, 30_000))
-        limits = Limits(self.settings.max_steps, self.settings.tries, per_command)
+        limits = Limits(self.settings.max_steps, self.settings.tries, self._limits(0))
         run = Run(session.emit, answerer, self.tree, limits)
         if task.resume:
             await self._recover(session)
@@ -127,7 +136,7 @@ class App:
             options = self._options(task)
             run.emit(RunStarted(task.words, str(self.root), self.settings.model, __version__, options))
         past = session.past()
-        code = await self._run_to_its_end(run, session.id, self._do(run, session.id, task, past, model))
+        code = await self._run_to_its_end(run, session.id, self._do(run, session.id, task, past, opened))
         return Result(code, describe_run(session.id, session.past()))
 
     async def _run_to_its_end(self, run: Run, id: str, work: Coroutine[Any, Any, Outcome]) -> int:
@@ -146,7 +155,7 @@ class App:
         run.emit(RunEnded(outcome.status, outcome.text))
         return STATUS_CODES[outcome.status]
 
-    async def _do(self, run: Run, id: str, task: Task, past: Past, model: Model | None) -> Outcome:
+    async def _do(self, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:
         if past.applied:
             there = holds(self.log.applied(str(self.root)), past.applied[-1].change_id)
             since = "" if there else ", and was taken back since"
@@ -160,19 +169,23 @@ class App:
         if direct and not self.settings.read_only:
             changes = await make_direct(direct, run)
             return await adopt_ready(run, changes, self._judges(run), "Done, without a model.")
-        return await self._ask_model(run, id, task, past, model)
+        return await self._ask_model(run, id, task, past, opened)
 
-    async def _ask_model(self, run: Run, id: str, task: Task, past: Past, model: Model | None) -> Outcome:
+    async def _ask_model(self, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:
         earlier = _progress_of(past) if task.resume and past.task_said else None
         # Git looks at the tree while the model's client is loaded and its server asked.
-        opening = asyncio.ensure_future(self._open_task(run, task, past)) if earlier is None else None
+        room = (opened.window if opened else 0) or ASSUMED_WINDOW
+        opening = asyncio.ensure_future(self._open_task(run, task, past, room)) if earlier is None else None
         try:
-            model = model or await self.open_model()
+            opened = opened or await self.open_model(run.emit)
             if task.resume:
                 run.emit(Notice(f"Going on with session {id}."))
-            role = self._role(model, past)
+            run = replace(run, limits=replace(run.limits, exec=self._limits(opened.window)))
+            role = self._role(opened, past)
             thread = Thread(THREAD, past.threads.get(THREAD, ()))
             words = await opening if opening else ""
+            if opening and 0 < opened.window < room:
+                words = await self._open_task(run, task, past, opened.window)
             if self.settings.read_only:
                 return await chat(run, role, thread, words or None)
             # Each task of a conversation has a trial of its own, found again when it is resumed.
@@ -183,10 +196,10 @@ class App:
                 opening.cancel()
                 await asyncio.wait([opening])
 
-    async def _open_task(self, run: Run, task: Task, past: Past) -> str:
+    async def _open_task(self, run: Run, task: Task, past: Past, window: int) -> str:
         """The task as the model gets it, after what became of its last change."""
         if not past.threads:
-            return await open_task(run, task.words, self.settings.window // 6)
+            return await open_task(run, task.words, _opening_room(window))
         news = self._news_of(past.last) if past.last else ""
         return f"{news}\n\n{task.words}" if news else task.words
 
@@ -201,10 +214,18 @@ class App:
             return f"{PARTLY} {', '.join(file.path for file in kept)}. Read before you edit them again."
         return ""
 
-    def _role(self, model: Model, past: Past) -> Role:
-        limits = ReadLimits(bytes=_room(self.settings.window, 24_000))
-        tools = standard_tools(past.todo, limits=limits)
-        return make_worker(model, tools, self.settings.sampling, confined=self.tree.confined)
+    def _role(self, opened: Opened, past: Past) -> Role:
+        chosen = self.settings
+        tools = standard_tools(past.todo, limits=ReadLimits(bytes=_room(opened.window, 24_000)))
+        budget = Budget(chosen.max_task_tokens, chosen.max_task_seconds)
+        model = opened.wrap(budget, past.compacted)
+        sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
+        confined, window = self.tree.confined, opened.window
+        return make_worker(model, watch_repeats(tools), sampling, confined=confined, window=window)
+
+    def _limits(self, window: int) -> ExecLimits:
+        """What one command may take; its output is cut to what the window carries."""
+        return ExecLimits(self.settings.command_timeout, output=_room(window, 30_000))
 
     # --- going on after a crash --------------------------------------------------------------
 
@@ -266,9 +287,25 @@ class App:
 
     # --- models ------------------------------------------------------------------------------
 
-    async def open_model(self) -> Model:
-        """The chosen model, retried and measured. Raises NoModelError."""
-        return Metered(Retrying(await choose_model(self.settings.model, places_of(self.settings))))
+    async def open_model(self, emit: Emit) -> Opened:
+        """The chosen model, found, loaded and looked at. Raises NoModelError, ModelError."""
+        chosen = self.settings
+        provider = await choose_provider(chosen.model, places_of(chosen), engine_of(chosen), emit)
+        return await look(provider, self.log.card, chosen.window, emit)
+
+    async def warm(self, opened: Opened) -> None:
+        """Let the server read what every request begins with, while the person still types."""
+        role = self._role(opened, Past())
+        await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
+
+    async def explain(self, task: str) -> Explained:
+        """What the first request of a task would cost; it is not sent. Raises KithError."""
+        opened = await self.open_model(lambda event: None)
+        run = Run(lambda event, path: None, _nobody, self.tree)
+        parts = await opening_parts(run, task, _opening_room(opened.window or ASSUMED_WINDOW))
+        role = self._role(opened, Past())
+        exact = await opened.provider.count(Prompt(role.system, (say("hi"),))) is not None
+        return Explained(opened.facts.name, opened.window, exact, await explain(role, parts, opened.count))
 
     # --- judges ------------------------------------------------------------------------------
 
@@ -313,41 +350,21 @@ class App:
         return undone
 
 
-def places_of(chosen: Settings) -> Places:
-    """Where models may be asked, from the settings."""
-    keys = {name: os.environ.get(each.key_env, "") for name, each in chosen.endpoints.items()}
-    return Places(
-        named={name: (each.kind, each.url, keys[name]) for name, each in chosen.endpoints.items()},
-        ollama_host=chosen.ollama_host,
-        openai_base_url=chosen.openai_base_url,
-        openai_key=chosen.openai_api_key,
-        offline=chosen.offline,
-        window=chosen.window,
-        think=chosen.think,
-        stall_s=chosen.stall,
-    )
-
-
-async def find_models(chosen: Settings) -> tuple[Server, ...]:
-    """The model servers that answer, and what they have."""
-    return await servers_of(places_of(chosen))
-
-
-def explain_no_model(chosen: Settings, servers: Sequence[Server]) -> str:
-    """The normal first run: what was looked for and where, what this machine carries, how to get one."""
-    return advise(places_of(chosen), servers)
-
-
-def end_of(error: KithError) -> RunEnded:
-    """How a run ends that met `error`."""
-    if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):
-        return RunEnded("unavailable", str(error))
-    return RunEnded("limit" if error.code == EXIT_LIMIT else "failed", str(error))
-
-
 def _room(window: int, most: int) -> int:
     """How many bytes one tool may answer with: about a sixth of the window, at three bytes a token."""
-    return max(3_000, min(most, window // 2))
+    return max(2_000, min(most, (window or ASSUMED_WINDOW) // 2))
+
+
+def _opening_room(window: int) -> int:
+    """How many tokens the layout of the project may take: a twelfth of the window, and never much.
+
+    They are read before the first answer; on a processor alone that is a thousand tokens in half a minute.
+    """
+    return min(window, ASSUMED_WINDOW) // 12
+
+
+async def _nobody(question: Question) -> Answer:
+    return Answer("no")
 
 
 def _progress_of(past: Past) -> Progress:

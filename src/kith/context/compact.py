@@ -1,0 +1,222 @@
+"""A conversation made shorter: what the model is sent of a thread that outgrew its window."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kith.context.budget import fit_middle
+from kith.core.events import Compacted
+from kith.core.values import Effect, Message, Part, Text, Thinking, ToolCall, ToolResult, say
+
+SUMMARY_REQUEST: Final = (
+    "Our conversation is about to be shortened, and what you write now is all that you will remember of it. "
+    "Do not use tools. In at most 200 words, in short lines, say: the task, and what was asked since; what "
+    "was decided and why; which files were changed, and how; what failed, with its error; the next step."
+)
+_SO_FAR: Final = "What was done so far:"
+_GO_ON: Final = "Go on with the task."
+_LAST_SAID: Final = "Go on. The last that I said to you was:"
+_PAUSED: Final = "(paused)"
+_CHANGED: Final = "Changed:"
+_TASK: Final = "\n\n# Task\n"  # what the first message of a task has in front of the task itself
+_SHORT = 200  # characters; a result is worth leaving out from here on
+_NAME, _SUBJECT, _LINE, _SAID, _LAST_WORDS = 30, 60, 100, 2000, 600  # characters
+_FEW, _MORE = 6, 12  # lines of a list
+_LEAST_LAYOUT = 200  # characters; less of it says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is sent of a thread. Messages that come later are sent as they are.
+
+    The first `upto` messages are the task and `summary` (where there is one); the results of the first
+    `elided` are left out; no text of the first `held` is longer than `chars` (0: as long as it is).
+    """
+
+    upto: int = 0
+    summary: str = ""
+    elided: int = 0
+    held: int = 0
+    chars: int = 0
+
+    def after(self, event: Compacted) -> "View":
+        """The view that an event of the log tells of."""
+        if event.summary:
+            return replace(self, upto=event.upto, summary=event.summary)
+        return replace(self, elided=max(self.elided, event.upto))
+
+
+def show(messages: Sequence[Message], view: View) -> tuple[Message, ...]:
+    """The messages that are sent: the same for the same beginning, however the thread goes on."""
+    sent = cut(elide(messages, view.elided), view.held, view.chars)
+    return shorten(sent, view.upto, view.summary) if view.summary else sent
+
+
+def joints(messages: Sequence[Message]) -> tuple[int, ...]:
+    """Where a thread can be parted so that no result is separated from its call."""
+    return tuple(place for place, message in enumerate(messages) if message.role != "tool")
+
+
+def opening(messages: Sequence[Message]) -> int:
+    """How many messages there are up to the task, the first that a person said."""
+    return next((place + 1 for place, message in enumerate(messages) if message.role == "user"), 0)
+
+
+# --- shorter without a model -------------------------------------------------------------------
+
+
+def elide(messages: Sequence[Message], upto: int) -> tuple[Message, ...]:
+    """The messages, with a line in place of each long tool result among the first `upto`, and no thinking."""
+    asked = {call.id: call for message in messages[:upto] for call in message.calls}
+
+    def shortened(part: Part) -> Part:
+        if not isinstance(part, ToolResult) or len(part.text) <= _SHORT:
+            return part
+        return replace(part, text=_stub(asked.get(part.call_id), part.text))
+
+    def stripped(message: Message) -> Message:
+        kept = tuple(shortened(part) for part in message.parts if not isinstance(part, Thinking))
+        return message if kept == message.parts else replace(message, parts=kept)
+
+    return (*map(stripped, messages[:upto]), *messages[upto:])
+
+
+def _stub(call: ToolCall | None, text: str) -> str:
+    what = f"{_clip(call.name, _NAME)} {_subject(call.args)}".strip() if call else "a tool"
+    lines = text.count("\n") + 1
+    left_out = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
+    return f"[result of {what} left out: {left_out}; ask for it again if you need it]"
+
+
+def _subject(args: Mapping[str, Any]) -> str:
+    """What a call was about, in a few characters of one line: the first text among its arguments."""
+    values = (" ".join(map(str, value)) if isinstance(value, list) else value for value in args.values())
+    return _clip(next((value for value in values if isinstance(value, str)), ""), _SUBJECT)
+
+
+def _clip(text: str, chars: int) -> str:
+    line = " ".join(text[: 4 * chars].split())
+    return line if len(line) <= chars else f"{line[: chars - 3]}..."
+
+
+def cut(messages: Sequence[Message], held: int, chars: int) -> tuple[Message, ...]:
+    """The messages, with every text of the first `held` that is longer than `chars` cut in its middle.
+
+    What a person said stays whole; only the layout in front of the task is kith's own, and may go.
+    """
+    if not chars:
+        return tuple(messages)
+    task = opening(messages) - 1
+
+    def shortened(part: Part) -> Part:
+        if isinstance(part, ToolCall):
+            args = {key: fit_middle(v, chars) if isinstance(v, str) else v for key, v in part.args.items()}
+            return part if args == part.args else replace(part, args=args)
+        if isinstance(part, Thinking) or len(part.text) <= chars:
+            return part
+        return replace(part, text=fit_middle(part.text, chars))
+
+    def fitted(place: int, message: Message) -> Message:
+        if place == task:
+            return replace(message, parts=(Text(_fit_task(message.text, chars)),))
+        if message.author == "person":
+            return message
+        parts = tuple(map(shortened, message.parts))
+        return message if parts == message.parts else replace(message, parts=parts)
+
+    return (*(fitted(place, message) for place, message in enumerate(messages[:held])), *messages[held:])
+
+
+def _fit_task(text: str, chars: int) -> str:
+    before, marker, task = text.partition(_TASK)
+    if not marker or len(text) <= chars:
+        return text
+    room = chars - len(marker) - len(task)
+    return fit_middle(before, room) + marker + task if room >= _LEAST_LAYOUT else (marker + task).lstrip()
+
+
+# --- shorter by a summary ----------------------------------------------------------------------
+
+
+def shorten(messages: Sequence[Message], upto: int, summary: str) -> tuple[Message, ...]:
+    """The task, then `summary` in place of what followed it among the first `upto` messages, then the rest.
+
+    The task's message stays as it is. Users and assistants take turns, as the strictest templates want it,
+    so a short word of the user, or what a person said last, leads over to a reply.
+    """
+    begin = opening(messages)
+    if upto <= begin:
+        return tuple(messages)
+    rest = tuple(messages[upto:])
+    told = Message("assistant", (Text(f"{_SO_FAR}\n{summary}"),), "kith")
+    bridge = () if rest and rest[0].role == "user" else (say(_lead_over(messages[begin:upto]), "kith"),)
+    return (*messages[:begin], told, *bridge, *rest)
+
+
+def _lead_over(replaced: Sequence[Message]) -> str:
+    said = _said(replaced)
+    return f"{_LAST_SAID}\n\n{fit_middle(said[-1], _SAID)}" if said else _GO_ON
+
+
+def _said(messages: Iterable[Message]) -> list[str]:
+    """What persons and gates said, without kith's own words to a model that stalled."""
+    return [each.text for each in messages if each.role == "user" and each.author != "kith"]
+
+
+def ask_for_summary(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, and after them the request for a summary, in a way that templates accept."""
+    last = messages[-1] if messages else None
+    waits = last is not None and (last.role != "assistant" or last.calls)
+    pause = (Message("assistant", (Text(_PAUSED),), "kith"),) if waits else ()
+    return (*messages, *pause, say(SUMMARY_REQUEST, "kith"))
+
+
+def summarise(
+    messages: Sequence[Message], effects: Mapping[str, Effect], words: str, earlier: str, chars: int
+) -> str:
+    """A summary of messages in about `chars` characters: a model's `words`, and what is certain.
+
+    What was changed, run and read is taken from the calls and their results, so it is there however the
+    model summarises. Without words, `earlier` (the summary before) and the last words in the thread must do.
+    `effects` are those of the tools, by name.
+    """
+    begin = opening(messages)
+    facts = fit_middle(_facts(messages[begin:], effects), chars // 2)
+    words = words.strip() or _last_known(messages[begin:], earlier)
+    return "\n".join(part for part in (fit_middle(words, chars - len(facts)), facts) if part)
+
+
+def _last_known(messages: Sequence[Message], earlier: str) -> str:
+    before = fit_middle(earlier.partition(f"\n{_CHANGED}")[0], _LAST_WORDS)
+    remarks = [f"- {_clip(text, _LINE)}" for text in _said(messages)[-_FEW:]]
+    spoken = [each.text.strip() for each in messages if each.role == "assistant" and each.text.strip()]
+    last = [f"My last words: {fit_middle(spoken[-1], _LAST_WORDS)}"] if spoken else []
+    return "\n".join([*([before] if before else []), *_list("Said to me:", remarks), *last])
+
+
+def _facts(messages: Iterable[Message], effects: Mapping[str, Effect]) -> str:
+    calls: dict[str, ToolCall] = {}
+    changed, ran, seen = dict[str, None](), list[str](), dict[str, None]()
+    for message in messages:
+        calls.update((call.id, call) for call in message.calls)
+        for result in message.results:
+            call = calls.get(result.call_id)
+            effect = effects.get(call.name) if call else None
+            if call is None or effect is None:
+                continue
+            subject, line = _subject(call.args), _clip(result.text.partition("\n")[0], _LINE)
+            if effect == "exec":
+                ran.append(f"- {subject}: {line}")
+            elif result.ok:
+                (changed if effect == "write" else seen)[f"- {subject}: {line}"] = None
+    return "\n".join(
+        [
+            *_list(_CHANGED, list(changed)[-_MORE:]),
+            *_list("Ran:", ran[-_FEW:]),
+            *_list("Looked at:", list(seen)[-_FEW:]),
+        ]
+    )
+
+
+def _list(title: str, lines: Sequence[str]) -> list[str]:
+    return [title, *lines] if lines else []

@@ -1,0 +1,113 @@
+"""One finding of the doctor, and how examinations run: all at once, each for a limited time."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
+
+from kith.core.errors import KithError
+
+Level = Literal["green", "yellow", "red"]
+Tell = Callable[["Check"], None]
+T = TypeVar("T")
+
+LIMIT_S: Final = 3.0  # for each examination; they run side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, how it stands, in one sentence, and the command or setting that mends it.
+
+    Green is well; yellow works, but not as well as it could; red does not work. `mend` is "" where there is
+    nothing to mend.
+    """
+
+    name: str
+    level: Level
+    text: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """A part of the doctor's round: `look` tells what it finds as it finds it.
+
+    `subject` and `mend` are for the case that it takes longer than `limit_s`.
+    """
+
+    name: str
+    look: Callable[[Tell], Awaitable[None]]
+    limit_s: float = LIMIT_S
+    subject: str = "This"
+    mend: str = "try again when the machine is less busy"
+
+
+async def run_all(examinations: Sequence[Examination]) -> tuple[Check, ...]:
+    """What all of them find, in their order; one that hangs is left behind, with what it had found."""
+    rounds = await asyncio.gather(*(_run(each) for each in examinations))
+    return tuple(check for found in rounds for check in found)
+
+
+async def _run(examination: Examination) -> list[Check]:
+    found: list[Check] = []
+    try:
+        async with asyncio.timeout(examination.limit_s):
+            await examination.look(found.append)
+    except TimeoutError:
+        text = f"{examination.subject} took too long: no answer within {examination.limit_s:.0f} s."
+        found.append(Check(examination.name, "yellow", text, examination.mend))
+    except KithError as error:  # whoever knows more of the mending catches it first
+        found.append(Check(examination.name, "red", closed(str(error))))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        found.append(Check(examination.name, "red", closed(f"{where}{error.strerror or error}")))
+    return found
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """The result of work that blocks.
+
+    Its thread does not keep the process alive: a file system that hangs must not make the doctor hang, as
+    the threads of asyncio's own pool would.
+    """
+    loop, done = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        result, fault = None, None
+        try:
+            result = work()
+        except BaseException as error:  # it is raised where it is awaited
+            fault = error
+        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            loop.call_soon_threadsafe(settle, result, fault)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done  # type: ignore[no-any-return]
+
+
+def blocking(name: str, look: Callable[[Tell], None]) -> Examination:
+    """An examination that only reads files or runs a quick program, in a thread of its own."""
+
+    async def apart(tell: Tell) -> None:
+        # Told only when it is done: a thread cannot be stopped, and must not tell after its time.
+        found: list[Check] = []
+        await in_thread(lambda: look(found.append))
+        for check in found:
+            tell(check)
+
+    return Examination(name, apart)
+
+
+def closed(text: str) -> str:
+    """Words as one sentence."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,43 @@
+"""The doctor's round: every examination, and in which order it is told."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kith.doctor import files, folders, machine, servers
+from kith.doctor.check import Check, Examination, Tell, blocking, run_all
+from kith.doctor.deep import deep_examinations
+
+
+async def examine(
+    root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ, *, deep: bool = False
+) -> tuple[Check, ...]:
+    """Look at everything, all at once, in less than five seconds.
+
+    `deep` also asks the models themselves, which may load one and take minutes. Raises UsageError where there
+    is no home folder.
+    """
+    settings, configuration = folders.check_configuration(root, flags, environ)
+    ward = servers.Ward()
+
+    async def git(tell: Tell) -> None:
+        await machine.check_git(root, tell)
+
+    visits = (
+        *servers.server_examinations(settings, environ, ward),
+        blocking("files", lambda tell: files.check_files(settings, ward, tell)),
+        blocking("memory", machine.check_memory),
+        blocking("sandbox", lambda tell: machine.check_sandbox(root, settings, tell)),
+        Examination("git", git),
+        blocking("search", machine.check_search),
+        blocking("disk", lambda tell: folders.check_disk(settings, tell)),
+        blocking("log", lambda tell: folders.check_log(settings, tell)),
+        blocking("terminal", lambda tell: machine.check_terminal(sys.stdout, environ, tell)),
+        blocking("proxy", lambda tell: machine.check_proxies(environ, tell)),
+        blocking("start", machine.check_start),
+    )
+    found = await run_all(visits)
+    asked = await run_all(deep_examinations(ward, deep=deep))
+    return (files.check_choice(settings, ward), *found, *asked, configuration)

@@ -1,0 +1,154 @@
+"""What each command takes: its options, and which of the settings they override."""
+
+import argparse
+from typing import Any
+
+FORMATS = ("text", "json", "stream-json")
+# Options that override a setting of their own name; those of the engine stand in a group.
+_SETTINGS = (
+    *("model", "window", "think", "think_tokens", "offline", "read_only"),
+    *("tries", "max_steps", "max_task_tokens", "max_task_seconds"),
+)
+_ENGINE = ("ngl", "flash_attn", "threads", "cache_type_k", "cache_type_v")
+
+
+def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
+    """The flags that override settings, under the settings' names; None where a flag was not given."""
+    checks, more = getattr(args, "check", None), getattr(args, "engine_arg", None)
+    return {
+        **{name: getattr(args, name, None) for name in _SETTINGS},
+        **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
+        "engine.args": None if more is None else tuple(more),
+        "check": None if checks is None else tuple(checks),
+    }
+
+
+def common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-C", dest="folder", metavar="DIR", default=".", help="work in DIR")
+
+
+def work(parser: argparse.ArgumentParser) -> None:
+    """What a task and a conversation have in common."""
+    common(parser)
+    add = parser.add_argument
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="which model to ask, such as ollama/qwen3:8b")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--tries", type=_positive, metavar="N", help="attempts that a failing check may send back (3)")
+    add("--max-steps", type=_positive, metavar="N", help="model calls in one attempt (50)")
+    add("--max-task-tokens", type=_positive, metavar="N", help="tokens read and written in one task")
+    add("--max-task-seconds", type=_positive, metavar="N", help="seconds that one task may take")
+    add("--offline", action="store_const", const=True, help="ask no endpoint beyond this machine")
+    add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
+    _model(parser)
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    """How the model runs; `kith models probe` takes these too."""
+    group = parser.add_argument_group("how the model runs")
+    add = group.add_argument
+    add("--window", type=_positive, metavar="N", help="tokens it may hold (from model and memory)")
+    add("--no-think", dest="think", action="store_const", const=False, help="answer without reasoning")
+    add("--think-tokens", type=_positive, metavar="N", help="the most that one reply may reason")
+    group = parser.add_argument_group("kith's own engine")
+    add = group.add_argument
+    add("--ngl", type=_number, metavar="N", help="layers on the GPU")
+    add("--flash-attn", choices=("auto", "on", "off"), help="flash attention")
+    add("--threads", type=_positive, metavar="N", help="threads (one less than the cores)")
+    add("--cache-type-k", metavar="TYPE", help="type of the cached keys, such as q8_0")
+    add("--cache-type-v", metavar="TYPE", help="type of the cached values")
+    add("--engine-arg", action="append", metavar="ARG", help="handed to llama-server as it is")
+
+
+def run(parser: argparse.ArgumentParser) -> None:
+    work(parser)
+    add = parser.add_argument
+    add("task", nargs="*", metavar="TASK", help="what to do; text piped in is added")
+    add("-p", "--prompt", metavar="TASK", help="the same as run TASK")
+    add("--yes", action="store_true", help="apply without asking")
+    plan = parser.add_mutually_exclusive_group()
+    plan.add_argument(
+        "--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first"
+    )
+    plan.add_argument(
+        "--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask"
+    )
+    add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout: %(choices)s")
+    add("--resume", metavar="ID", help="go on with an unfinished session")
+
+
+def undo(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="the change or session to take back (the last one)"
+    )
+
+
+def sessions(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
+    _json(parser)
+
+
+def models(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    _json(parser)
+    parser.add_argument("--names", action="store_true", help="names only, for the shell's completion")
+
+
+def pull(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("name", metavar="REPO[:QUANT]", help="such as Qwen/Qwen3-8B-GGUF:Q4_K_M, or ollama/qwen3:8b")
+    add("--force", action="store_true", help="also what this machine's memory cannot hold")
+    add("--offline", action="store_const", const=True, help="ask no endpoint beyond this machine")
+
+
+def recommend(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    _json(parser)
+
+
+def probe(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="as after -m; the first found if left out")
+    parser.add_argument("--offline", action="store_const", const=True, help="ask nobody beyond this machine")
+    _model(parser)
+    _json(parser)
+
+
+def doctor(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("--deep", action="store_true", help="also what costs a call to the model")
+    parser.add_argument("--offline", action="store_const", const=True, help="ask nobody beyond this machine")
+    _json(parser)
+
+
+def engine(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status")
+
+
+def completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="whose script to print")
+
+
+def demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-m", "--model", metavar="PROVIDER/MODEL", help="run it live, with this model")
+    parser.add_argument("--keep", action="store_true", help="keep the demo's folder to play with")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)

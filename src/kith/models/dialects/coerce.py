@@ -1,0 +1,131 @@
+"""Arguments made to fit a tool's schema, wherever only one meaning is possible."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kith.models.dialects.json_text import read_literal
+from kith.models.dialects.names import plain
+from kith.models.dialects.pythonic import PLACE
+
+Schema = Mapping[str, Any]
+
+_FILE = "path file filepath filename targetfile"
+# What other agents call the same argument, written as `plain` leaves it.
+_ALSO: Mapping[str, frozenset[str]] = {
+    name: frozenset(others.split())
+    for name, others in {
+        "path": f"{_FILE} paths files dir directory folder",
+        "paths": f"{_FILE} files filepaths filenames",
+        "command": "cmd script shellcommand commandline",
+        "old": "oldstring oldstr oldtext oldcode search find",
+        "new": "newstring newstr newtext newcode replace replacement replacewith",
+        "all": "replaceall everywhere",
+        "content": "contents text filetext filecontent body code",
+        "pattern": "query regex regexp",
+        "start": "startline linestart fromline",
+        "end": "endline lineend toline",
+        "folder": "cwd workdir workingdirectory",
+        "timeout": "timeouts timeoutseconds",
+        "message": "commitmessage msg",
+        "items": "todos tasks steps",
+        "summary": "message text answer result response",
+    }.items()
+}
+_WRAPPERS = ("arguments", "parameters", "args", "input", "kwargs")
+_PLACED = re.compile(rf"{PLACE}(\d{{1,3}})")
+_WHOLE = re.compile(r"\s*-?\d{1,18}(?:\.0+)?\s*")
+
+
+def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """The arguments under the schema's names and in its types; what does not fit is left as it is.
+
+    A name is changed only where the schema has no such argument and the one that is meant was not given. A
+    text becomes a number, a truth, a list or an object where the schema wants that and the text says one.
+    """
+    known: Schema = schema.get("properties", {})
+    args = _unwrapped(args, known)
+    named: dict[str, Any] = {name: value for name, value in args.items() if name in known}
+    for name, value in args.items():
+        if name not in known:
+            named[_meant(name, known, named) or name] = value
+    return {name: fit(value, known.get(name, {})) for name, value in named.items()}
+
+
+def fits(args: Mapping[str, Any], schema: Schema) -> bool:
+    """Whether all arguments are the schema's, and none is missing that it requires."""
+    known: Schema = schema.get("properties", {})
+    return args.keys() <= known.keys() and args.keys() >= set(schema.get("required", ()))
+
+
+def _unwrapped(args: Mapping[str, Any], known: Schema) -> Mapping[str, Any]:
+    """The inner arguments of `{"arguments": {...}}`, unless the tool has such an argument itself."""
+    if len(args) == 1:
+        ((name, value),) = args.items()
+        if name in _WRAPPERS and name not in known and isinstance(value, Mapping):
+            return value
+    return args
+
+
+def _meant(name: str, known: Schema, given: Mapping[str, Any]) -> str:
+    """The argument that an unknown name stands for, "" when none does or several may."""
+    free = [each for each in known if each not in given]
+    if placed := _PLACED.fullmatch(name):
+        place, names = int(placed[1]), list(known)
+        return names[place] if place < len(names) and names[place] in free else ""
+    same = [each for each in free if plain(each) == plain(name)]
+    meant = same or [each for each in free if plain(name) in _ALSO.get(each, ())]
+    return meant[0] if len(meant) == 1 else ""
+
+
+def fit(value: Any, schema: Schema) -> Any:
+    """One value in the schema's type, or as it was."""
+    kind = schema.get("type")
+    if kind == "array":
+        listed = _parsed(value, list)
+        items: Schema = schema.get("items", {})
+        return [fit(each, items) for each in (listed if isinstance(listed, list) else [listed])]
+    if kind == "object":
+        value = _parsed(value, dict)
+        known: Schema = schema.get("properties", {})
+        return (
+            {name: fit(each, known.get(name, {})) for name, each in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
+    if isinstance(value, str):
+        return _from_text(value, kind, schema.get("enum"))
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    return value
+
+
+def _from_text(text: str, kind: Any, choices: Any) -> Any:
+    if kind == "integer" and _WHOLE.fullmatch(text):
+        return int(float(text)) if "." in text else int(text)
+    if kind == "number":
+        try:
+            return json.loads(text, parse_constant=str) if not text.strip().isalpha() else text
+        except ValueError:
+            return text
+    if kind == "boolean" and text.strip().lower() in ("true", "false"):
+        return text.strip().lower() == "true"
+    if isinstance(choices, list) and text not in choices:
+        same = [each for each in choices if isinstance(each, str) and each.lower() == text.strip().lower()]
+        return same[0] if len(same) == 1 else text
+    return text
+
+
+def _parsed(value: Any, kind: type) -> Any:
+    """The list or object that a text is the JSON (or Python) of; the text itself if it is none."""
+    opening = "[" if kind is list else "{"
+    if not isinstance(value, str) or not value.lstrip().startswith(opening):
+        return value
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        parsed = read_literal(value)
+    return parsed if isinstance(parsed, kind) else value

@@ -1,0 +1,126 @@
+"""From a reply's text to what it says and which of the offered tools it calls."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kith.core.loop import CUT
+from kith.core.model import Tool
+from kith.core.run import new_id
+from kith.core.values import ToolCall
+from kith.models.dialects.coerce import coerce, fits
+from kith.models.dialects.fenced import find_fenced, find_whole
+from kith.models.dialects.found import Found
+from kith.models.dialects.marks import after_thoughts, mark_calls
+from kith.models.dialects.names import find_tool, nearest_tool
+
+UNREADABLE = "This call could not be read: {why}. Nothing was run. Send it again, whole."
+UNKNOWN = (
+    "There is no tool {name!r}. There are: {names}. To show a call without making it, put it in a code block."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A reply's text without its calls, and the calls; `fault` in a call says why it cannot be run."""
+
+    words: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+def read_calls(text: str, tools: Sequence[Tool], cut: bool = False) -> Heard:
+    """Read the calls that a text holds in whatever dialect.
+
+    Only calls of `tools` count; one that cannot be read, or that ends the reply and names no tool, becomes a
+    call with a fault. Of a text that was `cut` at the token limit nothing is mended, and each call has one.
+    """
+    if not tools:
+        return Heard(text)
+    end, chosen = len(text), _plain(find_whole(text, after_thoughts(text), not cut), tools)
+    if not chosen:
+        marked = mark_calls(text, not cut)
+        end = marked.end
+        if marked.calls:
+            chosen = _marked(text[:end], marked.calls, tools)
+        else:
+            bare = find_whole(text, marked.begin, not cut) if marked.begin else ()
+            chosen = _plain(bare or find_fenced(text, marked, not cut), tools)
+    if not chosen:
+        return Heard(text)
+    calls = [as_call(found, tool, tools, cut) for found, tool in chosen]
+    return Heard(_words(text[:end], [found for found, _ in chosen]), tuple(_once(calls)))
+
+
+def fit_call(call: ToolCall, tools: Sequence[Tool]) -> ToolCall:
+    """A call with the tool's own name and arguments that fit its schema, as far as they can be told."""
+    tool = tool_for(call.name, call.args, tools)
+    if tool is None:
+        return call
+    return ToolCall(call.id, tool.name, coerce(call.args, tool.schema), call.fault)
+
+
+_Chosen = list[tuple[Found, Tool | None]]
+
+
+def _marked(text: str, calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen:
+    """The calls of offered tools; the others only where they end the reply, as nothing but a call does."""
+    is_last = not text[calls[-1].end :].strip()
+    chosen: _Chosen = []
+    for found in calls:
+        tool = tool_for(found.name, found.args, tools)
+        line = text[text.rfind("\n", 0, found.start) + 1 : found.start]
+        if tool or (is_last and not line.strip()):
+            chosen.append((found, tool))
+    return chosen
+
+
+def tool_for(name: str, args: Mapping[str, Any], tools: Sequence[Tool]) -> Tool | None:
+    """The tool that a call means; a misspelt name needs arguments that fit as well."""
+    tool = find_tool(name, tools)
+    if tool is None and args:
+        near = nearest_tool(name, tools)
+        tool = near if near and fits(coerce(args, near.schema), near.schema) else None
+    return tool
+
+
+def _plain(calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen:
+    """Calls that look like any other JSON: all names must be known, and the arguments fit, or none is one."""
+    chosen: _Chosen = [(found, find_tool(found.name, tools)) for found in calls]
+    meant = (
+        tool and (found.fault or fits(coerce(found.args, tool.schema), tool.schema)) for found, tool in chosen
+    )
+    return chosen if all(meant) else []
+
+
+def as_call(found: Found, tool: Tool | None, tools: Sequence[Tool], cut: bool) -> ToolCall:
+    """A call that was found, of the tool it means (None: it means none), in the tool's own terms."""
+    if tool is None and found.name:
+        names = ", ".join(each.name for each in tools)
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", found.name)[:64]
+        return ToolCall(new_id(), name, {}, CUT if cut else UNKNOWN.format(name=found.name, names=names))
+    # A call that names nothing is answered under some tool's name: no other would reach the model.
+    tool = tool or tools[0]
+    fault = UNREADABLE.format(why=found.fault) if found.fault else ""
+    args = {} if fault else coerce(found.args, tool.schema)
+    return ToolCall(new_id(), tool.name, args, CUT if cut else fault)
+
+
+def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
+    """The calls, a fault that comes several times in a row said once: broken models repeat themselves."""
+    said: tuple[str, str] | None = None
+    for call in calls:
+        if not call.fault or said != (call.name, call.fault):
+            yield call
+        said = (call.name, call.fault) if call.fault else None
+
+
+def _words(text: str, calls: Sequence[Found]) -> str:
+    """What stands around the calls, without the blanks at the seams."""
+    pieces: list[str] = []
+    at = 0
+    for found in calls:
+        pieces.append(text[at : found.start])
+        at = max(at, found.end)
+    pieces.append(text[at:])
+    return "\n\n".join(piece.strip() for piece in pieces if piece.strip())

@@ -1,0 +1,92 @@
+"""kith's own dialect, for models without tools: described, written and answered as plain text."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kith.core.model import Tool
+from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
+
+_INTRODUCTION = """\
+# Tools
+
+To use a tool, end your reply with one call like this and wait for its result. Each value is raw text on \
+lines of its own, with nothing escaped or quoted; lists are JSON.
+
+<function=write>
+<parameter=path>
+src/a.py
+</parameter>
+<parameter=content>
+print("hello")
+</parameter>
+</function>
+
+Tools, with `?` for what may be left out:"""
+_KINDS = {"array": "list", "integer": "integer", "number": "number", "boolean": "true or false"}
+
+
+def describe_tools(tools: Iterable[Tool]) -> str:
+    """How to call, and each tool with its arguments in one line; the same tools give the same bytes."""
+    return "\n".join((_INTRODUCTION, *(f"- {_signature(tool)}: {tool.description}" for tool in tools)))
+
+
+def _signature(tool: Tool) -> str:
+    known: Mapping[str, Any] = tool.schema.get("properties", {})
+    required = tool.schema.get("required", ())
+    return f"{tool.name}({', '.join(_argument(name, known[name], name in required) for name in known)})"
+
+
+def _argument(name: str, schema: Mapping[str, Any], required: bool) -> str:
+    notes = [_KINDS.get(schema.get("type", ""), ""), " | ".join(map(str, schema.get("enum", ())))]
+    notes.append(schema.get("description", ""))
+    said = ", ".join(note for note in notes if note)
+    return name + ("" if required else "?") + (f": {said}" if said else "")
+
+
+def write_call(call: ToolCall) -> str:
+    """A call as text that `read_calls` reads back equal; bodies are raw."""
+    parameters = (f"<parameter={name}>\n{_raw(value)}\n</parameter>\n" for name, value in call.args.items())
+    return f"<function={call.name}>\n{''.join(parameters)}</function>"
+
+
+def _raw(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def as_spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """A conversation without calls and results: what they were is said in words.
+
+    Results are what the user says. Roles alternate: messages of one role in a row become one. What is said
+    of a message depends only on those before it, so a growing conversation keeps its beginning.
+    """
+    spoken: list[Message] = []
+    for message in messages:
+        said = _say(message)
+        if spoken and spoken[-1].role == said.role and said.role != "system":
+            said = _joined(spoken.pop(), said)
+        spoken.append(said)
+    return tuple(spoken)
+
+
+def _say(message: Message) -> Message:
+    thoughts = tuple(part for part in message.parts if isinstance(part, Thinking))
+    words = "\n\n".join(filter(None, (message.text, *map(_in_words, message.parts))))
+    role = "user" if message.role == "tool" else message.role
+    return Message(role, (*thoughts, Text(words)), message.author, message.complete)
+
+
+def _in_words(part: Part) -> str:
+    match part:
+        case ToolCall():
+            return write_call(part)
+        case ToolResult():
+            return f"<tool_response>\n{part.text}\n</tool_response>"
+        case _:
+            return ""
+
+
+def _joined(first: Message, second: Message) -> Message:
+    thoughts = tuple(part for each in (first, second) for part in each.parts if isinstance(part, Thinking))
+    words = "\n\n".join(filter(None, (first.text, second.text)))
+    return Message(first.role, (*thoughts, Text(words)), second.author, second.complete)

@@ -1,0 +1,124 @@
+"""What this machine has: its memory, what is free of it here and now, and graphics cards."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kith.models.discovery.memory import GIB, Memory
+
+NVIDIA_S = 2.0  # a driver that takes longer is not waited for
+UNKNOWN_SHARE = 0.7  # of all memory, where the system does not say how much is free
+
+
+def read_memory(*, cards: bool = False, root: Path = Path("/")) -> Memory:
+    """What a model may use now. `cards`: ask for graphics cards too, which may take two seconds.
+
+    On Linux: MemAvailable of /proc/meminfo, and the limits of every control group that this process is in
+    (Documentation/admin-guide/cgroup-v2.rst; memory.txt for version 1).
+    """
+    total, available = _windows_memory() if sys.platform == "win32" else _posix_memory(root)
+    gpu, limit = (_card_memory(root) if cards else 0), ""
+    room = min(_group_rooms(root), default=available)
+    if room < available:
+        available, limit = room, "of this container"
+    return Memory(total, available, gpu, limit)
+
+
+def total_memory() -> int:
+    """The machine's memory in bytes; 8 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 8 * GIB
+
+
+def _posix_memory(root: Path) -> tuple[int, int]:
+    """All memory and what is free of it."""
+    said = _fields(root / "proc/meminfo")
+    total = said.get("MemTotal", 0) * 1024 or total_memory()
+    return total, said.get("MemAvailable", 0) * 1024 or int(total * UNKNOWN_SHARE)
+
+
+def _windows_memory() -> tuple[int, int]:
+    """The same from GlobalMemoryStatusEx."""
+    import ctypes
+
+    # MEMORYSTATUSEX: two 32-bit numbers (its own size, the load), then seven of 64 bits.
+    status = (ctypes.c_uint64 * 8)(64)
+    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009 (it exists on Windows alone)
+    if not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
+        return total_memory(), int(total_memory() * UNKNOWN_SHARE)
+    return status[1], status[2]
+
+
+# --- control groups --------------------------------------------------------------------------
+
+
+def _group_rooms(root: Path) -> Iterator[int]:
+    """What is left in each control group with a limit, from this process's own group up."""
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if not controllers:
+            yield from _rooms(root / "sys/fs/cgroup", path, "memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            mounted, used = root / "sys/fs/cgroup/memory", "memory.usage_in_bytes"
+            yield from _rooms(mounted, path, "memory.limit_in_bytes", used, "total_inactive_file")
+
+
+def _rooms(mounted: Path, path: str, limit: str, used: str, idle: str) -> Iterator[int]:
+    """Inside a container the group's own folder is mounted as the root, so the path may not be there."""
+    parts = [part for part in path.split("/") if part not in ("", "..")]
+    for depth in range(len(parts), -1, -1):
+        folder = mounted.joinpath(*parts[:depth])
+        most = _text(folder / limit).strip()
+        if most.isdecimal():
+            taken = _text(folder / used).strip()
+            # File pages that nobody uses are given up when memory is wanted.
+            held = int(taken) - _fields(folder / "memory.stat").get(idle, 0) if taken.isdecimal() else 0
+            yield max(0, int(most) - max(0, held))
+
+
+# --- graphics cards --------------------------------------------------------------------------
+
+
+def _card_memory(root: Path) -> int:
+    """Free bytes on graphics cards of their own, all together. Apple's share the machine's memory: 0."""
+    return _amd_memory(root) + _nvidia_memory(root)
+
+
+def _amd_memory(root: Path) -> int:
+    """As the amdgpu driver tells (Documentation/gpu/amdgpu/driver-misc.rst)."""
+    free = 0
+    for device in sorted((root / "sys/class/drm").glob("card[0-9]*/device")):
+        total, used = (_text(device / f"mem_info_vram_{kind}").strip() for kind in ("total", "used"))
+        if total.isdecimal() and used.isdecimal():
+            free += max(0, int(total) - int(used))
+    return free
+
+
+def _nvidia_memory(root: Path) -> int:
+    program = shutil.which("nvidia-smi")
+    if program is None or (sys.platform == "linux" and not (root / "proc/driver/nvidia").exists()):
+        return 0
+    query = [program, "--query-gpu=memory.free", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(query, capture_output=True, text=True, timeout=NVIDIA_S, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return sum(int(line) << 20 for line in said.split() if line.isdecimal())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _fields(path: Path) -> Mapping[str, int]:
+    """`Name: 12 kB` or `name 12` a line, as numbers by name."""
+    rows = (line.replace(":", " ").split() for line in _text(path).splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}

@@ -1,0 +1,163 @@
+"""The models that lie on this machine's disk as GGUF files, each with a short name of its own."""
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from kith.core.errors import NoModelError
+from kith.models.discovery.gguf import ModelFileError, read_header
+from kith.models.discovery.header import Header
+from kith.models.discovery.known_headers import KnownHeaders
+from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
+from kith.models.download.quants import quant_of
+from kith.models.providers.faults import nearest
+
+MOST_MODELS: Final = 500
+_PART: Final = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\.gguf)", re.IGNORECASE)
+# File names that tell nothing: the folder's name has to.
+_VAGUE: Final = re.compile(r"(ggml-|gguf-)?model|weights|main|", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A model on the disk: `path` is its file, or the first of several; `size` is in bytes, of all of them.
+
+    `name` is unique; `kith -m file/NAME` takes it. `fault` says why it cannot be run.
+    """
+
+    name: str
+    path: Path
+    size: int
+    source: str
+    header: Header
+    quantisation: str = ""
+    parts: int = 1
+    fault: str = ""
+
+
+def find_stored(
+    folders: Iterable[Path] = (),
+    *,
+    cache: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    platform: str = sys.platform,
+) -> tuple[Stored, ...]:
+    """Every model that answers in words, in the usual libraries and in `folders`; each file once.
+
+    `cache` is kith's own cache folder: what was read of a file is kept there, so that it is read once. What
+    is no model, or is not whole, is left out; a model that lacks one of its parts has a `fault`.
+    """
+    libraries = (*libraries_of(folders), *usual_libraries(environ, platform, cache))
+    known = KnownHeaders.load(cache / "headers.json" if cache else None)
+    found = (each for library in libraries for each in look_through(library))
+    stored = tuple(_named(_read_all(found, known)))
+    known.save()
+    return stored
+
+
+def pick_stored(name: str, stored: Sequence[Stored]) -> Stored:
+    """The model of that name, in any case; the quantisation may be left out where only one is there.
+
+    A path of a GGUF file is a name too. Raises NoModelError naming the nearest, or saying what is wrong.
+    """
+    wanted = name.casefold()
+    found = [each for each in stored if each.name.casefold() == wanted]
+    found = found or [each for each in stored if each.name.casefold().rpartition(":")[0] == wanted]
+    if not found and wanted.endswith(".gguf"):
+        found = [read_stored(Path(name).expanduser())]
+    if len(found) == 1 and not found[0].fault:
+        return found[0]
+    if len(found) == 1:
+        raise NoModelError(f"{found[0].path} cannot be run: {found[0].fault}.")
+    there = [each.name for each in found or stored if not each.fault]
+    if found:
+        raise NoModelError(f"There are several models {name!r}: {', '.join(there)}.")
+    near = nearest(name, there) or tuple(there[:8])
+    hint = f"; did you mean {' or '.join(near)}?" if near else ", and no other."
+    raise NoModelError(f"No model file on this machine is called {name!r}{hint}")
+
+
+def read_stored(path: Path) -> Stored:
+    """One file as a model, whatever library it is in. Raises ModelFileError."""
+    header = read_header(path)
+    if not header.talks:
+        raise ModelFileError(f"{path} is no model that answers in words.")
+    parts, size, fault = _measure(path, path.stat().st_size)
+    quantisation = quant_of(path.name) or header.quantisation
+    name = next(_names(Found(path, "file"), quantisation))
+    return Stored(name, path, size, "file", header, quantisation, parts, fault)
+
+
+def _read_all(found: Iterable[Found], known: KnownHeaders) -> Iterator[tuple[Found, Stored]]:
+    """The files that are models, each once: by what it is on the disk, not by what it is called."""
+    seen: set[tuple[int, int]] = set()
+    count = 0
+    for each in found:
+        part = _PART.fullmatch(each.path.name)
+        if part and int(part[2]) != 1:
+            continue
+        try:
+            about = each.path.stat()
+        except OSError:
+            continue
+        if not stat.S_ISREG(about.st_mode) or (about.st_dev, about.st_ino) in seen:
+            continue
+        seen.add((about.st_dev, about.st_ino))
+        header = known.read(each.path, about)
+        if header is None or not header.talks:
+            continue
+        parts, size, fault = _measure(each.path, about.st_size)
+        quantisation = quant_of(each.path.name) or header.quantisation
+        yield each, Stored("", each.path, size, each.source, header, quantisation, parts, fault)
+        count += 1
+        if count == MOST_MODELS:
+            return
+
+
+def _measure(path: Path, size: int) -> tuple[int, int, str]:
+    """How many parts a model has, their size together, and which of them is missing."""
+    part = _PART.fullmatch(path.name)
+    if part is None:
+        return 1, size, ""
+    count, lacking = min(int(part[3]), 999), []
+    for number in range(2, count + 1):
+        try:
+            size += path.with_name(f"{part[1]}-{number:05}-of-{part[3]}{part[4]}").stat().st_size
+        except OSError:
+            lacking.append(number)
+    return count, size, f"part {lacking[0]} of {count} is missing" if lacking else ""
+
+
+def _named(models: Iterable[tuple[Found, Stored]]) -> Iterator[Stored]:
+    """The models with names: the shortest that is still free, in the order in which they were found."""
+    taken: set[str] = set()
+    for found, model in models:
+        name = next(name for name in _names(found, model.quantisation) if name.casefold() not in taken)
+        taken.add(name.casefold())
+        yield replace(model, name=name)
+
+
+def _names(found: Found, quantisation: str) -> Iterator[str]:
+    """What a model may be called, best first, without end."""
+    part = _PART.fullmatch(found.path.name)
+    stem = part[1] if part else found.path.name.removesuffix(".gguf").removesuffix(".GGUF")
+    plain = (
+        re.sub(rf"[-_.]*{re.escape(quantisation)}$", "", stem, flags=re.IGNORECASE) if quantisation else stem
+    )
+    base = found.name or (found.path.parent.name if _VAGUE.fullmatch(plain) else plain)
+    mark = f":{quantisation}" if quantisation and not found.exact else ""
+    names = [f"{base}{mark}", f"{plain}{mark}", f"{found.owner}/{base}{mark}", stem]
+    for name in names[:1] if found.exact else names:
+        yield _safe(name)
+    for number in range(2, MOST_MODELS + 9):
+        yield _safe(f"{base}-{number}{mark}")
+
+
+def _safe(name: str) -> str:
+    """A foreign name as one word that no shell and no terminal reads as anything else."""
+    return re.sub(r"-+(?=:)", "", re.sub(r"[^\w.:+@/]+", "-", name)).strip("-./:") or "model"

@@ -1,0 +1,1 @@
+"""Downloads that survive a crash: from a hub, or through Ollama."""

@@ -1,0 +1,101 @@
+"""The engines that run, and how to end them."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.models.engine.home import Home, all_homes
+from kith.models.engine.locks import take
+from kith.models.engine.processes import birth, end, resident_bytes
+
+_STOP_S = 10.0
+_PAUSE_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class RunningEngine:
+    """One engine that runs. `memory` in bytes (0 where the system does not say), `since` in seconds of 1970.
+
+    `state` is "loading", "ready" or "failed"; `used` says whether a kith holds on to it.
+    """
+
+    name: str
+    model: Path
+    state: str
+    used: bool
+    url: str
+    window: int
+    memory: int
+    since: float
+    crashes: int
+    home: Home
+
+
+def running_engines(state: Path) -> list[RunningEngine]:
+    """Every engine of this user that runs or is being loaded."""
+    return [
+        RunningEngine(
+            record.name,
+            Path(record.model),
+            record.state,
+            home.wanted,
+            record.url,
+            record.window,
+            resident_bytes(record.engine),
+            record.since,
+            record.crashes,
+            home,
+        )
+        for home in all_homes(state)
+        if (record := home.read()) is not None and home.kept
+    ]
+
+
+def stop_engines(state: Path, which: str = "") -> int:
+    """End the engines whose model is called `which`, all of them without it; how many there were.
+
+    An engine in use is ended too: the kith that uses it starts it again when it next needs it.
+    """
+    found = [engine for engine in running_engines(state) if _is_called(engine, which)]
+    for engine in found:
+        _stop(engine.home)
+    return len(found)
+
+
+def stop_if_idle(home: Home) -> str:
+    """End an engine that nobody uses and clear away what is left of a dead one; the name of one that ran."""
+    lease = take(home.lease)
+    if lease is None:
+        return ""
+    try:  # meanwhile nobody can begin to use it
+        record = home.read()
+        return record.name if _stop(home) and record else ""
+    finally:
+        lease.close()
+
+
+def _is_called(engine: RunningEngine, which: str) -> bool:
+    return which in ("", engine.name, engine.model.name, engine.model.stem, str(engine.model))
+
+
+def _stop(home: Home) -> bool:
+    """End an engine by its keeper; True if there was one. What is left of a dead one is cleared away."""
+    until, ran = time.monotonic() + _STOP_S, False
+    while home.kept:
+        ran, record = True, home.read()
+        if record is not None and birth(record.keeper) == record.keeper_born:
+            patient = time.monotonic() < until
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(record.keeper, signal.SIGTERM if patient else signal.SIGKILL)
+        time.sleep(_PAUSE_S)
+    lock = take(home.keeper) if home.folder.exists() else None
+    if lock is not None:  # a keeper that was killed could not clear away
+        record = home.read()
+        if record is not None:
+            end(record.engine, record.engine_born)
+        home.clear()
+        lock.close()
+    return ran

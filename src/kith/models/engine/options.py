@@ -1,0 +1,86 @@
+"""How a model is run: the choices of a person or of kith, as the flags of llama-server."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from kith.models.discovery.machine import total_memory
+
+_LARGEST_CACHE = 8192  # MiB of former prompts kept in memory: llama-server's own default
+_SLEEP_S = 900  # an engine that nobody asks gives its memory back, and loads again when it is asked
+_SIBLINGS = "cpu*/topology/thread_siblings_list"
+
+# What kith decides itself: where the engine listens, what it runs, and who may ask it.
+OURS: Final = re.compile(
+    r"-m|--model|--host|--port|--reuse-port|--api-key|--api-key-file|--path|--api-prefix|--models-.*|--tools"
+    r"|-hfr?|--hf-repo|-hff|--hf-file|-mu|--model-url|-dr|--docker-repo"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How to run a model; what is left at its default, kith or the engine chooses.
+
+    `window` is in tokens (0: what the model was trained for, as far as memory allows), `ngl` the layers that
+    a graphics card takes, `threads` 0 all physical cores but one. `cache_type_k` and `cache_type_v` are the
+    number types of the key-value cache (f16, q8_0, q4_0 ...). `extra` are more flags of llama-server, passed
+    on as they are.
+    """
+
+    window: int = 0
+    ngl: int | None = None
+    flash_attn: Literal["auto", "on", "off"] = "auto"
+    threads: int = 0
+    cache_type_k: str = ""
+    cache_type_v: str = ""
+    extra: tuple[str, ...] = ()
+
+
+def flags_of(options: EngineOptions) -> tuple[str, ...]:
+    """The options as llama-server's command line; the person's own flags come last, and so win."""
+    chosen: Mapping[str, object] = {
+        "--ctx-size": options.window or None,
+        "--parallel": 1,
+        "--threads": options.threads or physical_cores_but_one(),
+        "--gpu-layers": options.ngl,
+        "--flash-attn": None if options.flash_attn == "auto" else options.flash_attn,
+        "--cache-type-k": options.cache_type_k or None,
+        "--cache-type-v": options.cache_type_v or None,
+    }
+    pairs = [(name, str(value)) for name, value in chosen.items() if value is not None]
+    return (*(word for pair in pairs for word in pair), *options.extra)
+
+
+def standing_flags() -> tuple[tuple[str, ...], ...]:
+    """What kith always asks for; older builds of llama-server do not know all of these."""
+    return (
+        ("--offline",),
+        ("--no-webui",),
+        ("--jinja",),
+        ("--cache-ram", str(min(_LARGEST_CACHE, (total_memory() >> 20) // 4))),
+        ("--sleep-idle-seconds", str(_SLEEP_S)),
+    )
+
+
+def physical_cores_but_one() -> int:
+    """Threads for an engine, at least one.
+
+    More than there are real cores makes llama.cpp slower, not faster: its threads wait for each other by
+    spinning. The one left out is for everybody else.
+    """
+    return max(1, _physical_cores() - 1)
+
+
+def _physical_cores() -> int:
+    usable = _usable_cores()
+    cores = {file.read_text() for file in Path("/sys/devices/system/cpu").glob(_SIBLINGS)}
+    return min(usable, len(cores)) if cores else usable
+
+
+def _usable_cores() -> int:
+    """Logical cores this process may use; containers often get fewer than the machine has."""
+    count = os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count

@@ -1,0 +1,118 @@
+"""What llama-server tells of itself, in router mode too, and how to wait while it loads a model."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from kith.core.errors import ModelError
+from kith.core.events import Progress
+from kith.core.model import Emit
+from kith.models.providers.answers import Row, fingerprint, flag, part, plain, rows, whole
+from kith.models.providers.facts import Facts
+from kith.models.providers.faults import LoadingError, MissingModelError, NoRouteError
+from kith.models.providers.listed import missing
+from kith.models.providers.progress import ASKED, LOADING, ignore
+from kith.models.providers.wire import Endpoint
+
+POLL_S = 0.5
+# What the templates of models that think contain.
+_THINKS = ("<think>", "enable_thinking", "reasoning_content", "<|channel|>", "[THINK]")
+_MARK = "a thought that is looked for"
+
+T = TypeVar("T")
+
+
+async def when_loaded(endpoint: Endpoint, ask: Callable[[], Awaitable[T]], emit: Emit = ignore) -> T:
+    """What `ask` answers, asked again each time the server says that it still loads its model."""
+    while True:
+        try:
+            return await ask()
+        except LoadingError:
+            await _until_loaded(endpoint, emit)
+
+
+async def _until_loaded(endpoint: Endpoint, emit: Emit) -> None:
+    while True:
+        emit(Progress(LOADING, 0))
+        await endpoint.sleep(POLL_S)
+        with suppress(NoRouteError):
+            try:
+                await endpoint.get("/health")
+            except LoadingError:
+                continue
+        emit(Progress(ASKED, 0))
+        return
+
+
+async def llama_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Facts:
+    """What runs; a router is made to load the model first. Raises ModelError, NoModelError for a missing one.
+
+    Protocol: README of llama.cpp's tools/server. `n_ctx` of /props is what one slot holds.
+    """
+    props = plain(await when_loaded(endpoint, lambda: endpoint.get("/props"), emit))
+    if props.get("role") == "router":
+        await _load(endpoint, model, emit)
+        props = plain(await when_loaded(endpoint, lambda: endpoint.get("/props", model=model), emit))
+    settings, able = part(props, "default_generation_settings"), part(props, "chat_template_caps")
+    meta = part(await _row_of(endpoint, model), "meta")
+    template = props.get("chat_template")
+    path = str(props.get("model_path") or model).replace("\\", "/")
+    return Facts(
+        name=model,
+        server=endpoint.url,
+        digest=fingerprint(path.rpartition("/")[2], whole(meta.get("size")), whole(meta.get("n_params"))),
+        window=whole(settings.get("n_ctx")),
+        trained=whole(meta.get("n_ctx_train")),
+        slots=whole(props.get("total_slots")) or 1,
+        tools=_both(flag(able.get("supports_tools")), flag(able.get("supports_tool_calls"))),
+        thinking=any(each in template for each in _THINKS) if isinstance(template, str) else None,
+        keeps_thinking=able.get("supports_preserve_reasoning") is True and await _keeps(endpoint, model),
+        counts_cache=True,
+    )
+
+
+async def _load(endpoint: Endpoint, model: str, emit: Emit) -> None:
+    """Let a router load a model, and wait until it has."""
+    state = await _state(endpoint, model)
+    if state == "unloaded":
+        await endpoint.post("/models/load", {"model": model})
+    while state not in ("loaded", "sleeping"):
+        emit(Progress(LOADING, 0))
+        await endpoint.sleep(POLL_S)
+        state = await _state(endpoint, model, begun=True)
+
+
+async def _state(endpoint: Endpoint, model: str, begun: bool = False) -> str:
+    """What a router says of a model: unloaded, loading, loaded, sleeping. Raises when it cannot be loaded."""
+    row = await _row_of(endpoint, model)
+    if not row:
+        raise await missing("llama-server", endpoint, model)
+    status = part(row, "status")
+    if begun and status.get("failed"):
+        code = status.get("exit_code", "unknown")
+        raise ModelError(f"{endpoint.url} could not load {model} (exit code {code}); its log says why.")
+    # A fixed server has no states: what it lists is loaded.
+    return str(status.get("value") or "loaded")
+
+
+async def _row_of(endpoint: Endpoint, model: str) -> Row:
+    """The row of a model; a server with only one answers to any name."""
+    listed = rows(await when_loaded(endpoint, lambda: endpoint.get("/v1/models")), "data")
+    named = (row for row in listed if model == row.get("id") or model in (row.get("aliases") or ()))
+    only = listed[0] if len(listed) == 1 and "status" not in listed[0] else {}
+    return next(named, only)
+
+
+async def _keeps(endpoint: Endpoint, model: str) -> bool:
+    """Whether the template still renders a thought once somebody has spoken after it: tried, not believed."""
+    thought = {"role": "assistant", "content": "b", "reasoning_content": _MARK}
+    said = [{"role": "user", "content": "a"}, thought, {"role": "user", "content": "c"}]
+    try:
+        rendered: Any = await endpoint.post("/apply-template", {"model": model, "messages": said})
+    except (NoRouteError, MissingModelError):
+        return False
+    return _MARK in str(plain(rendered).get("prompt"))
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    return None if one is None or other is None else one and other

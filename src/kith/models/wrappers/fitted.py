@@ -1,0 +1,221 @@
+"""A model whose prompts always fit: the thread keeps the truth, the model sees a view of it."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from kith.context.compact import View, ask_for_summary, joints, opening, show, summarise
+from kith.core.errors import ModelError
+from kith.core.events import Compacted, Delta, Notice
+from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Message, Reply
+from kith.models.wrappers.counter import Counter, reply_room
+
+AGAIN = 2  # how often a prompt is made shorter still when the server refuses it
+# Shares of the window: what a prompt may take; what it may when only old results are left out; what it
+# should take after a summary; what newest messages keep their results; what the summary takes.
+_MOST, _EASY, _GOAL, _NEWEST, _SUMMARY = 0.75, 0.5, 0.35, 0.2, 0.1
+_LEAST_ROOM = 0.1  # beside system, tools, task and summary, for the newest messages
+_CHARS_PER_TOKEN = 3
+_SUMMARY_REPLY = 2048  # tokens that writing a summary may take, thoughts included
+_SHORTEST = 200  # characters; no text is cut further
+_LEFT_OUT = "old tool results are left out, "
+_LISTED = "the model gave no summary, so a list of what was done stands for it, "
+_CUT = "To fit, texts of more than {:,} characters are cut in the middle."
+_SIZES = re.compile(r"prompt \((?:about )?([\d,]+) tokens|window \(([\d,]+) tokens\)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A thread as it was when last sent, and how it was sent."""
+
+    messages: tuple[Message, ...]
+    view: View
+    sent: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Tokens of a prompt: `most` it may have, `easy` when no summary is needed, `goal` after one."""
+
+    window: int
+    most: int
+    easy: int
+    goal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """`model`, with every prompt made to fit `counter.window`, and made shorter when the server refuses it.
+
+    At three quarters of the window, old tool results are left out; where that is not enough, the model itself
+    sums up what was done, as a continuation of what it has read already. Between two such steps, what is
+    sent only grows. `earlier` are the steps of former processes, by thread: the same view is sent again.
+    """
+
+    model: Model
+    counter: Counter
+    earlier: Mapping[str, Sequence[Compacted]] = field(default_factory=dict)
+    _threads: dict[str, _Sent] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask once, or again with less. Raises ModelError (overflow) when even the least does not fit."""
+        fitted = self._as_sent(prompt)
+        limits = _limits(prompt, self.counter.window)
+        if limits.window and await self.counter.count(fitted) > limits.most:
+            fitted = await self._compact(prompt, limits, emit)
+        for _ in range(AGAIN):
+            try:
+                return await self.model(fitted, emit)
+            except ModelError as error:
+                if not error.overflow:
+                    raise
+                limits = self._limits_after(error, fitted, emit)
+                fitted = await self._compact(prompt, limits, emit)
+        return await self.model(fitted, emit)
+
+    # --- the view --------------------------------------------------------------------------------
+
+    def _as_sent(self, prompt: Prompt) -> Prompt:
+        """The prompt with its thread as it is sent at present."""
+        former = self._threads.get(prompt.thread)
+        known = len(former.messages) if former else 0
+        if former is None:
+            sent = self._keep(prompt, reduce(View.after, self._told(prompt), View()))
+        elif prompt.messages[:known] == former.messages:
+            sent = former.sent + prompt.messages[known:]
+            self._threads[prompt.thread] = _Sent(prompt.messages, former.view, sent)
+        else:  # another conversation of the same name
+            sent = self._keep(prompt, View())
+        return replace(prompt, messages=sent)
+
+    def _told(self, prompt: Prompt) -> Sequence[Compacted]:
+        told = self.earlier.get(prompt.thread, ()) if prompt.thread else ()
+        return [event for event in told if event.upto <= len(prompt.messages)]
+
+    def _keep(self, prompt: Prompt, view: View) -> tuple[Message, ...]:
+        sent = show(prompt.messages, view)
+        self._threads[prompt.thread] = _Sent(prompt.messages, view, sent)
+        return sent
+
+    def _size(self, prompt: Prompt, view: View) -> int:
+        return self.counter.estimate(replace(prompt, messages=show(prompt.messages, view)))
+
+    # --- compaction ------------------------------------------------------------------------------
+
+    async def _compact(self, prompt: Prompt, limits: _Limits, emit: Emit) -> Prompt:
+        """The prompt made to fit: by leaving out old results, else by a summary, at last by cutting texts."""
+        view = self._threads[prompt.thread].view
+        before = self._size(prompt, view)
+        shorter, step = replace(view, elided=max(view.elided, self._old(prompt, limits))), _LEFT_OUT
+        if self._size(prompt, shorter) > min(before, limits.easy):
+            shorter, step = await self._sum_up(prompt, view, limits, emit)
+        if self._size(prompt, shorter) > limits.most:
+            shorter = self._cut(prompt, shorter, limits)
+            emit(Notice(_CUT.format(shorter.chars), "warning"))
+        after = self._size(prompt, shorter)
+        summary = shorter.summary if shorter.upto > view.upto else ""
+        emit(Compacted(prompt.thread, shorter.upto if summary else shorter.elided, summary, before, after))
+        emit(Notice(f"Compacted: {before:,} -> {after:,} tokens; {step}the task and open changes are kept."))
+        return replace(prompt, messages=self._keep(prompt, shorter))
+
+    def _old(self, prompt: Prompt, limits: _Limits) -> int:
+        """How many messages are old: all but the newest, which share a fifth of the window."""
+        *older, old = joints(prompt.messages) or (0,)
+        for at in reversed(older):
+            if self.counter.weigh(prompt.messages[at:]) > limits.window * _NEWEST:
+                break
+            old = at
+        return old
+
+    async def _sum_up(self, prompt: Prompt, view: View, limits: _Limits, emit: Emit) -> tuple[View, str]:
+        """The view with a summary of all but the newest messages; as it was where that is no shorter."""
+        begin = max(view.upto, opening(prompt.messages))
+        places = [at for at in joints(prompt.messages) if at > begin]
+        if not places:
+            return view, ""
+        words = await self._ask(prompt, view, places, limits, emit)
+
+        def size(upto: int) -> int:
+            return self._size(prompt, self._with_summary(prompt, view, upto, words, limits))
+
+        least = size(places[-1])
+        if least >= self._size(prompt, view):
+            return view, ""
+        goal = max(limits.goal, min(least + int(limits.window * _LEAST_ROOM), limits.most))
+        # The later the summary ends, the less is left.
+        chosen = bisect_left(places[:-1], True, key=lambda upto: size(upto) <= goal)
+        return self._with_summary(prompt, view, places[chosen], words, limits), "" if words else _LISTED
+
+    def _with_summary(self, prompt: Prompt, view: View, upto: int, words: str, limits: _Limits) -> View:
+        effects = {tool.name: tool.effect for tool in prompt.tools}
+        chars = int(limits.window * _SUMMARY) * _CHARS_PER_TOKEN
+        summary = summarise(prompt.messages[:upto], effects, words, view.summary, chars)
+        return replace(view, upto=upto, summary=summary)
+
+    async def _ask(
+        self, prompt: Prompt, view: View, places: Sequence[int], limits: _Limits, emit: Emit
+    ) -> str:
+        """The model's own summary of as much as fits, or "": what it has read already is not read again."""
+        most = min(_SUMMARY_REPLY, limits.window // 8)
+        sampling = replace(prompt.sampling, max_tokens=most)
+        for upto in reversed(places):
+            messages = ask_for_summary(show(prompt.messages[:upto], view))
+            asked = replace(prompt, messages=messages, purpose="summary", sampling=sampling, shape=None)
+            if self.counter.estimate(asked) + most <= limits.window:
+                break
+        else:
+            return ""
+        try:
+            reply = await self.model(asked, lambda event: None if isinstance(event, Delta) else emit(event))
+        except ModelError:  # whatever it is, the call that follows meets it too, and is shorter
+            return ""
+        return reply.message.text.strip() if reply.stop == "end" and not reply.message.calls else ""
+
+    def _cut(self, prompt: Prompt, view: View, limits: _Limits) -> View:
+        """The view with all long texts cut, just as far as it takes. Raises ModelError when nothing helps."""
+        chars = view.chars or limits.window
+        while chars >= _SHORTEST:
+            shorter = replace(view, held=len(prompt.messages), chars=chars)
+            if self._size(prompt, shorter) <= limits.most:
+                return shorter
+            chars //= 2
+        raise ModelError(
+            f"The system prompt, the tools and the task leave no room in the model's window "
+            f"({limits.window:,} tokens): start the model with a larger window, or ask for less at once",
+            overflow=True,
+        )
+
+    def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _Limits:
+        """What the next try may take, after a refusal that may say how large prompt and window really are."""
+        tokens, window = _sizes(error)
+        believed = self.counter.window
+        if window and window != believed:
+            self.counter.window = window
+            if believed:
+                words = f"The server's window is {window:,} tokens, not {believed:,}: kith keeps within it."
+                emit(Notice(words, "warning"))
+        if tokens:
+            self.counter.correct(refused, tokens)
+        size = self.counter.estimate(refused)
+        return _limits(refused, min(self.counter.window or size, size))
+
+
+def _limits(prompt: Prompt, window: int) -> _Limits:
+    most = min(int(window * _MOST), window - reply_room(prompt, window))
+    return _Limits(window, most, min(int(window * _EASY), most), min(int(window * _GOAL), most))
+
+
+def _sizes(error: ModelError) -> tuple[int, int]:
+    """The prompt's tokens and the window, as far as an error names them."""
+    tokens = window = 0
+    for found in _SIZES.finditer(str(error)):
+        tokens = int((found[1] or "0").replace(",", "")) or tokens
+        window = int((found[2] or "0").replace(",", "")) or window
+    return tokens, window

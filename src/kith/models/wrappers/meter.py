@@ -1,0 +1,261 @@
+"""How well a server's cache was used, call by call: what was read, what had to be, and what broke it."""
+
+import json
+from bisect import bisect
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from kith.core.model import Prompt
+from kith.core.values import CacheUse, Message, Reply, Thinking, Timing, Usage
+from kith.models.providers.rows import tool_rows
+
+REMEMBERED = 64  # calls of one server
+LOADED_S = 0.5  # a shorter load is only a look at what is loaded
+_HEAD = 3  # every chain begins with the model, the system text and the tools
+# The last token written was never read, and where a reply meets the template two tokens may become one.
+_SEAM = 2
+# Bytes tell only roughly how many tokens the beginning of a prompt has: code has a third more than prose.
+_CAUTION = 2 / 3
+_COMPACTED = 0.75  # a prompt that came back this much shorter was made so on purpose
+_GOOD = 0.9  # efficiency from which on nothing needs a cause
+_TRIFLE, _TRIFLE_ESTIMATED = 64, 512  # tokens read again that are not worth a word
+_ENOUGH_TO_RATE = 256  # tokens
+
+_WORDS: Final = {
+    "model": "Another model answered in between: {tokens} tokens were read again; one model for every role, "
+    "or a server with room for both, spares that.",
+    "system": "The system prompt changed: {tokens} tokens were read again.",
+    "tools": "The list of tools changed: {tokens} tokens were read again.",
+    "message": "The prompt's beginning changed at {cause}: {tokens} tokens were read again.",
+    "reloaded": "The server loaded the model anew: {tokens} tokens were read again; it had been idle for "
+    "long, or another client asked it for other options.",
+    "evicted": "The server had forgotten the prompt's beginning: {tokens} tokens were read again; another "
+    "client uses it, or its cache is too small (llama-server: --cache-ram).",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One part of a prompt: its digest, that of everything up to its end, and where it ends in bytes."""
+
+    name: str  # as a cause: model, system, tools, message N (role)
+    own: bytes
+    upto: bytes
+    end: int
+
+
+Chain = tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One answered call, in digests and counts. `reply`: the digest its message has in a later prompt."""
+
+    thread: str
+    chain: Chain
+    reply: bytes
+    usage: Usage
+    timing: Timing = Timing()
+    window: int = 0
+
+    @property
+    def model(self) -> bytes:
+        return self.chain[0].own
+
+
+@dataclass(slots=True)
+class Meter:
+    """What one server was sent lately, by whichever model: digests only, of the last few calls.
+
+    `counts_cache`: the server tells cached tokens; it is also found out. `read_rate` (tokens a second): how
+    fast it reads, where that is known already; learned from calls that had to load the model.
+    """
+
+    counts_cache: bool = False
+    read_rate: float = 0.0
+    _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED), repr=False)
+    _told: set[str] = field(default_factory=set, repr=False)
+
+    def take(self, prompt: Prompt, reply: Reply, window: int = 0) -> CacheUse | None:
+        """Note one answered call. None when nobody can say how much of the prompt was computed."""
+        now = sent(prompt, reply, window)
+        evaluated = self._evaluated(now)
+        use = None if evaluated is None else judge(now, tuple(self._sent), evaluated, not self.counts_cache)
+        self._sent.append(now)
+        return use
+
+    def tell(self, use: CacheUse | None) -> str:
+        """A sentence for the person, once for each kind of cause; "" when there is nothing to say."""
+        kind = use.cause.partition(" ")[0] if use else ""
+        if use is None or not kind or kind in self._told:
+            return ""
+        self._told.add(kind)
+        about = "about " if use.estimated else ""
+        return _WORDS[kind].format(cause=use.cause, tokens=f"{about}{use.evaluated - use.unavoidable:,}")
+
+    def _evaluated(self, now: Sent) -> int | None:
+        """Prompt tokens that were computed: counted, or told by the reading time, or None."""
+        usage, seconds = now.usage, now.timing.prefill_s
+        self.counts_cache = self.counts_cache or usage.cached > 0
+        if usage.input and self.counts_cache:
+            return max(0, usage.input - usage.cached)
+        if now.timing.load_s > LOADED_S and seconds and usage.input >= _ENOUGH_TO_RATE:
+            self.read_rate = usage.input / seconds
+        return min(usage.input, round(seconds * self.read_rate)) or None
+
+
+# --- what was sent ---------------------------------------------------------------------------
+
+
+def sent(prompt: Prompt, reply: Reply, window: int = 0) -> Sent:
+    """One call as it is remembered."""
+    answer = _digest(_as_sent(reply.message))
+    return Sent(prompt.thread, links(reply.model, prompt), answer, _countable(reply), reply.timing, window)
+
+
+def links(model: str, prompt: Prompt) -> Chain:
+    """A prompt as a hash chain, in the order in which templates render it."""
+    parts = [("model", model), ("system", prompt.system), ("tools", _dump(tool_rows(prompt.tools)))]
+    parts += [
+        (f"message {number} ({message.role})", _as_sent(message))
+        for number, message in enumerate(prompt.messages, 1)
+    ]
+    chain: list[Link] = []
+    upto, end = b"", 0
+    for name, text in parts:
+        own = _digest(text)
+        upto, end = _digest(upto + own), end + len(text)
+        chain.append(Link(name, own, upto, end))
+    return tuple(chain)
+
+
+def _as_sent(message: Message) -> str:
+    """Everything of a message that a server may get to see."""
+    thoughts = [part.text for part in message.parts if isinstance(part, Thinking)]
+    calls = [[call.id, call.name, dict(call.args)] for call in message.calls]
+    results = [[result.call_id, result.text] for result in message.results]
+    return _dump([message.role, message.text, thoughts, calls, results])
+
+
+def _countable(reply: Reply) -> Usage:
+    """The reply's counts, without the tokens that cannot come back: templates leave thinking out."""
+    thought = any(isinstance(part, Thinking) for part in reply.message.parts)
+    return Usage(reply.usage.input, 0 if thought else reply.usage.output, reply.usage.cached)
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, default=str, separators=(",", ":"))
+
+
+def _digest(content: str | bytes) -> bytes:
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return blake2b(data, digest_size=12).digest()
+
+
+# --- what it means ---------------------------------------------------------------------------
+
+
+def judge(now: Sent, before: Sequence[Sent], evaluated: int, estimated: bool = False) -> CacheUse:
+    """How a call used the cache, in view of the calls `before` it on the same server, oldest first.
+
+    Unavoidable is what a prompt has that no call before it had: its tail, where it grew; all of it but the
+    beginning it shares with another, where it is the first of a thread, or was compacted.
+    """
+    former = next((each for each in reversed(before) if each.thread == now.thread), None)
+    changed = changed_link(former, now) if former else ""
+    nearest = _nearest(now, before)
+    if former and changed:
+        least = _new_share(former, now) * now.usage.input + _SEAM
+    else:
+        least = now.usage.input - (spared(nearest, now) if nearest else 0.0)
+    use = CacheUse(evaluated, min(evaluated, max(1, round(least))), estimated=estimated)
+    wasted = evaluated - use.unavoidable
+    trifle = max(_TRIFLE_ESTIMATED, now.usage.input // 4) if estimated else _TRIFLE
+    if use.efficiency >= _GOOD or wasted <= trifle or nearest is None:
+        return use
+    cause = _cause(now, former if former and changed else nearest, before, changed)
+    return CacheUse(evaluated, use.unavoidable, cause, estimated)
+
+
+def spared(former: Sent, now: Sent) -> float:
+    """The tokens that need not be read because `former` was; cautious where only a part of it agrees."""
+    same = _shared(former.chain, now.chain)
+    if same < len(former.chain):
+        share = former.chain[same - 1].end / former.chain[-1].end if same else 0.0
+        return _CAUTION * share * former.usage.input
+    answered = former.usage.output if _goes_on(former, now) else 0
+    return max(0, former.usage.input + answered - _SEAM)
+
+
+def _nearest(now: Sent, before: Sequence[Sent]) -> Sent | None:
+    """The call that spares most: its prompt is the beginning of this one, or at least begins like it."""
+
+    def closeness(each: Sent) -> tuple[bool, float, int]:
+        same = _shared(each.chain, now.chain)
+        whole = same == len(each.chain)
+        # Of a short prompt the head is a larger part, and its tokens are better known.
+        return (True, spared(each, now), 0) if whole else (False, same, -each.usage.input)
+
+    return max(reversed(before), key=closeness, default=None)
+
+
+def changed_link(former: Sent, now: Sent) -> str:
+    """The first link that is no longer what it was, though the thread is; "" for growth and new beginnings.
+
+    A prompt of which nothing comes again after the difference is another branch, or another conversation;
+    one that is much shorter, with its head as it was, was compacted.
+    """
+    same = _shared(former.chain, now.chain)
+    if same in (len(former.chain), len(now.chain)):
+        return ""
+    if same >= _HEAD and now.usage.input < _COMPACTED * former.usage.input:
+        return ""
+    start = max(same, _HEAD)
+    gone = {link.own for link in former.chain[start:]}
+    again = any(link.own in gone for link in now.chain[start:]) or _goes_on(former, now)
+    return now.chain[same].name if again else ""
+
+
+def _goes_on(former: Sent, now: Sent) -> bool:
+    """Whether the former reply stands in its place in the prompt."""
+    place = len(former.chain)
+    return place < len(now.chain) and now.chain[place].own == former.reply
+
+
+def _new_share(former: Sent, now: Sent) -> float:
+    """The share of messages that the former prompt did not have, beside the one that changed."""
+    known = {link.own for link in former.chain} | {former.reply}
+    start = max(_shared(former.chain, now.chain) + 1, _HEAD)
+    fresh = sum(
+        link.end - now.chain[place - 1].end
+        for place, link in enumerate(now.chain)
+        if place >= start and link.own not in known
+    )
+    return fresh / now.chain[-1].end
+
+
+def _shared(one: Chain, two: Chain) -> int:
+    """How many links two chains have in common, from their beginning on."""
+    # A digest covers all before it: once two differ, all after them do.
+    places = range(min(len(one), len(two)))
+    return bisect(places, False, key=lambda place: one[place].upto != two[place].upto)
+
+
+def _cause(now: Sent, source: Sent, before: Sequence[Sent], changed: str) -> str:
+    """Why tokens were read again that `source` had read."""
+    others = any(each.model != now.model for each in _since(source, before))
+    if now.timing.load_s > LOADED_S or (now.window and source.window and now.window != source.window):
+        return "model" if others else "reloaded"
+    if changed or others:
+        return changed or "model"
+    was_there = now.usage.cached >= source.usage.input - _TRIFLE
+    if was_there and _goes_on(source, now):  # the template writes it otherwise than the model did
+        return now.chain[len(source.chain)].name
+    return "evicted"
+
+
+def _since(source: Sent, before: Sequence[Sent]) -> Iterable[Sent]:
+    return before[next(place for place, each in enumerate(before) if each is source) :]

@@ -1,0 +1,138 @@
+"""A model whose every answer is held against what it was sent: nothing is cut off silently."""
+
+from dataclasses import dataclass, field
+
+from kith.core.errors import EXIT_LIMIT, ModelError
+from kith.core.events import Notice
+from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Reply
+from kith.models.wrappers.counter import SEAM, Counter, reply_room
+from kith.models.wrappers.recount import recount
+
+_SMALLEST_WINDOW = 1024
+
+
+class TruncatedError(ModelError):
+    """The server read less than it was sent, and answered all the same; its answer is not used.
+
+    `read` and `sent` are tokens. `window`: what the server seems to run, 0 where that cannot be told.
+    """
+
+    def __init__(self, text: str, read: int, sent: int, window: int) -> None:
+        super().__init__(text)
+        self.code = EXIT_LIMIT
+        self.read = read
+        self.sent = sent
+        self.window = window
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """`model`, refused prompts that do not fit its window, and believed only what it read whole.
+
+    The prompt tokens that the server reports must be as many as `counter` knows that there are at least: by
+    the server's own count, by what it reported for an earlier part of the same prompt, or by the fewest
+    that any tokenizer makes of the text. With `recounts`, a server without a count of its own is asked again,
+    part by part, where these leave a doubt.
+    """
+
+    model: Model
+    counter: Counter
+    recounts: bool = False
+    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask once. Raises ModelError (overflow) before a call, and TruncatedError after one."""
+        tokens, window = await self.counter.count(prompt), self.counter.window
+        room = reply_room(prompt, window)
+        if window and tokens + room > window:
+            raise _too_long(tokens, room, window)
+        reply = await self.model(prompt, emit)
+        read = reply.usage.input
+        if self.counter.is_no_count(prompt, read):
+            self._tell_blind(emit)
+        elif read < await self._least(prompt, read, emit):
+            raise self._truncated(prompt, read)
+        else:
+            self.counter.learn(prompt, read)
+        return reply
+
+    async def _least(self, prompt: Prompt, read: int, emit: Emit) -> int:
+        """The fewest tokens that the server must have read."""
+        fewest = self.counter.fewest(prompt)
+        if read < fewest or not self.counter.doubts(prompt, read):
+            return fewest
+        known, tokens = self.counter.known_part(prompt)
+        counted = await self.counter.ask(prompt)
+        if counted is None and self.recounts:
+            counted = await recount(self.model, prompt, known, tokens, emit)
+        if counted is None:
+            return fewest
+        if read >= counted - SEAM:
+            self.counter.acquit(prompt, read)
+        return max(fewest, counted - SEAM)
+
+    def _tell_blind(self, emit: Emit) -> None:
+        if not self._told:
+            self._told.add("blind")
+            words = "does not tell how many tokens it read: kith cannot see whether any were cut off."
+            emit(Notice(f"{self.name} {words}", "warning"))
+
+    def _truncated(self, prompt: Prompt, read: int) -> TruncatedError:
+        """The error, with the server's real window as far as it shows; from now on kith keeps within it."""
+        believed = self.counter.window
+        sent = max(self.counter.estimate(prompt), self.counter.fewest(prompt))
+        window = _window_behind(read, sent, believed)
+        wanted = _next_window(sent + reply_room(prompt, believed or sent))
+        self.counter.window = window or read
+        words = _sentence(read, sent, window, believed) + _remedy(self.name, wanted, self.counter.window)
+        return TruncatedError(words, read, sent, window)
+
+
+def _too_long(tokens: int, room: int, window: int) -> ModelError:
+    return ModelError(
+        f"The prompt ({tokens:,} tokens, and {room:,} for the reply) does not fit the model's window "
+        f"({window:,} tokens); nothing was cut, nothing was sent: start the model with a larger window, or "
+        "give it less to read",
+        overflow=True,
+    )
+
+
+def _window_behind(read: int, sent: int, believed: int) -> int:
+    """The window that a server cut a prompt for, or 0: it is above `read`, and not above `sent`.
+
+    Ollama leaves half of it and two tokens, or else whole messages; most windows are powers of two.
+    """
+    halved = 2 * read - 4
+    window = halved if halved % 256 == 0 and halved <= sent else _next_window(read + 1)
+    return window if window <= sent and (window < believed or not believed) else 0
+
+
+def _next_window(tokens: int) -> int:
+    window = _SMALLEST_WINDOW
+    while window < tokens:
+        window *= 2
+    return window
+
+
+def _sentence(read: int, sent: int, window: int, believed: int) -> str:
+    instead = f" and not {believed:,}" if believed else ""
+    who = f"The server, whose window seems to be {window:,} tokens{instead}," if window else "The server"
+    return (
+        f"{who} read {read:,} of about {sent:,} tokens: the beginning of the conversation, with the task, "
+        "was cut off silently, and the answer is not used"
+    )
+
+
+def _remedy(name: str, wanted: int, window: int) -> str:
+    """What the person can do, in the words of the server that is meant."""
+    known = {
+        "ollama": f"start Ollama with OLLAMA_CONTEXT_LENGTH={wanted}",
+        "llama-server": f"start llama-server with -c {wanted}",
+    }
+    larger = known.get(name.partition("/")[0], f"load the model with a window of {wanted} tokens")
+    return f"; {larger}, or set `window = {window}` in kith's configuration, so that kith keeps within it"

@@ -1,0 +1,41 @@
+"""What the first request of a task would cost, part by part, before anything is asked."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from kith.core.model import Prompt, Role
+from kith.core.values import say
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One part of a prompt, in tokens."""
+
+    part: str
+    tokens: int
+
+
+async def explain(
+    role: Role, parts: Sequence[tuple[str, str]], count: Callable[[Prompt], Awaitable[int]]
+) -> tuple[Cost, ...]:
+    """The cost of each part of the prompt that begins with `parts` (name and text), in the order it is read.
+
+    The prompt is counted as it grows, part by part, so that the chat template's own words are in the figures
+    too. `count` gives a prompt's tokens.
+    """
+    names = ["system prompt, template"]
+    prompts = [Prompt(role.system, (say(""),))]
+    for number, tool in enumerate(role.tools, 1):
+        names.append(f"tool {tool.name}")
+        prompts.append(Prompt(role.system, (say(""),), role.tools[:number]))
+    said = ""
+    for name, text in parts:
+        said = f"{said}\n\n{text}".strip()
+        names.append(name)
+        prompts.append(Prompt(role.system, (say(said),), role.tools))
+    costs, before = [], 0
+    for name, prompt in zip(names, prompts, strict=True):
+        tokens = await count(prompt)
+        costs.append(Cost(name, max(0, tokens - before)))
+        before = max(tokens, before)
+    return tuple(costs)
