@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from adapters import Adapter, Call, _shell_only  # type: ignore[import-not-found]
 from agents import Agent, base_url  # type: ignore[import-not-found]
@@ -20,7 +20,7 @@ class Kith(Adapter):  # type: ignore[misc]
     """kith's own tools: each intent of the script as the tool that a model would use for it."""
 
     name = "kith"
-    OPS = {
+    OPS: ClassVar[dict[str, Any]] = {
         **_shell_only("bash", "command"),
         "list": lambda op, adapter, request: Call("list", {}),
         "read": lambda op, adapter, request: Call("read", {"paths": [op["path"]]}),

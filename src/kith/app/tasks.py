@@ -19,7 +19,7 @@ from kith.core.errors import (
     TreeError,
     UsageError,
 )
-from kith.core.events import Applied, Notice, RunEnded, RunStarted, Status
+from kith.core.events import Applied, Called, Carded, Notice, RunEnded, RunStarted, Status
 from kith.core.model import Emit, Prompt, Role
 from kith.core.run import Answerer, Limits, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
@@ -192,9 +192,18 @@ class App:
             name, judges = f"{id}-{past.tasks}", self._judges(run)
             return await attempt(run, role, thread, words, judges, name=name, plan=task.plan, earlier=earlier)
         finally:
+            if opened:
+                self._learn(run, id, opened)
             if opening:
                 opening.cancel()
                 await asyncio.wait([opening])
+
+    def _learn(self, run: Run, id: str, opened: Opened) -> None:
+        """Put on the model's card what this session's calls tell of it."""
+        calls = [each.event for each in self.log.events(id) if isinstance(each.event, Called)]
+        facts = opened.learned(calls) if opened.facts.digest else {}
+        if facts:
+            run.emit(Carded(opened.facts.digest, opened.facts.name, facts))
 
     async def _open_task(self, run: Run, task: Task, past: Past, window: int) -> str:
         """The task as the model gets it, after what became of its last change."""
@@ -293,8 +302,12 @@ class App:
         provider = await choose_provider(chosen.model, places_of(chosen), engine_of(chosen), emit)
         return await look(provider, self.log.card, chosen.window, emit)
 
-    async def warm(self, opened: Opened) -> None:
-        """Let the server read what every request begins with, while the person still types."""
+    async def warm(self) -> None:
+        """Let the server load the model and read what every request begins with, while a person still types.
+
+        It opens a connection of its own, so it may run in another thread. Raises KithError.
+        """
+        opened = await self.open_model(lambda event: None)
         role = self._role(opened, Past())
         await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 

@@ -22,6 +22,7 @@ from kith.core.events import (
 from kith.core.values import Plan, TodoItem
 from kith.memory.applied import short_id
 
+_BAR = 16  # columns
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
@@ -62,7 +63,7 @@ def status_of(event: Event) -> str | None:
         case Stepped(name, "began"):
             return "planning" if name == "plan" else "waiting for the model"
         case Progress(what, done, total):
-            return f"{what} {done:,} of {total:,} tokens" if total else f"{what} {done:,} tokens"
+            return _progress(what, done, total)
         case ToolBegan(name=name, target=target):
             return printable(f"{name} {_first_line(target)}")[:60].strip()
         case ToolEnded():
@@ -75,6 +76,19 @@ def status_of(event: Event) -> str | None:
             return "checking"
         case _:
             return None
+
+
+def _progress(what: str, done: int, total: int) -> str:
+    """`reading, about 12 s left: 4,096 of 9,000 tokens`, or only what is waited for."""
+    if what == "asked":
+        return "waiting for the model"
+    if not done and not total:
+        return what
+    if not total:
+        return f"{what}: {done:,} tokens"
+    bar = "━" * (_BAR * done // total)
+    how_far = f"{100 * done // total}%" if what.startswith("loading") else f"{done:,} of {total:,} tokens"
+    return f"{what}  {bar:╌<{_BAR}}  {how_far}"
 
 
 def _judged_line(event: Judged) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from kith.app import App, Opened, Result, Task
@@ -172,6 +173,7 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
     history = conversation.app.settings.state / "history"
     prompt = PromptSession[str](history=FileHistory(str(history)), multiline=False, key_bindings=_newlines())
     conversation.say(f"kith in {root}\n/help for commands, Ctrl-D to leave", "dim")
+    Thread(target=_warm, args=(conversation.app,), daemon=True).start()
     with quiet_keys():
         while True:
             try:
@@ -184,6 +186,12 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
                 return 0
             if words:
                 _answer(conversation, words)
+
+
+def _warm(app: App) -> None:
+    """Get the model ready meanwhile; what goes wrong is said when the model is asked."""
+    with suppress(KithError, OSError):
+        asyncio.run(app.warm())
 
 
 def _answer(conversation: Conversation, words: str) -> None:

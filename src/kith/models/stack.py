@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kith.core.events import Compacted, Notice
+from kith.core.events import Called, Compacted, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.models.providers.facts import Facts, Provider
 from kith.models.wrappers.counter import Counter
@@ -21,6 +21,9 @@ from kith.models.wrappers.watched import Watched
 
 _CARDED = ("tokens_per_estimate", "read_rate")  # facts of a card that a new process begins with
 
+_NEWS = 0.1  # a figure that differs by less is no news
+_ENOUGH = 32  # tokens of one call, from which on its speed means something
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -31,6 +34,7 @@ class Opened:
     card_of: Callable[[str], Mapping[str, Any]]
     counter: Counter
     meter: Meter
+    patient: Model  # the provider, queued, retried, and telling how far it is
 
     @property
     def window(self) -> int:
@@ -44,12 +48,20 @@ class Opened:
 
     def metered(self) -> Model:
         """The model with patience and measurement: each call goes to the wire as it is asked."""
-        facts = self.facts
-        queued = Queued(self.provider, facts.server or facts.name, facts.slots)
-        patient = Patient(Retrying(queued), self.counter.estimate, self.meter.read_rate)
         # Without a server (a script) there is nobody who could cut anything off.
-        verified = Verified(patient, self.counter, not facts.verified) if facts.server else patient
+        recounts = not self.facts.verified
+        verified = Verified(self.patient, self.counter, recounts) if self.facts.server else self.patient
         return Metered(verified, window=self.window, meter=self.meter)
+
+    def learned(self, calls: Sequence[Called]) -> dict[str, float]:
+        """What these calls tell of the model that its card does not say yet, or says otherwise."""
+        card, found = self.card_of(self.facts.digest), {"tokens_per_estimate": self.counter.learned_ratio}
+        found |= {"read_rate": _rate(calls, _read), "write_rate": _rate(calls, _written)}
+        return {
+            key: round(value, 3)
+            for key, value in found.items()
+            if value and abs(value - float(card.get(key) or 0.0)) > _NEWS * value
+        }
 
     def wrap(self, budget: Budget, earlier: Sequence[Compacted] = ()) -> Model:
         """The model of one task: within its budget, on the rung that works, and never over its window.
@@ -83,4 +95,21 @@ async def look(
     card = card_of(facts.digest)
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)
     counter = Counter(window, provider.count, ratio)
-    return Opened(provider, facts, card_of, counter, Meter(facts.counts_cache, rate))
+    queued = Queued(provider, facts.server or facts.name, facts.slots)
+    patient = Patient(Retrying(queued), counter.estimate, rate)
+    return Opened(provider, facts, card_of, counter, Meter(facts.counts_cache, rate), patient)
+
+
+def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:
+    """Tokens a second over all calls that had enough of them to tell; 0.0 when none had."""
+    sizes = [size for size in map(measure, calls) if size[0] >= _ENOUGH and size[1] > 0]
+    return sum(tokens for tokens, _ in sizes) / sum(seconds for _, seconds in sizes) if sizes else 0.0
+
+
+def _read(call: Called) -> tuple[int, float]:
+    new = call.cache.evaluated if call.cache else call.usage.input - call.usage.cached
+    return new, call.timing.prefill_s
+
+
+def _written(call: Called) -> tuple[int, float]:
+    return call.usage.output, call.timing.decode_s

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usage, say
+from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usage
 from kith.models.providers.answers import Row, whole
 from kith.models.providers.draft import Draft, used_ids
 from kith.models.providers.facts import Facts
@@ -68,8 +68,7 @@ class Ollama:
         shape = await shape_of(self.endpoint, self.model)
         if not shape.running or shape.running != (self.num_ctx or shape.running):
             emit(Progress(LOADING, 0))
-            with suppress(NoRouteError):  # what only speaks Ollama's chat loads at the first call
-                await self.endpoint.post(_LOAD, {**self._settings(Sampling()), "stream": False})
+            await self._load(Sampling())
         running = await running_row(self.endpoint, self.model)
         asked, told = self.num_ctx or 0, whole(running.get("context_length"))
         return Facts(
@@ -89,11 +88,12 @@ class Ollama:
         return None
 
     async def warm(self, prompt: Prompt) -> None:
-        """Let the server load the model and read a prompt; the one token it writes is thrown away."""
-        # Some templates refuse a conversation in which nobody has spoken.
-        spoken = prompt if prompt.messages else replace(prompt, messages=(say("hi"),))
-        body, _ = self._body(replace(spoken, sampling=replace(spoken.sampling, max_tokens=1)))
-        await self.endpoint.post(_CHAT, {**body, "stream": False})
+        """Let the server load the model: it has no request that reads a prompt without an answer."""
+        await self._load(prompt.sampling)
+
+    async def _load(self, sampling: Sampling) -> None:
+        with suppress(NoRouteError):  # what only speaks Ollama's chat loads at the first call
+            await self.endpoint.post(_LOAD, {**self._settings(sampling), "stream": False})
 
     def _body(self, prompt: Prompt) -> tuple[Row, tuple[str, ...]]:
         _, left_out = sampling_fields("ollama", prompt.sampling)

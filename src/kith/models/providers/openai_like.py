@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,19 +106,17 @@ class OpenAILike:
         return whole(plain(counted).get("input_tokens")) or None
 
     async def warm(self, prompt: Prompt) -> None:
-        """Let the server read a prompt; the one token it writes is thrown away.
-
-        A server that nobody knows, which may ask money for it, is not asked.
-        """
-        if self.flavour == "openai":
+        """Let llama-server read a prompt without an answer; other servers have no such request."""
+        if self.flavour != "llama-server":
             return
         # Some templates refuse a conversation in which nobody has spoken.
         spoken = prompt if prompt.messages else replace(prompt, messages=(say("hi"),))
-        body, _ = self._body(replace(spoken, shape=None, sampling=replace(spoken.sampling, max_tokens=1)))
-        still = {
-            key: value for key, value in body.items() if key not in ("stream_options", "return_progress")
-        }
-        await when_loaded(self.endpoint, lambda: self.endpoint.post(_CHAT, {**still, "stream": False}))
+        body, _ = self._body(replace(spoken, shape=None))
+        with suppress(NoRouteError):
+            rendered = await when_loaded(self.endpoint, lambda: self.endpoint.post("/apply-template", body))
+            text = plain(rendered).get("prompt")
+            read = {"model": self.model, "prompt": text, "n_predict": 0, "cache_prompt": True}
+            await self.endpoint.post("/completion", read)
 
     def _body(self, prompt: Prompt) -> tuple[Row, tuple[str, ...]]:
         sampling, left_out = sampling_fields(self.flavour, prompt.sampling)

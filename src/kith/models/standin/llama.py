@@ -8,6 +8,7 @@ from typing import Any
 from kith.models.standin.engine import Engine
 from kith.models.standin.http import Request, Response, json_response
 from kith.models.standin.openai_chat import CHAT_PATHS, Speech, chat, refuse, render
+from kith.models.standin.script import Scripted
 from kith.models.standin.tokens import BYTES_PER_TOKEN, estimate
 
 __all__ = ["CHAT_PATHS", "overflow_body", "respond"]
@@ -131,6 +132,16 @@ async def _apply_template(engine: Engine, request: Request) -> Response:
     return json_response({"prompt": render(engine, request.body)})
 
 
+async def _completion(engine: Engine, request: Request) -> Response:
+    """The older endpoint, for reading only: a prompt goes into the cache, and nothing is answered."""
+    if request.body.get("n_predict") != 0:
+        return refuse(501, "the stand-in answers chats only")
+    prompt = str(request.body.get("prompt", ""))
+    async with engine.slot(prompt) as slot:
+        counts = engine.count(prompt, Scripted(), slot)
+    return json_response({"content": "", "stop": True, "tokens_evaluated": counts.prompt})
+
+
 async def _input_tokens(engine: Engine, request: Request) -> Response:
     count = estimate(render(engine, request.body))
     return json_response({"input_tokens": count, "object": "response.input_tokens"})
@@ -229,6 +240,7 @@ _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/slots"): _slots,
     ("POST", "/tokenize"): _tokenize,
     ("POST", "/apply-template"): _apply_template,
+    ("POST", "/completion"): _completion,
     ("POST", "/v1/chat/completions/input_tokens"): _input_tokens,
     **{("POST", path): _chat for path in CHAT_PATHS},
 }

@@ -232,6 +232,7 @@ async def _generate_nothing(engine: Engine, request: Request) -> Response:
         return _not_found(engine, request)
     if request.body.get("prompt"):
         return refuse(400, "the stand-in answers chats only")
+    await asyncio.sleep(engine.behaviour.delay_first_byte)
     return _load(engine, request.body, {"response": ""})
 
 

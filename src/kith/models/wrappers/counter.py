@@ -54,6 +54,11 @@ class Counter:
         ratio = self._reported / self._estimated if self._learned else self._first_ratio or 1.0
         return min(max(ratio, _LOWEST), _HIGHEST)
 
+    @property
+    def learned_ratio(self) -> float:
+        """The ratio as this process found it to be; 0.0 before it has seen enough."""
+        return self.ratio if self._learned else 0.0
+
     def estimate(self, prompt: Prompt) -> int:
         """A prompt's tokens: what is known of its beginning, and an estimate of the rest."""
         former, tokens = self._former(prompt)
