@@ -158,7 +158,7 @@ def reply(request):
     said = sum(message["role"] == "assistant" for message in request.body["messages"])
     looping = "# Task\\nloop" in request.body["messages"][1]["content"]
     if looping and said < 15:
-        return {"calls": [{"name": "todo", "args": {}}]}
+        return {"calls": [{"name": "todo", "args": {"items": [{"text": f"step {said}", "state": "active"}]}}]}
     return {"text": "It adds a number."}
 
 async def main():

@@ -19,7 +19,7 @@ from kith.core.errors import (
     TreeError,
     UsageError,
 )
-from kith.core.events import Applied, Called, Carded, Notice, RunEnded, RunStarted, Status
+from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
 from kith.core.model import Emit, Prompt, Role
 from kith.core.run import Answerer, Limits, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
@@ -27,7 +27,7 @@ from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, holds, short_id
 from kith.memory.log import Listener, Log, Session, Summary
-from kith.memory.past import Past
+from kith.memory.past import Past, fold
 from kith.memory.receipt import describe_run
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened, look
@@ -199,9 +199,9 @@ class App:
                 await asyncio.wait([opening])
 
     def _learn(self, run: Run, id: str, opened: Opened) -> None:
-        """Put on the model's card what this session's calls tell of it."""
-        calls = [each.event for each in self.log.events(id) if isinstance(each.event, Called)]
-        facts = opened.learned(calls) if opened.facts.digest else {}
+        """Put on the model's card what this task's calls tell of it."""
+        task = fold(record.event for record in self.log.events(id))
+        facts = opened.learned(task.calls) if opened.facts.digest else {}
         if facts:
             run.emit(Carded(opened.facts.digest, opened.facts.name, facts))
 

@@ -198,7 +198,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a slow thing is: prompt tokens read (of `total`, 0 when unknown). Shown, never stored."""
+    """How far a slow thing is, in tokens, bytes or percent (`total` 0: unknown). Shown, never stored."""
 
     what: str
     done: int

@@ -81,11 +81,11 @@ async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False)
 
 async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool) -> ToolResult:
     """Check one call, ask the policy, run it: the only place where a tool runs."""
+    if call.fault:
+        return _refusal(run, call, call.fault)
     if tool is None:
         names = ", ".join(each.name for each in role.tools)
         return _refusal(run, call, f"There is no tool {call.name!r}. There are: {names}.")
-    if call.fault:
-        return _refusal(run, call, call.fault)
     args, fault = check_args(call.args, tool.schema)
     if fault:
         return _refusal(run, call, f"{tool.name}: {fault}")
