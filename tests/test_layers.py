@@ -87,4 +87,4 @@ def test_version_loads_nothing_but_the_package() -> None:
 
 
 def test_the_app_loads_nothing_heavy() -> None:
-    assert not loaded_by("import kith.app, kith.faces.run") & HEAVY
+    assert not loaded_by("import kith.app.tasks, kith.faces.run") & HEAVY

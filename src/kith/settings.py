@@ -87,6 +87,7 @@ _IN_TABLES = {
     for name, hint in get_type_hints(kind).items()
     if name not in _HINTS  # what has a key of its own (think) is not said twice
 }
+_PASSWORD = re.compile(r"(^|//)[^/@\s]*:[^/@\s]*@")  # of an address
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 # Less than this makes no sense. Numbers that are not here may be anything.
 _LEAST: Mapping[str, float] = {
@@ -342,17 +343,17 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
         value = getattr(getattr(settings, table), name)
         rows.append((key, _show(value), settings.origin.get(key, "default")))
     for name, endpoint in settings.endpoints.items():
-        rows.append((f"endpoints.{name}", f"{endpoint.kind} {endpoint.url}", settings.origin["endpoints"]))
+        rows.append(
+            (f"endpoints.{name}", _show(f"{endpoint.kind} {endpoint.url}"), settings.origin["endpoints"])
+        )
     return rows
 
 
 def _show(value: Any) -> str:
     if value is None or value in ((), ""):
         return "-"
-    return (
-        ", ".join(map(str, value))
-        if isinstance(value, tuple)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _PASSWORD.sub(r"\1***@", str(value))

@@ -4,7 +4,7 @@ import json
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.core import events, values
@@ -37,6 +37,7 @@ st.register_type_strategy(events.Carded, st.builds(events.Carded, words, words, 
 
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
 def test_round_trip(kind: type) -> None:
+    @settings(deadline=None)
     @given(st.from_type(kind))
     def check(event: Event) -> None:
         text = encode_event(event)

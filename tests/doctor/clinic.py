@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from kith.doctor import Check
-from kith.doctor.servers import Place, Ward, check_server
+from kith.doctor.servers import Ward, check_server
+from kith.models.discovery.servers import Place
 from kith.settings import Settings
 
 Checks = Sequence[Check]

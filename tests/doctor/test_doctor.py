@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from clinic import Checks, of, told
 
-from kith.app import LOG_FILE
 from kith.core.events import RunStarted
+from kith.core.sizes import size_text
 from kith.doctor import Check, examine
 from kith.doctor.check import Examination, blocking, run_all
 from kith.doctor.folders import check_disk, check_log
@@ -28,7 +28,7 @@ from kith.doctor.machine import (
     check_terminal,
     judge_memory,
 )
-from kith.memory.log import Log
+from kith.memory.log import LOG_FILE, Log
 from kith.models.discovery.memory import Memory
 from kith.models.standin import serve
 from kith.settings import Settings
@@ -44,7 +44,7 @@ def test_where_all_is_well_nothing_is_red(repository: Path, monkeypatch: pytest.
 
     checks = asyncio.run(run())
     assert not [check for check in checks if check.level == "red"]
-    assert checks[0] == Check("model", "green", "kith asks standin unless told otherwise.")
+    assert checks[0] == Check("model", "green", "kith asks openai/standin unless told otherwise.")
     assert {"engine", "files", "memory", "sandbox", "git", "search", "disk", "log", "terminal"} <= {
         check.name for check in checks
     }
@@ -120,16 +120,16 @@ def test_what_was_found_before_the_time_was_up_is_kept() -> None:
 @pytest.mark.parametrize(
     ("memory", "level", "text"),
     [
-        (Memory(16 << 30, 12 << 30), "green", "12.0 GiB of 16.0 GiB are free."),
+        (Memory(16 << 30, 12 << 30), "green", "12.9 GB of 17.2 GB are free."),
         (
             Memory(16 << 30, 2 << 30, 8 << 30),
             "green",
-            "2.0 GiB of 16.0 GiB are free, and 8.0 GiB on graphics",
+            "2.1 GB of 17.2 GB are free, and 8.6 GB on graphics",
         ),
         (
             Memory(16 << 30, 1 << 30, 0, "of this container"),
             "yellow",
-            "1.0 GiB of 16.0 GiB are free (the limit",
+            "1.1 GB of 17.2 GB are free (the limit",
         ),
     ],
 )
@@ -249,7 +249,7 @@ def test_the_log_is_opened_and_checked(tmp_path: Path) -> None:
     ]
     path = a_log(tmp_path)
     (well,) = told(check_log, settings)
-    assert well.level == "green" and well.text.startswith("The log is whole, 0.")
+    assert well.level == "green" and well.text == f"The log is whole, {size_text(path.stat().st_size)}."
     data = bytearray(path.read_bytes())
     data[3 * 4096 : 5 * 4096] = os.urandom(2 * 4096)
     path.write_bytes(data)

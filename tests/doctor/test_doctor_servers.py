@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from clinic import Checks, answering, of, row, visit
 
+from kith.app.models import places_of
 from kith.doctor import Check
 from kith.doctor.files import check_choice
-from kith.doctor.servers import Place, Ward, places
+from kith.doctor.servers import Ward
 from kith.models.discovery.cards import Card
-from kith.models.discovery.servers import Server
+from kith.models.discovery.places import addresses
+from kith.models.discovery.servers import Place, Server
 from kith.models.providers.wire import Endpoint as Wire
 from kith.models.standin import serve
 from kith.settings import Endpoint, Settings
@@ -138,9 +140,9 @@ def test_a_server_without_a_model_says_how_to_get_one() -> None:
 def test_offline_no_other_machine_is_asked() -> None:
     far = {"box": Endpoint("openai", "http://box.invalid:8080"), "here": Endpoint("openai", "http://[::1]:1")}
     settings = Settings(endpoints=far, ollama_host="far.invalid", openai_base_url="https://api.invalid/v1")
-    everywhere = [place.url for place in places(settings, {})]
+    everywhere = [place.url for place in addresses(places_of(settings), {})]
     assert {"http://box.invalid:8080", "http://far.invalid:11434", "https://api.invalid"} <= {*everywhere}
-    here = places(replace(settings, offline=True), {"LLAMA_ARG_PORT": "9999"})
+    here = addresses(places_of(replace(settings, offline=True)), {"LLAMA_ARG_PORT": "9999"})
     assert not [place for place in here if "invalid" in place.url]
     assert {"http://[::1]:1", "http://127.0.0.1:9999", "http://127.0.0.1:8080"} <= {
         place.url for place in here

@@ -10,7 +10,8 @@ from clinic import Checks, answering, row, visit
 
 from kith.doctor.check import run_all
 from kith.doctor.deep import deep_examinations
-from kith.doctor.servers import Place, Ward, check_server
+from kith.doctor.servers import Ward, check_server
+from kith.models.discovery.servers import Place
 from kith.models.standin import serve
 from kith.settings import Settings
 

@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from outside import Kith, Serve, Server
+from outside import Kith, Serve, Server, StandIn, in_thread
+
+from kith.models import standin
 
 
 @pytest.fixture
@@ -40,3 +43,18 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     for process in started:
         process.terminate()
         process.wait(10)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """Starts a stand-in that misbehaves as told, and makes its model the one that kith asks."""
+    with ExitStack() as stack:
+
+        def start(script: Any, dialect: str = "ollama", **behaviour: Any) -> standin.Server:
+            server = stack.enter_context(in_thread(script, dialect, **behaviour))
+            provider = "ollama" if dialect == "ollama" else "openai"
+            monkeypatch.setenv("OLLAMA_HOST" if provider == "ollama" else "OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("KITH_MODEL", f"{provider}/standin")
+            return server
+
+        yield start

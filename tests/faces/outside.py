@@ -1,12 +1,17 @@
 """kith from outside: a process of its own, and a stand-in server's log of what it was asked."""
 
+import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from kith.models import standin
 
 
 @dataclass(frozen=True)
@@ -46,3 +51,20 @@ class Kith:
 
 
 Serve = Callable[..., Server]
+StandIn = Callable[..., standin.Server]
+
+
+@contextmanager
+def in_thread(script: Any, dialect: Any, **behaviour: Any) -> Iterator[standin.Server]:
+    """A stand-in server beside the test, on an event loop of its own."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    running = standin.serve(script, dialect, **behaviour)
+    try:
+        yield asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result()
+        asyncio.run_coroutine_threadsafe(running.__aexit__(None, None, None), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

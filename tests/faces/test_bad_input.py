@@ -397,7 +397,7 @@ def test_without_a_model_it_says_where_it_looked_and_how_to_get_one(
         "ollama pull",
         "llama-server -hf",
         "kith demo",
-        "GiB of memory",
+        "GB of memory",
     ):
         assert words in report["text"]
     listed = kith("models", "--json", code=5)

@@ -55,7 +55,7 @@ ROWS = (
         tools=True,
         thinking=False,
         fits=False,
-        why="needs 45.0 GiB with a window of 4,096; there is room for 19.3 GiB",
+        why="needs 45.0 GB with a window of 4,096; there is room for 19.3 GB",
     ),
     Entry("llama-server/nano", "llama-server", "http://127.0.0.1:8080", window=4096, trained=4096),
     Entry("file/Mini:Q4_K_M", "Hugging Face", "/models/mini.gguf", 18_600_000_000, quantisation="Q4_K_M"),
@@ -70,19 +70,18 @@ def test_the_table_at_eighty_columns() -> None:
     assert (
         drawn(80)
         == """\
-  MODEL                            SIZE  QUANT   WINDOW      TOOLS  THINKS  FITS
+  MODEL                          SIZE  QUANT   WINDOW      TOOLS  THINKS  FITS
 Ollama at http://127.0.0.1:11434
-  ollama/qwen3:8b                5.0 GB  Q4_K_M  16k of 40k  yes    yes     yes
+  ollama/qwen3:8b              5.0 GB  Q4_K_M  16k of 40k  yes    yes     loaded
     reads 812 and writes 21 tokens/s; good for: agent work, edits by tool; not
     for: large prompts
   ollama/llama3.3:70b-instruct-q4_K_M
-                                42.5 GB          up to 128k  yes    no      no
-    does not fit: needs 45.0 GiB with a window of 4,096; there is room for 19.3
-    GiB
+                              42.5 GB          up to 128k  yes    no      no
+    needs 45.0 GB with a window of 4,096; there is room for 19.3 GB
 llama-server at http://127.0.0.1:8080
-  llama-server/nano                              4k          ?      ?       ?
+  llama-server/nano                            4k          ?      ?       ?
 Hugging Face, on the disk
-  file/Mini:Q4_K_M              18.6 GB  Q4_K_M              ?      ?       ?"""
+  file/Mini:Q4_K_M            18.6 GB  Q4_K_M              ?      ?       ?"""
     )
 
 
@@ -118,15 +117,16 @@ def test_json_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_no_models_is_the_advice_and_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert show_models((), False, "No model was found. Try this.") == EXIT_NO_MODEL
+    assert show_models((), False, ["No model was found. Try this."]) == EXIT_NO_MODEL
     assert capsys.readouterr() == ("", "No model was found. Try this.\n")
-    assert show_models((), True, "No model was found.") == EXIT_NO_MODEL
+    assert show_models((), True, ["No model was found."]) == EXIT_NO_MODEL
     assert capsys.readouterr().out == "[]\n"
 
 
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    show_models(ROWS, False)
+    show_models(ROWS, False, ["", "kith asks ollama/qwen3:8b unless told otherwise."])
     printed = capsys.readouterr().out
+    assert printed.endswith("?\n\nkith asks ollama/qwen3:8b unless told otherwise.\n")
     assert "\x1b" not in printed and "ollama/llama3.3:70b-instruct-q4_K_M" in printed
     show_recommendations(recommend(Memory(16 * GIB, 4 * GIB)), False)
     printed = capsys.readouterr().out

@@ -11,7 +11,7 @@ import pytest
 from outside import Kith
 from test_run import CHECK, DONE, NEW, OLD, edit
 
-from kith.app import App, Task
+from kith.app.tasks import App, Task
 from kith.core.errors import UsageError
 from kith.core.events import Event, Said
 from kith.core.values import Answer, Change, Question
@@ -31,7 +31,7 @@ SCRIPT = [
 DIE = """
 import asyncio, os, sys
 from pathlib import Path
-from kith.app import App, Task
+from kith.app.tasks import App, Task
 from kith.core.values import Answer
 count = 0
 def listen(event, path):

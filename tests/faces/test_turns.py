@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from test_run import CHECK, DONE, NEW, OLD, blocks, edit
 
-from kith.app import App, Result, Task
+from kith.app.tasks import App, Result, Task
 from kith.core.events import Said
 from kith.core.model import Emit, Prompt
 from kith.core.values import Answer, Question, Reply

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card
 from kith.models.discovery.catalogue import Entry, list_models, names_of
-from kith.models.discovery.header import Header, Template, describe
+from kith.models.discovery.header import Header, describe
 from kith.models.discovery.memory import GIB, Memory
 from kith.models.discovery.places import Places
 from kith.models.discovery.servers import Server
 from kith.models.discovery.stored import Stored
+from kith.models.template import Template
 
 OLLAMA, LLAMA = "http://127.0.0.1:11434", "http://127.0.0.1:8080"
 MEMORY = Memory(32 * GIB, 20 * GIB)
@@ -54,7 +55,7 @@ def test_what_does_not_fit_says_why() -> None:
     far = Server("openai", "http://10.0.0.7:1", (Card("far", 60 * GIB),))
     rows = listed([Server("ollama", OLLAMA, cards), far], [stored("huge", size=90 * GIB)])
     assert [row.fits for row in rows] == [False, True, None, None, False]
-    assert "there is room for 17.0 GiB" in rows[0].why and rows[1].why.startswith("needs 6.")
+    assert "there is room for 18.3 GB" in rows[0].why and rows[1].why.startswith("needs 6.")
     assert rows[3].why == "on another machine"
 
 
@@ -119,7 +120,7 @@ def test_advice_says_where_it_looked_and_what_fits() -> None:
     box = ("vllm", "http://10.0.0.7:9/v1", "")
     words = advise(Places(named={"box": box}), (), Memory(16 * GIB, 12 * GIB))
     assert f"Ollama at {OLLAMA}" in words and "box at http://10.0.0.7:9" in words
-    assert "8080, 1234, 8000" in words and "16 GiB of memory" in words
+    assert "8080, 1234, 8000" in words and "17.2 GB of memory" in words
     assert "kith models pull Qwen/Qwen3-8B-GGUF:Q4_K_M" in words and "ollama pull" in words
     assert "10.0.0.7" not in advise(Places(named={"box": box}, offline=True), (), MEMORY)
 

@@ -128,6 +128,12 @@ REAL: dict[str, tuple[str, str, list[tuple[str, Args]]]] = {
     "fenced hermes": (f"```xml\n{HERMES}\n```", "", [LS]),
     "bare": ('{"name": "bash", "parameters": {"command": "ls -la"}}', "", [LS]),
     "bare list": (MISTRAL, "", [LS]),
+    "bare, after words": (
+        'I look:\n\n{"name": "bash", "parameters": {"command": "ls -la"}}',
+        "I look:",
+        [LS],
+    ),
+    "bare, right after a thought": (f"<think>Hm.</think>{MISTRAL}", "<think>Hm.</think>", [LS]),
     "bare, after a thought": (f"<think>\nHm.\n</think>\n\n{MISTRAL}", "<think>\nHm.\n</think>", [LS]),
     "lm studio": (f"[TOOL_REQUEST]{MISTRAL[1:-1]}[END_TOOL_REQUEST]", "", [LS]),
     # Python
@@ -139,6 +145,7 @@ REAL: dict[str, tuple[str, str, list[tuple[str, Args]]]] = {
     ),
     "python tag, json": (f"<|python_tag|>{MISTRAL[1:-1]}; {MISTRAL[1:-1]}", "", [LS, LS]),
     "python tag, place": ("<|python_tag|>bash('ls -la')", "", [LS]),
+    "pythonic, after words": ('I look.\n[bash(command="ls -la")]', "I look.", [LS]),
     "pythonic": ('[bash(command="ls -la"), read(paths=["src/a.py"])]', "", [LS, READ]),
     "llama 4": ('<|python_start|>[bash(command="ls -la")]<|python_end|>', "", [LS]),
     "tool code": ('```tool_code\nbash(command="""ls -la""")\n```', "", [LS]),
@@ -181,6 +188,8 @@ QUOTES = {
     "markdown": f"````md\n```json\n{EXAMPLE}\n```\n````",
     "json with words after": f"```json\n{EXAMPLE}\n```\nThis is how a call looks.",
     "json after an explanation": "A call is an object. " * 20 + f"\n```json\n{EXAMPLE}\n```",
+    "bare after an explanation": "A call is an object. " * 20 + f"\n{EXAMPLE}",
+    "bare in a sentence": f"Hermes would write {EXAMPLE}",
     "two examples": f"```json\n{EXAMPLE}\n```\nor\n```json\n{EXAMPLE}\n```",
     "json of another tool": '```json\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n```',
     "other arguments": '```json\n{"name": "bash", "arguments": {"colour": "red"}}\n```',
@@ -303,8 +312,6 @@ Writer = Callable[[str, Args], str]
 @example(old="\n\nx\n\n", new="</function>\n</tool_call>", all=False, before="")
 def test_there_and_back(write: Writer, old: str, new: str, all: bool, before: str) -> None:
     args = {"path": "a.py", "old": old, "new": new, "all": all}
-    if write in (bare, pythonic):
-        before = ""
     heard = read(before + write("edit", args))
     assert pairs(heard) == [("edit", args)]
     assert heard.words == before.strip()
@@ -324,11 +331,7 @@ WRITE = {"path": "a.py", "content": FILE}
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_half_a_file_never_passes_for_a_whole_one(write: Writer) -> None:
-    text = (
-        "Now I write it.\n" + write("write", WRITE)
-        if write not in (bare, pythonic)
-        else write("write", WRITE)
-    )
+    text = "Now I write it.\n" + write("write", WRITE)
     for end in range(len(text) + 1):
         assert not pairs(read(text[:end], cut=True))
         for name, args in pairs(read(text[:end])):

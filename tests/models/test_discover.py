@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kith.core.errors import UsageError
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import Places, full_name, servers_of
-from kith.models.discovery.servers import OFTEN, USUAL, Server, find_servers, llama_url, ollama_url
+from kith.models.discovery.places import Places, addresses, full_name, servers_of
+from kith.models.discovery.servers import OFTEN, USUAL, Place, Server, find_servers, llama_url, ollama_url
 from kith.models.standin import serve
 
 NOWHERE = "http://127.0.0.1:1"  # for Ollama, which is always looked for
@@ -49,7 +49,7 @@ async def pages(answers: Mapping[str, Any], asked: list[str] | None = None) -> A
 def look(answers: Mapping[str, Any], *, details: bool = False) -> tuple[Server, ...]:
     async def run() -> tuple[Server, ...]:
         async with pages(answers) as url:
-            return await find_servers(NOWHERE, usual=(url,), details=details)
+            return await find_servers([Place(url)], details=details)
 
     return asyncio.run(run())
 
@@ -73,6 +73,7 @@ def look(answers: Mapping[str, Any], *, details: bool = False) -> tuple[Server, 
         ("box:notaport", "http://box:11434"),
         ("box:99999", "http://box:11434"),
         (" 10.0.0.7 ", "http://10.0.0.7:11434"),
+        ("https://me:secret@box:9000", "https://me:secret@box:9000"),
     ],
 )
 def test_ollama_host_is_read_as_ollama_reads_it(host: str, url: str) -> None:
@@ -86,7 +87,7 @@ def test_both_stand_ins_are_found_and_known_by_their_kind() -> None:
             serve([], "llama-server", model="nano", window=4096) as two,
         ):
             host = one.url.removeprefix("http://")
-            return await find_servers(host, f"{two.url}/v1", extra=(two.url,), usual=())
+            return await find_servers(map(Place, (f"{two.url}/v1", two.url, ollama_url(host))))
 
     llama, ollama = asyncio.run(run())
     assert (llama.kind, ollama.kind) == ("llama-server", "ollama")
@@ -115,7 +116,7 @@ def test_ollama_is_asked_about_each_model_only_for_details() -> None:
         async with serve(
             [], model="qwen3:8b", trained=40_960, capabilities=("completion", "tools")
         ) as server:
-            return await find_servers(server.url, usual=(), details=details), server.visits
+            return await find_servers([Place(server.url)], details=details), server.visits
 
     (server,), visits = asyncio.run(run(False))
     assert "POST /api/show" not in visits
@@ -138,7 +139,7 @@ def test_models_that_make_vectors_are_left_out() -> None:
 def test_a_llama_server_tells_its_template_and_both_windows() -> None:
     async def run() -> tuple[Server, ...]:
         async with serve([], "llama-server", model="nano", window=4096) as server:
-            return await find_servers(NOWHERE, server.url, usual=(), details=True)
+            return await find_servers([Place(server.url)], details=True)
 
     (server,) = asyncio.run(run())
     card = server.models[0]
@@ -182,7 +183,7 @@ def test_lm_studio_vllm_and_others_are_told_apart() -> None:
 def test_a_server_that_loads_is_there_and_has_no_models_yet() -> None:
     async def run() -> tuple[Server, ...]:
         async with serve([], "llama-server", loading=60) as server:
-            return await find_servers(NOWHERE, usual=(server.url,), details=True)
+            return await find_servers([Place(server.url)], details=True)
 
     (server,) = asyncio.run(run())
     assert (server.kind, server.models, server.loading) == ("llama-server", (), True)
@@ -201,7 +202,7 @@ def test_what_serves_no_models_is_not_a_server(answers: dict[str, Any]) -> None:
 def test_a_web_server_on_a_usual_port_is_asked_one_thing() -> None:
     async def run() -> tuple[tuple[Server, ...], list[str]]:
         async with serve([], html=True) as server:
-            return await find_servers(NOWHERE, usual=(server.url,)), server.visits
+            return await find_servers([Place(server.url)]), server.visits
 
     assert asyncio.run(run()) == ((), ["GET /v1/models"])
 
@@ -211,7 +212,7 @@ def test_a_stranger_is_only_ever_read_from() -> None:
 
     async def run() -> tuple[Server, ...]:
         async with pages({}, asked) as url:
-            return await find_servers(NOWHERE, usual=(url,), details=True)
+            return await find_servers([Place(url)], details=True)
 
     assert asyncio.run(run()) == ()
     assert 0 < len(asked) <= 4 and all(each.startswith("GET ") for each in asked)
@@ -238,7 +239,7 @@ def test_silence_and_nonsense_cost_little_time() -> None:
         async with serve([], silent=True) as quiet, serve([], model="here") as good:
             urls = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in (one, two)]
             began = time.monotonic()
-            found = await find_servers(good.url, usual=(quiet.url, *urls))
+            found = await find_servers(map(Place, (good.url, quiet.url, *urls)))
             took = time.monotonic() - began
         one.close()
         two.close()
@@ -265,7 +266,8 @@ JSON = st.recursive(
 def test_whatever_a_server_says_is_taken(answers: dict[str, Any], kind: str) -> None:
     known = {"ollama": {"/api/version": {"version": "1"}}, "lmstudio": {"/api/v1/models": {"models": []}}}
     for server in look({**answers, **known.get(kind, {})}, details=True):
-        assert all(card.name and isinstance(card.window, int) for card in server.models)
+        assert all(card.name and card.name.isprintable() for card in server.models)
+        assert all(isinstance(card.window, int) for card in server.models)
 
 
 # --- where is looked ---------------------------------------------------------------------------
@@ -274,7 +276,7 @@ def test_whatever_a_server_says_is_taken(answers: dict[str, Any], kind: str) -> 
 def test_only_what_was_configured_is_asked_and_each_address_once() -> None:
     async def run() -> list[str]:
         async with serve([], "llama-server") as server:
-            await find_servers(NOWHERE, server.url, extra=(f"{server.url}/v1/",), usual=(server.url,))
+            await find_servers(map(Place, (server.url, f"{server.url}/v1/")))
             return server.visits
 
     # Once for what it is, once for what it has.
@@ -283,7 +285,7 @@ def test_only_what_was_configured_is_asked_and_each_address_once() -> None:
 
 def test_an_address_that_is_none_is_said() -> None:
     with pytest.raises(UsageError, match="no address of a model server"):
-        asyncio.run(find_servers("", "not an address", usual=()))
+        asyncio.run(find_servers([Place("not an address")]))
 
 
 @pytest.mark.parametrize(
@@ -317,6 +319,18 @@ def test_the_usual_places_are_all_of_this_machine() -> None:
     assert all(url.startswith("http://127.0.0.1:") for url in (*USUAL, *OFTEN))
     ports = [int(url.rpartition(":")[2]) for url in (*USUAL, *OFTEN)]
     assert ports == [8080, 1234, 8000, 8081, 8888, 1337, 4891, 5000, 5001]
+
+
+def test_a_password_in_an_address_becomes_a_key_and_is_not_shown() -> None:
+    found = addresses(Places(ollama_host="me:s%40crets@box", openai_base_url="https://a:b@c/v1"), {})
+    keys = {place.url: place.key for place in found}
+    assert (keys["http://box:11434"], keys["https://c"]) == ("me:s@crets", "a:b")
+    assert "crets" not in repr(found)
+
+
+def test_an_address_that_is_none_is_named_by_its_setting() -> None:
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL: 'nowhere' is no address"):
+        addresses(Places(openai_base_url="nowhere"), {})
 
 
 def test_a_full_name_is_one_that_can_be_given_back() -> None:

@@ -14,7 +14,7 @@ from kith.context.compact import SUMMARY_REQUEST
 from kith.core.errors import ModelError
 from kith.core.events import Compacted, Delta, Event, Notice
 from kith.core.model import Emit, Prompt
-from kith.core.values import Message, Reply, Sampling, Stop, Text, ToolCall, Usage, say
+from kith.core.values import Message, Reply, Sampling, Stop, Text, ToolCall, ToolResult, Usage, say
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.rows import message_rows, tool_rows
@@ -124,6 +124,23 @@ def test_a_long_session_goes_on_in_any_window(window: int) -> None:
     for prompt in server.sent:
         assert server.size(prompt) + reply_room(prompt, window) <= window
         assert TASK in prompt.messages[0].text
+
+
+def test_a_call_gets_an_id_that_the_whole_thread_has_not_seen() -> None:
+    class Numbering(Server):
+        """Numbers the calls that it sees, as some servers do."""
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            reply = await super().__call__(prompt, emit)
+            number = sum(len(message.calls) for message in prompt.messages)
+            return replace(reply, message=Message("assistant", (ToolCall(f"{number}", "read", {}),)))
+
+    model, messages = stack(Numbering(4096)), list(session(0, 0))
+    for _ in range(40):
+        prompt = Prompt(SYSTEM, tuple(messages), TOOLS, thread="main")
+        said = asyncio.run(model(prompt, lambda event: None)).message
+        assert said.calls[0].id not in {call.id for each in messages for call in each.calls}
+        messages += [said, Message("tool", (ToolResult(said.calls[0].id, lines(40)),))]
 
 
 def test_between_two_compactions_a_prompt_only_grows() -> None:

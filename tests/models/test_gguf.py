@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from model_files import write_model
 
 from kith.models.discovery.gguf import MOST_BYTES, ModelFileError, read_header
-from kith.models.discovery.header import QUANTISATIONS, Header, Template, describe, read_template
+from kith.models.discovery.header import QUANTISATIONS, Header, describe
+from kith.models.template import Template, read_template
 
 
 def text(words: str) -> bytes:
@@ -41,11 +42,11 @@ def test_a_model_says_what_it_is(tmp_path: Path) -> None:
     header = read_header(path)
     assert (header.architecture, header.name, header.size_label) == ("qwen2", "m", "7B")
     assert (header.quantisation, header.trained, header.blocks) == ("Q4_K_M", 32_768, 28)
-    assert (header.heads, header.heads_kv) == (28, (4,) * 28)
-    assert (header.key_length, header.value_length, header.width) == (128, 128, 3584)
+    assert header.heads_kv == (4,) * 28
+    assert (header.key_length, header.value_length) == (128, 128)
     assert (header.vocabulary, header.parameters) == (500, 100)
     assert header.template == Template(tools=True, thinking=True)
-    assert header.talks and not header.recurrent
+    assert header.talks and not header.state
 
 
 def test_layers_may_differ(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_layers_may_differ(tmp_path: Path) -> None:
     header = read_header(path)
     assert header.heads_kv == tuple(heads)
     assert header.sliding == (True, False) * 4
-    assert header.state == 6 * (3 * 10 + 3 * 10) and header.recurrent
+    assert header.state == 6 * (3 * 10 + 3 * 10)
 
 
 def test_an_interval_leaves_layers_without_attention() -> None:
@@ -93,7 +94,7 @@ def test_quantisations_are_called_as_llama_cpp_calls_them() -> None:
     [
         ("{{ messages }}", Template()),
         ("{% for tool in tools %}", Template(tools=True)),
-        ("<function={{ name }}> tool_call", Template(tools=True, xml_arguments=True)),
+        ("<function={{ name }}> tool_call", Template(tools=True)),
         ("<think>", Template(thinking=True)),
     ],
 )

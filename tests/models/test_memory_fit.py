@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kith.models.discovery.advice import OFFERS, recommend
 from kith.models.discovery.gguf import read_header
 from kith.models.discovery.header import Header, describe
-from kith.models.discovery.machine import read_memory, total_memory
+from kith.models.discovery.machine import find_program, read_memory, total_memory, usable_cores
 from kith.models.discovery.memory import (
     GIB,
     STEPS,
@@ -20,7 +20,6 @@ from kith.models.discovery.memory import (
     choose_window,
     count_parameters,
     fits,
-    kv_bytes_per_token,
     memory_needed,
 )
 
@@ -53,14 +52,19 @@ def shape(blocks: int, heads_kv: Any, length: int = 128, **more: Any) -> Header:
     ],
 )
 def test_a_token_costs_what_the_engine_allocates(name: str, header: Header, kib: int) -> None:
-    assert kv_bytes_per_token(header) == kib * 1024
+    assert grows_by(header) == kib * 1024
+
+
+def grows_by(header: Header, cache_type: Any = "f16") -> int:
+    """What one more token costs in a cache that is larger than any sliding window."""
+    return cache_bytes(header, 65_536, cache_type) - cache_bytes(header, 65_535, cache_type)
 
 
 def test_the_types_of_the_cache_count() -> None:
     header = shape(28, 4)
-    assert kv_bytes_per_token(header, "q8_0") == 56 * 1024 * 34 / 64
-    assert kv_bytes_per_token(header, ("f16", "q4_0")) == 28 * 1024 * (1 + 18 / 64)
-    assert kv_bytes_per_token(header, "of tomorrow") == 56 * 1024
+    assert grows_by(header, "q8_0") == 56 * 1024 * 34 / 64
+    assert grows_by(header, ("f16", "q4_0")) == 28 * 1024 * (1 + 18 / 64)
+    assert grows_by(header, "of tomorrow") == 56 * 1024
 
 
 def test_the_cache_of_the_real_engine(tiny_gguf: Path) -> None:
@@ -71,7 +75,7 @@ def test_the_cache_of_the_real_engine(tiny_gguf: Path) -> None:
 def test_a_sliding_window_stops_growing() -> None:
     header = shape(24, 8, 64, architecture="gpt-oss", **{"attention.sliding_window": 128})
     grown = cache_bytes(header, 65_536) - cache_bytes(header, 32_768)
-    assert grown == 32_768 * kv_bytes_per_token(header)
+    assert grown == 32_768 * grows_by(header)
     assert cache_bytes(header, 32_768) == 32_768 * 24 * 1024 + (128 + 512) * 24 * 1024
 
 
@@ -123,10 +127,10 @@ def test_a_window_always_fits_or_is_the_least(free: float, want: int, gigabytes:
 
 
 def test_whether_it_fits_is_said_in_words() -> None:
-    assert fits(SEVEN, SIZE, machine(32)) == (True, "needs 5.3 GiB of 27.2 GiB")
-    assert fits(SEVEN, SIZE, machine(6.5)) == (True, "needs 5.3 GiB of 5.5 GiB, which is tight")
+    assert fits(SEVEN, SIZE, machine(32)) == (True, "needs 5.7 GB of 29.2 GB")
+    assert fits(SEVEN, SIZE, machine(6.5)) == (True, "needs 5.7 GB of 5.9 GB, which is tight")
     ok, why = fits(SEVEN, SIZE, machine(4))
-    assert not ok and "needs 5.3 GiB with a window of 4,096; there is room for 3.4 GiB" in why
+    assert not ok and "needs 5.7 GB with a window of 4,096; there is room for 3.7 GB" in why
     assert fits(SEVEN, SIZE, machine(4, 24))[1].endswith("all of it on the graphics card")
     assert fits(None, SIZE, machine(32))[0] and not fits(None, 40 * GIB, machine(32))[0]
 
@@ -210,6 +214,41 @@ def test_cards_are_asked_for_only_when_wanted(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("PATH", str(programs))
     assert read_memory(root=root).gpu == 0
     assert read_memory(cards=True, root=root).gpu == (15 + 8 + 1) * GIB
+
+
+@linux
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({f"{V2}/box/cpu.max": "150000 100000\n", "proc/self/cgroup": "0::/box\n"}, 1),
+        ({f"{V2}/cpu.max": "10000 100000\n", "proc/self/cgroup": "0::/\n"}, 1),
+        ({f"{V2}/cpu.max": "max 100000\n", "proc/self/cgroup": "0::/\n"}, None),
+        ({f"{V2}/cpu.max": "one 0\n", "proc/self/cgroup": "0::/\n"}, None),
+        (
+            {
+                "proc/self/cgroup": "3:cpu,cpuacct:/a\n",
+                f"{V2}/cpu/a/cpu.cfs_quota_us": "100000\n",
+                f"{V2}/cpu/a/cpu.cfs_period_us": "100000\n",
+            },
+            1,
+        ),
+    ],
+)
+def test_cores_are_those_that_the_container_grants(
+    tmp_path: Path, files: dict[str, str], cores: int | None
+) -> None:
+    assert usable_cores(a_machine(tmp_path, files)) == (cores or len(os.sched_getaffinity(0)))
+
+
+def test_a_program_of_the_current_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "tool").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for path in (".", "", "sub/.."):
+        monkeypatch.setenv("PATH", path)
+        assert find_program("tool") == ""
+    monkeypatch.setenv("PATH", f".{os.pathsep}{tmp_path}")
+    assert find_program("tool") == str(tmp_path / "tool")
 
 
 def test_this_machine_has_memory() -> None:

@@ -234,6 +234,22 @@ def test_what_another_client_threw_away_is_evicted() -> None:
     assert "--cache-ram" in talk.notices[0]
 
 
+def test_what_kith_itself_asked_in_between_is_no_other_client() -> None:
+    class Counting(Server):
+        """Forgets everything, because it is asked to count something else after a reply."""
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            reply = await super().__call__(prompt, emit)
+            emit(Called("small", "count", 1))
+            self.kept = []
+            return reply
+
+    talk = Talk(Counting())
+    grow(talk, 2)
+    assert talk.last.cause == "recounted"
+    assert "kith had the prompt counted part by part" in talk.notices[0]
+
+
 def test_another_model_in_between_is_named() -> None:
     talk = Talk()
     prompt = grow(talk, 4)

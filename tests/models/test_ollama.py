@@ -23,6 +23,7 @@ from kith.core.values import (
     ToolResult,
     say,
 )
+from kith.models.providers.faults import BrokenReplyError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
@@ -124,6 +125,7 @@ def test_the_request_is_exact() -> None:
             {
                 "role": "assistant",
                 "content": "I look.",
+                "thinking": "hm",
                 "tool_calls": [
                     {"id": "c1", "function": {"name": "read_file", "arguments": {"path": "ä.py", "line": 3}}}
                 ],
@@ -240,13 +242,13 @@ def test_an_error_in_the_middle_is_an_error() -> None:
         ask(Prompt("", (say("hi"),)), script)
 
 
-@pytest.mark.parametrize(("bytes_sent", "retryable"), [(0, True), (150, False)])
-def test_a_stream_that_breaks_off_is_asked_again_only_if_nothing_came(
-    bytes_sent: int, retryable: bool
+@pytest.mark.parametrize(("bytes_sent", "begun"), [(0, False), (150, True)])
+def test_a_stream_that_breaks_off_can_be_asked_again_and_tells_whether_it_had_begun(
+    bytes_sent: int, begun: bool
 ) -> None:
     with pytest.raises(ModelError, match="broke off its reply") as caught:
         ask(Prompt("", (say("hi"),)), ["some words to send"], cut_after=bytes_sent)
-    assert caught.value.retryable is retryable
+    assert caught.value.retryable and isinstance(caught.value, BrokenReplyError) is begun
 
 
 def test_lines_that_are_no_objects_are_refused() -> None:

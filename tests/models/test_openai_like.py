@@ -15,6 +15,7 @@ from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.models.providers.faults import BrokenReplyError
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
@@ -158,6 +159,7 @@ def test_the_request_for_llama_server_is_exact() -> None:
             {
                 "role": "assistant",
                 "content": "",
+                "reasoning_content": "hm",
                 "tool_calls": [
                     {
                         "id": "c1",
@@ -215,10 +217,8 @@ spoken = st.one_of(
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(spoken, min_size=1, max_size=8), st.integers(0, 8), st.booleans())
-def test_a_growing_conversation_begins_with_the_same_bytes(
-    messages: list[Message], first: int, keeps_thinking: bool
-) -> None:
+@given(st.lists(spoken, min_size=1, max_size=8), st.integers(0, 8))
+def test_a_growing_conversation_begins_with_the_same_bytes(messages: list[Message], first: int) -> None:
     bodies: list[bytes] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -227,7 +227,7 @@ def test_a_growing_conversation_begins_with_the_same_bytes(
 
     async def run() -> None:
         endpoint = Endpoint("http://127.0.0.1:1", transport=httpx2.MockTransport(answer))
-        model = OpenAILike("m", endpoint, "llama-server", keeps_thinking=keeps_thinking)
+        model = OpenAILike("m", endpoint, "llama-server")
         for end in (min(first, len(messages)), len(messages), len(messages)):
             await model(Prompt("You are kith.", tuple(messages[:end]), (READ,)), lambda event: None)
 
@@ -339,10 +339,10 @@ def test_a_reason_to_stop_is_end_mark_enough() -> None:
 def test_a_stream_without_its_end_is_an_error() -> None:
     with pytest.raises(ModelError, match="broke off its reply") as caught:
         play(sse(delta(content="hi"), done=False))
-    assert not caught.value.retryable
+    assert isinstance(caught.value, BrokenReplyError)
     with pytest.raises(ModelError, match="broke off its reply") as caught:
         play(b"")
-    assert caught.value.retryable
+    assert caught.value.retryable and not isinstance(caught.value, BrokenReplyError)
 
 
 def test_an_error_in_the_stream_and_a_refusal_with_200_are_errors() -> None:
@@ -351,7 +351,9 @@ def test_an_error_in_the_stream_and_a_refusal_with_200_are_errors() -> None:
     with pytest.raises(ModelError, match="Unexpected endpoint"):
         play(b'{"error":"Unexpected endpoint or method."}', content_type="application/json")
     with pytest.raises(ModelError, match="a line that is not JSON"):
-        play(b"data: {oops\n\n")
+        play(b"data: oops\n\n")
+    with pytest.raises(BrokenReplyError, match="broke off its reply"):
+        play(b'data: {"choices": [')
 
 
 def test_a_prompt_that_does_not_fit_names_both_sizes() -> None:

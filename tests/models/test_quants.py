@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import NoModelError, UsageError
-from kith.models.download.quants import PREFERENCE, HubFile, choose_variant, quant_of, size_text, variants_of
+from kith.core.sizes import size_text
+from kith.models.download.quants import PREFERENCE, HubFile, choose_variant, quant_of, variants_of
 
 
 def files(*paths: str) -> list[HubFile]:

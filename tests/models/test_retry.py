@@ -11,7 +11,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, say
-from kith.models.providers.faults import GarbledReplyError
+from kith.models.providers.faults import BrokenReplyError, GarbledReplyError, UnreachableError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
@@ -87,6 +87,21 @@ def test_a_request_that_was_accepted_is_not_sent_twice(before: Event) -> None:
     with pytest.raises(ModelError, match="busy"):
         ask(model)
     assert model.asked == 1
+
+
+def test_a_reply_that_broke_off_is_asked_for_once_more() -> None:
+    broken = BrokenReplyError("it broke off")
+    assert ask(Fails(broken, before=Delta("half")))[0] == DONE
+    model = Fails(broken, broken, before=Delta("half"))
+    with pytest.raises(BrokenReplyError):
+        ask(model)
+    assert model.asked == 2
+
+
+def test_a_server_that_broke_off_because_it_starts_anew_is_waited_for() -> None:
+    away = UnreachableError("nobody there", retryable=True)
+    reply, waits, _ = ask(Fails(BrokenReplyError("it broke off"), away, away))
+    assert (reply, waits) == (DONE, [1.0, 2.0, 4.0])
 
 
 def test_what_will_not_pass_is_not_tried_again() -> None:

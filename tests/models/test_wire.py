@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.model import Prompt
 from kith.core.values import say
 from kith.models.providers.faults import (
+    IN_STREAM,
     GarbledReplyError,
     MissingModelError,
     fault,
@@ -156,8 +158,10 @@ def test_an_overflow_of_another_server_names_what_is_sure() -> None:
         (400, '{"detail":"no tools here"}', False, "400 (Bad Request): no tools here"),
         (500, "boom", True, "500 (Internal Server Error): boom"),
         (401, '{"error":{"message":"Invalid API Key"}}', False, "refused the key (401): Invalid API Key"),
-        (200, '{"error":"runner died"}', False, "failed in the middle of its reply: runner died"),
-        (502, "<html>nginx</html>", False, "answered with a web page, not a model server's answer"),
+        (IN_STREAM, '{"error":"runner died"}', True, "failed in the middle of its reply: runner died"),
+        (200, '{"error":"Unexpected endpoint"}', False, "answered 200 (OK): Unexpected endpoint"),
+        (200, "<html>nginx</html>", False, "answered with a web page, not a model server's answer"),
+        (502, "<html>nginx</html>", True, "answered 502 (Bad Gateway)"),
         (418, "", False, "418 (I'm a Teapot)"),
     ],
 )
@@ -309,3 +313,28 @@ def test_an_endpoint_works_in_one_event_loop_after_another() -> None:
             return reply.message.text
 
     assert [asyncio.run(ask()), asyncio.run(ask())] == ["hi", "hi"]
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "header"),
+    [
+        ("http://me:s%40crets@127.0.0.1:1", "", "Basic bWU6c0BjcmV0cw=="),
+        ("http://127.0.0.1:1", "the-key", "Bearer the-key"),
+        ("http://me@127.0.0.1:1/v1", "the-key", "Bearer the-key"),
+        ("http://127.0.0.1:1", "", None),
+    ],
+)
+def test_a_key_goes_into_a_header_and_never_stays_in_the_address(
+    url: str, key: str, header: str | None
+) -> None:
+    heard: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        heard.append(request)
+        return httpx2.Response(500, json={})
+
+    endpoint = Endpoint(url, key, transport=httpx2.MockTransport(answer))
+    with pytest.raises(ModelError) as caught:
+        asyncio.run(endpoint.get("/props"))
+    assert (heard[0].headers.get("authorization"), str(heard[0].url)) == (header, "http://127.0.0.1:1/props")
+    assert "crets" not in f"{endpoint!r} {caught.value}"

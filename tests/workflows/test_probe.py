@@ -119,7 +119,7 @@ def test_it_says_what_it_does_and_keeps_the_models_words_to_itself() -> None:
     assert not [event for event in events if isinstance(event, Delta)]
     assert [event for event in events if isinstance(event, Called)]
     began = [event.name for event in events if isinstance(event, Stepped) and event.state == "began"]
-    assert began[:3] == ["probe: first answer", "probe: speed", "probe: tool calls"]
+    assert began[:3] == ["probing a first answer", "probing speed", "probing tool calls"]
     assert len(began) == sum(isinstance(event, Stepped) and event.state == "ended" for event in events)
 
 

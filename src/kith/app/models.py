@@ -2,27 +2,36 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kith import __version__
 from kith.core.errors import EXIT_LIMIT, EXIT_NO_MODEL, EXIT_TRY_LATER, KithError
-from kith.core.events import Carded, RunEnded, RunStarted
+from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.memory.log import Listener, Log, Session
-from kith.models.choose import choose_provider
-from kith.models.discovery.places import Places, servers_of
+from kith.models.discovery.places import Places, full_name, servers_of
 from kith.models.engine.options import EngineOptions
 from kith.models.own import OwnEngine
-from kith.models.stack import look
 from kith.settings import Settings
 
 if TYPE_CHECKING:
     from kith.models.discovery.advice import Recommendation
     from kith.models.discovery.catalogue import Entry
+    from kith.models.discovery.servers import Server
     from kith.models.engine.listing import RunningEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The models that can be asked, and in sentences what else there is to know; without any, what to do."""
+
+    rows: "tuple[Entry, ...]"
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +72,36 @@ def engine_of(chosen: Settings) -> OwnEngine:
     return OwnEngine(state, cache, folders, own.program, options, chosen.window, own.idle, chosen.stall)
 
 
-async def list_all(chosen: Settings, log: Log) -> "tuple[Entry, ...]":
+async def list_all(chosen: Settings, log: Log) -> Listed:
     """Every model that can be asked, of servers and on the disk, with what earlier sessions learned of it."""
+    from kith.models.discovery.advice import advise
     from kith.models.discovery.catalogue import list_models
     from kith.models.discovery.machine import read_memory
 
-    places = places_of(chosen)
+    places, own = places_of(chosen), engine_of(chosen)
     servers, stored, memory = await asyncio.gather(
-        servers_of(places, details=True),
-        engine_of(chosen).stored(),
-        asyncio.to_thread(read_memory, cards=True),
+        servers_of(places, details=True), own.stored(), asyncio.to_thread(read_memory, cards=True)
     )
-    return list_models(servers, stored, places=places, memory=memory, learned=log.cards())
+    rows = list_models(servers, stored, places=places, memory=memory, learned=log.cards())
+    if not rows:
+        return Listed((), (advise(places, servers, memory),))
+    name = await default_model(chosen, servers)
+    choice = f"kith asks {name} unless told otherwise." if name else await own.excuse()
+    loading = (f"The server at {server.url} still loads its model." for server in servers if server.loading)
+    return Listed(rows, (*loading, choice))
+
+
+async def default_model(chosen: Settings, servers: "Sequence[Server]") -> str:
+    """The name of the model that is asked where none is named; "" when there is none."""
+    from kith.models.choose import first_model
+
+    if chosen.model:
+        return chosen.model
+    if found := first_model(servers):
+        server, card = found
+        return full_name(server, card.name, places_of(chosen))
+    stored = await engine_of(chosen).best()
+    return f"file/{stored.name}" if stored else ""
 
 
 async def list_names(chosen: Settings) -> tuple[str, ...]:
@@ -86,14 +113,6 @@ async def list_names(chosen: Settings) -> tuple[str, ...]:
     return names_of(servers, stored, places)
 
 
-async def explain_no_model(chosen: Settings) -> str:
-    """The normal first run: what was looked for and where, what this machine carries, how to get one."""
-    from kith.models.discovery.advice import advise
-
-    places = places_of(chosen)
-    return advise(places, await servers_of(places))
-
-
 def recommend_models() -> "tuple[Recommendation, ...]":
     """What is worth having on this machine."""
     from kith.models.discovery.advice import recommend
@@ -103,14 +122,24 @@ def recommend_models() -> "tuple[Recommendation, ...]":
 
 
 async def pull_model(chosen: Settings, name: str, force: bool, emit: Emit) -> Path | str:
-    """Download a model. Raises KithError."""
+    """Download a model, and say what to call it. Raises KithError."""
     from kith.models.download.pull import pull_model as pull
 
-    return await pull(places_of(chosen), name, force, emit)
+    got = await pull(places_of(chosen), name, force, emit)
+    if isinstance(got, Path):
+        stored = await engine_of(chosen).stored()
+        known = next((f"file/{each.name}" for each in stored if each.path == got), "")
+    else:
+        known = got
+    if known:
+        emit(Notice(f"To ask it: kith -m {known}"))
+    return got
 
 
 async def probe_model(chosen: Settings, log: Log, listener: Listener) -> Probed:
     """Measure the chosen model and keep the result on its card, in a session of its own. Raises KithError."""
+    from kith.models.choose import choose_provider
+    from kith.models.stack import look
     from kith.workflows.probe import probe
 
     with Session(log, new_id()) as session:
@@ -118,8 +147,9 @@ async def probe_model(chosen: Settings, log: Log, listener: Listener) -> Probed:
         session.emit(RunStarted("probe a model", "", chosen.model, __version__))
         try:
             provider = await choose_provider(chosen.model, places_of(chosen), engine_of(chosen), session.emit)
-            opened = await look(provider, log.card, chosen.window, session.emit)
-            result = await probe(session.emit, opened.metered(), window=opened.window)
+            async with aclosing(await look(provider, log.card, chosen.window, session.emit)) as opened:
+                session.emit(Notice(f"Probing {opened.facts.name}; that takes a minute at most."))
+                result = await probe(session.emit, opened.metered(tells=False), window=opened.window)
         except KithError as error:
             session.emit(end_of(error))
             raise

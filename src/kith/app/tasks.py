@@ -3,12 +3,14 @@
 import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from kith import __version__
 from kith.app.models import end_of, engine_of, places_of
+from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -26,11 +28,12 @@ from kith.core.values import Answer, Question, Verdict, say
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, holds, short_id
-from kith.memory.log import Listener, Log, Session, Summary
+from kith.memory.log import LOG_FILE, Listener, Log, Session, Summary
 from kith.memory.past import Past, fold
 from kith.memory.receipt import describe_run
 from kith.models.choose import choose_provider
-from kith.models.stack import Opened, look
+from kith.models.stack import Opened as Opened
+from kith.models.stack import look
 from kith.models.wrappers.limited import Budget
 from kith.settings import Settings, load_settings
 from kith.tools import ReadLimits, standard_tools
@@ -53,9 +56,7 @@ STATUS_CODES: Mapping[Status, int] = {
     "limit": EXIT_LIMIT,
     "unavailable": EXIT_TRY_LATER,
 }
-LOG_FILE = "log.sqlite3"
 THREAD = "task"
-ASSUMED_WINDOW = 16_384  # tokens, where nobody tells; what kith adds to a task is measured by it
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
 PARTLY = "Of your last change only a part was kept, in"
 TAKEN_BACK = "Your last change was taken back: the files are as they were before it."
@@ -171,10 +172,10 @@ class App:
             return await adopt_ready(run, changes, self._judges(run), "Done, without a model.")
         return await self._ask_model(run, id, task, past, opened)
 
-    async def _ask_model(self, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:
+    async def _ask_model(self, run: Run, id: str, task: Task, past: Past, held: Opened | None) -> Outcome:
         earlier = _progress_of(past) if task.resume and past.task_said else None
         # Git looks at the tree while the model's client is loaded and its server asked.
-        room = (opened.window if opened else 0) or ASSUMED_WINDOW
+        room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
         opening = asyncio.ensure_future(self._open_task(run, task, past, room)) if earlier is None else None
         try:
             opened = opened or await self.open_model(run.emit)
@@ -194,6 +195,8 @@ class App:
         finally:
             if opened:
                 self._learn(run, id, opened)
+            if opened and not held:
+                await opened.aclose()
             if opening:
                 opening.cancel()
                 await asyncio.wait([opening])
@@ -208,7 +211,7 @@ class App:
     async def _open_task(self, run: Run, task: Task, past: Past, window: int) -> str:
         """The task as the model gets it, after what became of its last change."""
         if not past.threads:
-            return await open_task(run, task.words, _opening_room(window))
+            return await open_task(run, task.words, opening_room(window))
         news = self._news_of(past.last) if past.last else ""
         return f"{news}\n\n{task.words}" if news else task.words
 
@@ -225,16 +228,20 @@ class App:
 
     def _role(self, opened: Opened, past: Past) -> Role:
         chosen = self.settings
-        tools = standard_tools(past.todo, limits=ReadLimits(bytes=_room(opened.window, 24_000)))
+        tools = standard_tools(past.todo, limits=ReadLimits(bytes=output_room(opened.window, 24_000)))
         budget = Budget(chosen.max_task_tokens, chosen.max_task_seconds)
         model = opened.wrap(budget, past.compacted)
         sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
         confined, window = self.tree.confined, opened.window
-        return make_worker(model, watch_repeats(tools), sampling, confined=confined, window=window)
+        role = make_worker(model, watch_repeats(tools), sampling, confined=confined, window=window)
+        if (read := past.read) and read.model == opened.facts.name:
+            said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
+            opened.recall(said, past.compacted[: read.compactions], read.tokens)
+        return role
 
     def _limits(self, window: int) -> ExecLimits:
         """What one command may take; its output is cut to what the window carries."""
-        return ExecLimits(self.settings.command_timeout, output=_room(window, 30_000))
+        return ExecLimits(self.settings.command_timeout, output=output_room(window, 30_000))
 
     # --- going on after a crash --------------------------------------------------------------
 
@@ -300,25 +307,32 @@ class App:
         """The chosen model, found, loaded and looked at. Raises NoModelError, ModelError."""
         chosen = self.settings
         provider = await choose_provider(chosen.model, places_of(chosen), engine_of(chosen), emit)
-        return await look(provider, self.log.card, chosen.window, emit)
+        opened = await look(provider, self.log.card, chosen.window, emit)
+        if not chosen.model and not opened.facts.name.startswith("file/"):  # of its own engine kith has told
+            window = f", window {opened.window:,}" if opened.window else ""
+            emit(Notice(f"Asking {opened.facts.name}{window}."))
+        return opened
 
     async def warm(self) -> None:
         """Let the server load the model and read what every request begins with, while a person still types.
 
-        It opens a connection of its own, so it may run in another thread. Raises KithError.
+        It may run in another thread: it opens the log, and a connection to the server, for itself. Raises
+        KithError.
         """
-        opened = await self.open_model(lambda event: None)
-        role = self._role(opened, Past())
-        await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
+        apart = replace(self, log=Log(self.log.path))
+        async with aclosing(await apart.open_model(lambda event: None)) as opened:
+            role = self._role(opened, Past())
+            await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 
     async def explain(self, task: str) -> Explained:
         """What the first request of a task would cost; it is not sent. Raises KithError."""
-        opened = await self.open_model(lambda event: None)
-        run = Run(lambda event, path: None, _nobody, self.tree)
-        parts = await opening_parts(run, task, _opening_room(opened.window or ASSUMED_WINDOW))
-        role = self._role(opened, Past())
-        exact = await opened.provider.count(Prompt(role.system, (say("hi"),))) is not None
-        return Explained(opened.facts.name, opened.window, exact, await explain(role, parts, opened.count))
+        async with aclosing(await self.open_model(lambda event: None)) as opened:
+            run = Run(lambda event, path: None, _nobody, self.tree)
+            parts = await opening_parts(run, task, opening_room(opened.window))
+            role = self._role(opened, Past())
+            exact = await opened.provider.count(Prompt(role.system, (say("hi"),))) is not None
+            costs = await explain(role, parts, opened.count)
+        return Explained(opened.facts.name, opened.window, exact, costs)
 
     # --- judges ------------------------------------------------------------------------------
 
@@ -361,19 +375,6 @@ class App:
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
         return undone
-
-
-def _room(window: int, most: int) -> int:
-    """How many bytes one tool may answer with: about a sixth of the window, at three bytes a token."""
-    return max(2_000, min(most, (window or ASSUMED_WINDOW) // 2))
-
-
-def _opening_room(window: int) -> int:
-    """How many tokens the layout of the project may take: a twelfth of the window, and never much.
-
-    They are read before the first answer; on a processor alone that is a thousand tokens in half a minute.
-    """
-    return min(window, ASSUMED_WINDOW) // 12
 
 
 async def _nobody(question: Question) -> Answer:

@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kith.app.models import places_of
 from kith.doctor import files, folders, machine, servers
 from kith.doctor.check import Check, Examination, Tell, blocking, run_all
 from kith.doctor.deep import deep_examinations
@@ -20,7 +21,9 @@ async def examine(
     is no home folder.
     """
     settings, configuration = folders.check_configuration(root, flags, environ)
-    ward = servers.Ward()
+    ward = servers.Ward(places=places_of(settings))
+
+    terminal = sys.__stdout__ or sys.stdout  # whoever shows a status meanwhile stands before sys.stdout
 
     async def git(tell: Tell) -> None:
         await machine.check_git(root, tell)
@@ -34,10 +37,16 @@ async def examine(
         blocking("search", machine.check_search),
         blocking("disk", lambda tell: folders.check_disk(settings, tell)),
         blocking("log", lambda tell: folders.check_log(settings, tell)),
-        blocking("terminal", lambda tell: machine.check_terminal(sys.stdout, environ, tell)),
+        blocking("terminal", lambda tell: machine.check_terminal(terminal, environ, tell)),
         blocking("proxy", lambda tell: machine.check_proxies(environ, tell)),
         blocking("start", machine.check_start),
     )
     found = await run_all(visits)
     asked = await run_all(deep_examinations(ward, deep=deep))
-    return (files.check_choice(settings, ward), *found, *asked, configuration)
+    return _grouped((files.check_choice(settings, ward), *found, *asked, configuration))
+
+
+def _grouped(checks: Sequence[Check]) -> tuple[Check, ...]:
+    """What was found out of one thing stands together, also what was asked later."""
+    names = [check.name for check in checks]
+    return tuple(sorted(checks, key=lambda check: names.index(check.name)))

@@ -10,11 +10,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from kith.app import LOG_FILE
 from kith.core.errors import KithError, UsageError
+from kith.core.sizes import size_text
 from kith.doctor.check import Check, Level, Tell, closed
-from kith.memory.log import Log
-from kith.models.discovery.memory import in_gib
+from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, find_folders, load_settings
 
 PLENTY: Final = 1 << 30  # bytes free
@@ -71,10 +70,12 @@ def _tell_room(free: Mapping[str, int], places: Mapping[str, Path], tell: Tell) 
     short = [title for title, size in free.items() if size < PLENTY]
     for title in short:
         level: Level = "red" if free[title] < TOO_LITTLE else "yellow"
-        text = f"The disk with the folder for {title} has only {in_gib(free[title])} left."
+        text = f"The disk with the folder for {title} has only {size_text(free[title])} left."
         tell(Check("disk", level, text, f"du -sh {_quoted(places[title])}"))
     if free and not short:
-        tell(Check("disk", "green", f"{in_gib(min(free.values()))} or more are free for {', '.join(free)}."))
+        tell(
+            Check("disk", "green", f"{size_text(min(free.values()))} or more are free for {', '.join(free)}.")
+        )
 
 
 def _nearest(folder: Path) -> Path:
@@ -113,7 +114,7 @@ def check_log(settings: Settings, tell: Tell) -> None:
         tell(Check("log", "red", closed(fault), f"mv {_quoted(path)} {_quoted(path, '.damaged')}"))
         return
     how = "can be opened" if size > _LARGEST_CHECKED else "is whole"
-    tell(Check("log", "green", f"The log {how}, {size / 1e6:.1f} MB."))
+    tell(Check("log", "green", f"The log {how}, {size_text(size)}."))
 
 
 def _damage(path: Path) -> str:

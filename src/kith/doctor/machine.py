@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from kith.core.errors import TreeError
+from kith.core.sizes import size_text
 from kith.doctor.check import Check, Level, Tell, closed
 from kith.models.discovery.machine import read_memory
-from kith.models.discovery.memory import Memory, in_gib
+from kith.models.discovery.memory import Memory
 from kith.settings import Settings
 from kith.trees.git import run_git
 from kith.trees.probe import probe
@@ -52,9 +53,9 @@ def check_memory(tell: Tell) -> None:
 
 def judge_memory(memory: Memory) -> Check:
     """What is free, and whether it is enough for a model that writes code."""
-    cards = f", and {in_gib(memory.gpu)} on graphics cards" if memory.gpu else ""
+    cards = f", and {size_text(memory.gpu)} on graphics cards" if memory.gpu else ""
     limit = f" (the limit {memory.limit})" if memory.limit else ""
-    text = f"{in_gib(memory.available)} of {in_gib(memory.total)} are free{limit}{cards}"
+    text = f"{size_text(memory.available)} of {size_text(memory.total)} are free{limit}{cards}"
     if memory.budget >= LEAST_MEMORY:
         return Check("memory", "green", f"{text}.")
     mend = "close what is not needed, or use a model on another machine"

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kith.app import places_of
+from kith.app.models import places_of
 from kith.core.errors import ModelError
 from kith.doctor.check import Check, Examination, Tell, closed
 from kith.doctor.templates import check_template
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.discovery.servers import OFTEN, USUAL, Server, llama_url, ollama_url
+from kith.models.discovery.places import Places, addresses
+from kith.models.discovery.servers import Place, Server
 from kith.models.providers.answers import part, whole
 from kith.models.providers.faults import LoadingError, UnreachableError
 from kith.models.providers.sampling import TITLES, Kind
@@ -23,65 +24,52 @@ _NAMED: Final = 3  # models of a server that are named in a line
 _CONNECT_S: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An address to look at; `said` names the setting it comes from, "" for one of the usual places."""
-
-    url: str
-    key: str = field(default="", repr=False)
-    said: str = ""
-
-    @property
-    def title(self) -> str:
-        """The address as a name: its port where it is this machine, else host and port."""
-        host = self.url.partition("://")[2]
-        return f"port {host.rpartition(':')[2]}" if is_loopback(self.url) else host
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(self.url, self.key, connect_s=_CONNECT_S)
-
-
 @dataclass(slots=True)
 class Ward:
-    """What there is to ask: servers with their models, by place, and the names of files that can be run."""
+    """What there is to ask: servers with their models, by place, and the names of files that can be run.
+
+    `places` are where models may be asked: they tell what to call a model. `lacks_engine`: there are files
+    that fit, and nothing to run them.
+    """
 
     servers: dict[Place, Server] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    lacks_engine: bool = False
+    places: Places = field(default_factory=Places)
+
+    @property
+    def ranks(self) -> tuple[Server, ...]:
+        """The servers in the order in which kith asks them, whichever answered first."""
+        order = list(addresses(self.places))
+        known = sorted(self.servers, key=lambda place: order.index(place) if place in order else len(order))
+        return tuple(self.servers[place] for place in known)
 
 
 def server_examinations(settings: Settings, environ: Mapping[str, str], ward: Ward) -> Iterator[Examination]:
     """One for each address; offline, only those of this machine."""
-    for place in places(settings, environ):
+    for place in addresses(places_of(settings), environ):
 
         async def look(tell: Tell, place: Place = place) -> None:
             await check_server(place, settings, ward, tell)
 
         mend = "restart that server, or try again when it has nothing to do"
-        yield Examination(place.title, look, subject=place.url, mend=mend)
+        yield Examination(title(place), look, subject=place.url, mend=mend)
 
 
-def places(settings: Settings, environ: Mapping[str, str]) -> tuple[Place, ...]:
-    """The configured addresses, and the usual ones, each once."""
-    asked = places_of(settings)
-    found = [
-        Place(Endpoint(url).url, key, f"endpoints.{name}") for name, (_, url, key) in asked.named.items()
-    ]
-    if asked.openai_base_url:
-        found.append(Place(Endpoint(asked.openai_base_url).url, asked.openai_key, "OPENAI_BASE_URL"))
-    found.append(Place(ollama_url(asked.ollama_host), said="OLLAMA_HOST" if asked.ollama_host else ""))
-    if own := llama_url(environ.get("LLAMA_ARG_HOST", ""), environ.get("LLAMA_ARG_PORT", "")):
-        found.append(Place(own))
-    once: dict[str, Place] = {}
-    for place in (*found, *map(Place, (*USUAL, *OFTEN))):
-        if is_loopback(place.url) or not asked.offline:
-            once.setdefault(place.url, place)
-    return tuple(once.values())
+def title(place: Place) -> str:
+    """The address as a name: its port where it is this machine, else host and port."""
+    host = place.url.partition("://")[2]
+    return f"port {host.rpartition(':')[2]}" if is_loopback(place.url) else host
+
+
+def endpoint_of(place: Place) -> Endpoint:
+    """The server there, which is not waited for long."""
+    return Endpoint(place.url, place.key, connect_s=_CONNECT_S)
 
 
 async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell) -> None:
     """Everything about the server at one address. Where nobody listens, only a configured one is missed."""
-    endpoint = place.endpoint
+    endpoint = endpoint_of(place)
     try:
         kind = await kind_of(endpoint)
         if kind is None:
@@ -94,12 +82,12 @@ async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell)
     except UnreachableError:
         if place.said:
             text = f"Nothing answers at {place.url}, which {place.said} names."
-            tell(Check(place.title, "yellow", text, f"start that server, or take {place.said} away"))
+            tell(Check(title(place), "yellow", text, f"start that server, or take {place.said} away"))
     except LoadingError:
         text = f"The server at {place.url} is still loading its model."
-        tell(Check(place.title, "yellow", text, "wait a moment"))
+        tell(Check(title(place), "yellow", text, "wait a moment"))
     except ModelError as error:
-        tell(Check(place.title, "yellow", closed(str(error))))
+        tell(Check(title(place), "yellow", closed(str(error))))
     finally:
         await endpoint.close()
 
@@ -107,18 +95,18 @@ async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell)
 def _stranger(place: Place) -> Check:
     text = f"What answers at {place.url} is no model server."
     if place.said:
-        return Check(place.title, "yellow", text, f"correct {place.said}")
-    return Check(place.title, "green", text)
+        return Check(title(place), "yellow", text, f"correct {place.said}")
+    return Check(title(place), "green", text)
 
 
 def _roll_call(server: Server, place: Place) -> Check:
-    title = f"{TITLES[server.kind] if server.kind != 'openai' else 'A server'} at {place.url}"
+    who = f"{TITLES[server.kind] if server.kind != 'openai' else 'A server'} at {place.url}"
     if not server.models:
         mend = "ollama pull qwen3:8b" if server.kind == "ollama" else "start it with a model"
-        return Check(place.title, "yellow", f"{title} runs, but has no model.", mend)
-    names = ", ".join(plain(card.name) for card in server.models[:_NAMED])
+        return Check(title(place), "yellow", f"{who} runs, but has no model.", mend)
+    names = ", ".join(bare(card.name) for card in server.models[:_NAMED])
     more = f" and {len(server.models) - _NAMED} more" if len(server.models) > _NAMED else ""
-    return Check(place.title, "green", f"{title} has {names}{more}.")
+    return Check(title(place), "green", f"{who} has {names}{more}.")
 
 
 async def _check_models(
@@ -136,7 +124,7 @@ async def _check_models(
         if card.tools is not None:
             tell(_check_tools(card, place))
         if server.kind == "llama-server" and card.loaded:
-            await check_template(endpoint, card.name, place.title, tell)
+            await check_template(endpoint, card.name, title(place), tell)
 
 
 def _concerned(models: Sequence[Card], settings: Settings) -> tuple[Card, ...]:
@@ -146,20 +134,20 @@ def _concerned(models: Sequence[Card], settings: Settings) -> tuple[Card, ...]:
 
 
 def _check_window(kind: Kind, card: Card, place: Place, path: str) -> Check:
-    model = plain(card.name)
+    model = bare(card.name)
     trained = f" of the {card.trained:,} it was trained for" if card.trained > card.window else ""
     if not card.window:
         when = "the server does not tell its window" if card.loaded else "it is not loaded"
-        return Check(place.title, "green", f"{model}: {when}.")
+        return Check(title(place), "green", f"{model}: {when}.")
     text = f"{model} runs with a window of {card.window:,} tokens{trained}"
     if card.window >= LEAST_WINDOW:
-        return Check(place.title, "green", f"{text}.")
+        return Check(title(place), "green", f"{text}.")
     if 0 < card.trained <= card.window:
         mend = "kith models recommend"
     else:
         mend = _enlarge(kind, card.name, path, min(card.trained or WANTED_WINDOW, WANTED_WINDOW))
     return Check(
-        place.title, "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", mend
+        title(place), "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", mend
     )
 
 
@@ -176,13 +164,13 @@ def _enlarge(kind: Kind, model: str, path: str, window: int) -> str:
 
 
 def _check_tools(card: Card, place: Place) -> Check:
-    model = plain(card.name)
+    model = bare(card.name)
     if card.tools:
-        return Check(place.title, "green", f"{model} takes tools.")
+        return Check(title(place), "green", f"{model} takes tools.")
     text = f"The template of {model} takes no tools; its calls come as text, and less surely."
-    return Check(place.title, "yellow", text, "kith models recommend")
+    return Check(title(place), "yellow", text, "kith models recommend")
 
 
-def plain(name: str) -> str:
+def bare(name: str) -> str:
     """A model's name in a sentence: of a path, the file."""
     return name.rpartition("/")[2] if name.endswith(".gguf") else name

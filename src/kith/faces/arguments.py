@@ -27,32 +27,40 @@ def common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-C", dest="folder", metavar="DIR", default=".", help="work in DIR")
 
 
-def work(parser: argparse.ArgumentParser) -> None:
+def talk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    _work(parser)
+
+
+def _work(parser: argparse.ArgumentParser) -> None:
     """What a task and a conversation have in common."""
     common(parser)
     add = parser.add_argument
-    add("-m", "--model", metavar="PROVIDER/MODEL", help="which model to ask, such as ollama/qwen3:8b")
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
+    _offline(parser)
+    add = parser.add_argument_group("limits").add_argument
     add("--tries", type=_positive, metavar="N", help="attempts that a failing check may send back (3)")
     add("--max-steps", type=_positive, metavar="N", help="model calls in one attempt (50)")
     add("--max-task-tokens", type=_positive, metavar="N", help="tokens read and written in one task")
     add("--max-task-seconds", type=_positive, metavar="N", help="seconds that one task may take")
-    add("--offline", action="store_const", const=True, help="ask no endpoint beyond this machine")
-    add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
     _model(parser)
+
+
+def _offline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--offline", action="store_const", const=True, help="ask nobody beyond this machine")
 
 
 def _model(parser: argparse.ArgumentParser) -> None:
     """How the model runs; `kith models probe` takes these too."""
-    group = parser.add_argument_group("how the model runs")
-    add = group.add_argument
-    add("--window", type=_positive, metavar="N", help="tokens it may hold (from model and memory)")
+    add = parser.add_argument_group("how the model runs").add_argument
+    add("--window", type=_positive, metavar="N", help="tokens it holds at once (by model and memory)")
     add("--no-think", dest="think", action="store_const", const=False, help="answer without reasoning")
-    add("--think-tokens", type=_positive, metavar="N", help="the most that one reply may reason")
-    group = parser.add_argument_group("kith's own engine")
-    add = group.add_argument
-    add("--ngl", type=_number, metavar="N", help="layers on the GPU")
-    add("--flash-attn", choices=("auto", "on", "off"), help="flash attention")
+    add("--think-tokens", type=_positive, metavar="N", help="tokens that one reply may reason")
+    add = parser.add_argument_group("kith's own engine, which runs model files").add_argument
+    add("--ngl", type=_number, metavar="N", help="layers on the graphics card")
+    add("--flash-attn", choices=("auto", "on", "off"), help="flash attention (auto)")
     add("--threads", type=_positive, metavar="N", help="threads (one less than the cores)")
     add("--cache-type-k", metavar="TYPE", help="type of the cached keys, such as q8_0")
     add("--cache-type-v", metavar="TYPE", help="type of the cached values")
@@ -60,7 +68,6 @@ def _model(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser) -> None:
-    work(parser)
     add = parser.add_argument
     add("task", nargs="*", metavar="TASK", help="what to do; text piped in is added")
     add("-p", "--prompt", metavar="TASK", help="the same as run TASK")
@@ -73,8 +80,9 @@ def run(parser: argparse.ArgumentParser) -> None:
         "--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask"
     )
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
-    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout: %(choices)s")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add("--resume", metavar="ID", help="go on with an unfinished session")
+    _work(parser)
 
 
 def undo(parser: argparse.ArgumentParser) -> None:
@@ -94,14 +102,15 @@ def models(parser: argparse.ArgumentParser) -> None:
     common(parser)
     _json(parser)
     parser.add_argument("--names", action="store_true", help="names only, for the shell's completion")
+    _offline(parser)
 
 
 def pull(parser: argparse.ArgumentParser) -> None:
     common(parser)
     add = parser.add_argument
     add("name", metavar="REPO[:QUANT]", help="such as Qwen/Qwen3-8B-GGUF:Q4_K_M, or ollama/qwen3:8b")
-    add("--force", action="store_true", help="also what this machine's memory cannot hold")
-    add("--offline", action="store_const", const=True, help="ask no endpoint beyond this machine")
+    add("--force", action="store_true", help="even what this machine's memory cannot hold")
+    _offline(parser)
 
 
 def recommend(parser: argparse.ArgumentParser) -> None:
@@ -112,21 +121,22 @@ def recommend(parser: argparse.ArgumentParser) -> None:
 def probe(parser: argparse.ArgumentParser) -> None:
     common(parser)
     parser.add_argument("model", nargs="?", metavar="MODEL", help="as after -m; the first found if left out")
-    parser.add_argument("--offline", action="store_const", const=True, help="ask nobody beyond this machine")
+    _offline(parser)
     _model(parser)
     _json(parser)
 
 
 def doctor(parser: argparse.ArgumentParser) -> None:
     common(parser)
-    parser.add_argument("--deep", action="store_true", help="also what costs a call to the model")
-    parser.add_argument("--offline", action="store_const", const=True, help="ask nobody beyond this machine")
+    parser.add_argument("--deep", action="store_true", help="also what takes a call to each model")
+    _offline(parser)
     _json(parser)
 
 
 def engine(parser: argparse.ArgumentParser) -> None:
     common(parser)
-    parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status")
+    what = "show what runs (the default), or end it"
+    parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status", help=what)
 
 
 def completion(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +144,7 @@ def completion(parser: argparse.ArgumentParser) -> None:
 
 
 def demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", metavar="PROVIDER/MODEL", help="run it live, with this model")
+    parser.add_argument("-m", "--model", metavar="NAME", help="run it live, with this model")
     parser.add_argument("--keep", action="store_true", help="keep the demo's folder to play with")
 
 

@@ -21,25 +21,33 @@ EXIT_BROKEN_PIPE = 141
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: what it does, what it takes, and where its function is (loaded when it is called)."""
+    """One command: what it does, what it takes, and where its function is (loaded when it is called).
+
+    `words` are its arguments beside the options, as its usage shows them.
+    """
 
     meaning: str
     arguments: Callable[[argparse.ArgumentParser], None]
     place: str  # module of kith.faces and function
+    words: str = ""
 
 
-TALK = Command("", arguments.work, "repl:talk_command")
+TALK = Command("", arguments.talk, "repl:talk_command")
 COMMANDS = {
-    "run": Command("do one task: a tested diff comes out, you say yes", arguments.run, "run:run_command"),
-    "undo": Command("take an applied change back", arguments.undo, "commands:undo_command"),
+    "run": Command(
+        "do one task: a tested diff comes out, you say yes", arguments.run, "run:run_command", "[TASK ...]"
+    ),
+    "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
     "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),
-    "models pull": Command("download a model", arguments.pull, "pull:pull_command"),
+    "models pull": Command("download a model", arguments.pull, "pull:pull_command", "REPO[:QUANT]"),
     "models recommend": Command(
-        "what fits this machine, and how to get it", arguments.recommend, "commands:recommend_command"
+        "say what fits this machine, and how to get it", arguments.recommend, "commands:recommend_command"
     ),
-    "models probe": Command("measure what a model can do", arguments.probe, "commands:probe_command"),
-    "engine": Command("show or stop kith's own engine", arguments.engine, "commands:engine_command"),
+    "models probe": Command("measure what a model can do", arguments.probe, "probe:probe_command", "[MODEL]"),
+    "engine": Command(
+        "show or stop kith's own engine", arguments.engine, "commands:engine_command", "[status|stop]"
+    ),
     "doctor": Command("check servers, sandbox and folders", arguments.doctor, "doctor:doctor_command"),
     "config": Command(
         "show every setting and where it came from", arguments.common, "commands:config_command"
@@ -48,21 +56,30 @@ COMMANDS = {
         "print a script that completes names in your shell",
         arguments.completion,
         "completion:completion_command",
+        "bash|zsh|fish",
     ),
     "demo": Command(
         "see the whole path on a small project, no model needed", arguments.demo, "commands:demo_command"
     ),
 }
+ABOUT = """\
+A local-first coding agent: it works in a trial of your tree, tests the change,
+and asks you once. Without a command it opens a conversation in this folder."""
 EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model,
 75 try again later, 130 interrupted, 143 terminated"""
+
+
+_CHOICE = re.compile(r"^argument (\S+): invalid choice: (.+) \(choose from (.+)\)$")
 
 
 class _Parser(argparse.ArgumentParser):
     """argparse, saying one sentence instead of its usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
+        message = _CHOICE.sub(r"\1 takes one of \3, not \2", message)
+        end = "" if message.endswith("?") else "."
+        raise UsageError(f"{message[:1].upper()}{message[1:]}{end} See `{self.prog} --help`.")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -91,10 +108,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _say(text: str) -> None:
-    from kith.faces.lines import printable
+    from kith.faces.lines import printable, wrapped
 
     with suppress(OSError):  # the exit code remains
-        print(f"kith: {printable(text)}", file=sys.stderr, flush=True)
+        print(wrapped(f"kith: {printable(text)}", sys.stderr), file=sys.stderr, flush=True)
 
 
 def _tell(error: KithError, format: str) -> None:
@@ -122,6 +139,7 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
     if " ".join(rest[:2]) in COMMANDS:
         return " ".join(rest[:2]), before + rest[2:]
     if rest and rest[0] in COMMANDS:
+        _refuse_unknown_part(rest)
         return rest[0], before + rest[1:]
     if any(word in ("-p", "--prompt") for word in rest):
         return "run", argv
@@ -135,22 +153,29 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
     return "", argv
 
 
+def _refuse_unknown_part(words: Sequence[str]) -> None:
+    """`models pul` is no command: one that has parts, and takes no words beside, was misspelt."""
+    parts = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    if not parts or not words[1:] or words[1].startswith("-"):
+        return
+    close = difflib.get_close_matches(words[1], [name.partition(" ")[2] for name in parts], 1)
+    hint = f"did you mean `kith {words[0]} {close[0]}`?" if close else f"there are: {', '.join(parts)}."
+    raise UsageError(f"There is no command {' '.join(words[:2])!r}; {hint}")
+
+
 def _parser(name: str) -> argparse.ArgumentParser:
     command = COMMANDS.get(name, TALK)
-    description = command.meaning or (
-        "A local-first coding agent: it works in a trial of your tree, tests the change, and asks you once. "
-        "Without a command it opens a conversation in this folder."
-    )
-    listing = "".join(f"  {key:17} {each.meaning}\n" for key, each in COMMANDS.items())
+    prog = f"kith {name}".strip()
+    listing = "\n".join(f"  {key:17} {each.meaning}" for key, each in COMMANDS.items())
+    meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."
     parser = _Parser(
-        prog=f"kith {name}".strip(),
-        description=description,
-        epilog=EXIT_CODES if name else f"commands:\n{listing}\n{EXIT_CODES}",
+        prog=prog,
+        usage=f"{prog} [OPTIONS] {command.words}" if name else "kith [OPTIONS]\n       kith COMMAND --help",
+        description=meaning if name else f"{ABOUT}\n\ncommands:\n{listing}",
+        epilog=EXIT_CODES if name in ("", "run") else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    if name == "":
-        parser.add_argument("-V", "--version", action="store_true", help="print the version")
     command.arguments(parser)
     return parser
 

@@ -6,33 +6,27 @@ import json
 import sys
 from datetime import datetime
 
-from kith.app import (
-    LOG_FILE,
-    App,
+from kith.app.models import (
     engines,
-    explain_no_model,
     list_all,
     list_names,
-    probe_model,
     recommend_models,
     stop_own_engines,
 )
 from kith.core.errors import EXIT_DONE
-from kith.faces.arguments import settings_flags
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
 from kith.faces.models import show_models, show_recommendations
-from kith.faces.probe import show_probe
-from kith.faces.run import run_until_signal
-from kith.faces.terminal import PlainVoice, TerminalVoice
 from kith.memory.applied import short_id
-from kith.memory.log import Log
+from kith.memory.log import LOG_FILE, Log
 from kith.settings import describe_settings, load_settings
 
 
 def undo_command(args: argparse.Namespace) -> int:
     """Take a change back and say which files were touched."""
+    from kith.app.tasks import App
+
     undone = asyncio.run(App.open(find_root(args.folder), {}).undo(args.id))
     for file in undone.files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
@@ -66,30 +60,17 @@ def sessions_command(args: argparse.Namespace) -> int:
 
 def models_command(args: argparse.Namespace) -> int:
     """Every model that can be asked: of servers here or configured, and on the disk."""
-    settings = load_settings(find_root(args.folder), {})
+    settings = load_settings(find_root(args.folder), {"offline": args.offline})
     if args.names:
         print("".join(f"{name}\n" for name in plain_names(asyncio.run(list_names(settings)))), end="")
         return EXIT_DONE
-    rows = asyncio.run(list_all(settings, Log(settings.state / LOG_FILE)))
-    advice = "" if rows or args.json else asyncio.run(explain_no_model(settings))
-    return show_models(rows, args.json, advice)
+    found = asyncio.run(list_all(settings, Log(settings.state / LOG_FILE)))
+    return show_models(found.rows, args.json, found.notes)
 
 
 def recommend_command(args: argparse.Namespace) -> int:
     """What is worth having on this machine, and how to get it."""
     return show_recommendations(recommend_models(), args.json)
-
-
-def probe_command(args: argparse.Namespace) -> int:
-    """Measure a model, keep the result, and show it."""
-    settings = load_settings(find_root(args.folder), settings_flags(args))
-    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
-    try:
-        probed = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), voice.hear))
-    finally:
-        voice.close()
-    show_probe(probed.model, probed.facts, as_json=args.json)
-    return EXIT_DONE
 
 
 def engine_command(args: argparse.Namespace) -> int:

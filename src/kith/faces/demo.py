@@ -9,9 +9,10 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from kith.app import App, Task
+from kith.app.tasks import App, Task
 from kith.core.values import Answer, Question
-from kith.faces.run import print_text, run_until_signal
+from kith.faces.run import print_text
+from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice
 from kith.memory.applied import short_id
 

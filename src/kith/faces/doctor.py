@@ -12,9 +12,12 @@ from itertools import groupby
 from typing import Final, TextIO
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED
+from kith.core.events import Progress
 from kith.doctor import Check, Level, examine
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
+from kith.faces.streams import is_lively
+from kith.faces.terminal import PlainVoice, TerminalVoice
 
 WORDS: Final[dict[Level, str]] = {"green": "ok", "yellow": "note", "red": "wrong"}
 STYLES: Final[dict[Level, str]] = {"green": "green", "yellow": "yellow", "red": "bold red"}
@@ -25,7 +28,13 @@ _NARROWEST: Final = 50
 
 def doctor_command(args: argparse.Namespace) -> int:
     """Examine everything and show it; the exit code is 1 when something is red."""
-    checks = asyncio.run(examine(find_root(args.folder), {"offline": args.offline}, deep=args.deep))
+    voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
+    if args.deep:
+        voice.hear(Progress("asking the models, which may load one first", 0), ())
+    try:
+        checks = asyncio.run(examine(find_root(args.folder), {"offline": args.offline}, deep=args.deep))
+    finally:
+        voice.close()
     if args.json:
         print(json.dumps({"level": worst(checks), "checks": [asdict(check) for check in checks]}, indent=2))
     else:

@@ -22,12 +22,13 @@ from kith.core.events import (
 from kith.core.values import Plan, TodoItem
 from kith.memory.applied import short_id
 
+STYLES = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}
 _BAR = 16  # columns
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
 def line_of(event: Event) -> tuple[str, str]:
-    """The event as (style, line); the line is "" for what a person need not see.
+    """The event as (a key of STYLES, line); the line is "" for what a person need not see.
 
     Lines hold foreign text as it is: who shows one makes it `printable` first.
     """
@@ -52,7 +53,7 @@ def line_of(event: Event) -> tuple[str, str]:
         case RunEnded("interrupted", text):
             return ("bad", text)
         case Notice(text, level):
-            return ("bad" if level == "warning" else "tool", f"  {'!' if level == 'warning' else '·'} {text}")
+            return ("note", f"  ! {text}") if level == "warning" else ("tool", f"  · {text}")
         case _:
             return ("", "")
 
@@ -87,7 +88,7 @@ def _progress(what: str, done: int, total: int) -> str:
     if not total:
         return f"{what}: {done:,} tokens"
     bar = "━" * (_BAR * done // total)
-    how_far = f"{100 * done // total}%" if what.startswith("loading") else f"{done:,} of {total:,} tokens"
+    how_far = f"{100 * done // total}%" if "loading" in what else f"{done:,} of {total:,} tokens"
     return f"{what}  {bar:╌<{_BAR}}  {how_far}"
 
 
@@ -126,17 +127,30 @@ def count(number: int, noun: str) -> str:
 
 
 def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
-    """Foreign text for a stream: made printable and broken between words on a terminal, else as it is."""
+    """Foreign text for a stream: made printable and broken between words on a terminal, else as it is.
+
+    What is broken goes on at `indent`, or where its line began if that is deeper.
+    """
     if not stream.isatty():
         return text
     width = shutil.get_terminal_size().columns
-    lines = (
-        textwrap.wrap(line, width, subsequent_indent=indent, replace_whitespace=False, drop_whitespace=True)
-        if len(line) > width
-        else [line]
-        for line in printable(text).split("\n")
-    )
+    lines = (_broken(line, width, indent) for line in printable(text).split("\n"))
     return "\n".join(part for parts in lines for part in parts)
+
+
+def _broken(line: str, width: int, indent: str) -> list[str]:
+    """One line on as many as it takes; a word such as a command's option or a path stays whole."""
+    if len(line) <= width:
+        return [line]
+    own = line[: len(line) - len(line.lstrip(" "))]
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=max(indent, own, key=len),
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def printable(text: str) -> str:

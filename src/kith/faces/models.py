@@ -10,7 +10,8 @@ from typing import Protocol
 
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
-from kith.faces.lines import printable
+from kith.core.sizes import size_text
+from kith.faces.lines import printable, wrapped
 
 TITLES = ("MODEL", "SIZE", "QUANT", "WINDOW", "TOOLS", "THINKS", "FITS")
 GAP, INDENT = "  ", "    "
@@ -45,6 +46,8 @@ class Row(Protocol):
     @property
     def why(self) -> str: ...
     @property
+    def loaded(self) -> bool: ...
+    @property
     def read_rate(self) -> float: ...
     @property
     def write_rate(self) -> float: ...
@@ -73,14 +76,15 @@ class Offered(Protocol):
     def ollama_command(self) -> str: ...
 
 
-def show_models(rows: Sequence[Row], as_json: bool, advice: str = "") -> int:
-    """Print the table, or JSON with every field; without a model the advice goes to stderr. An exit code."""
+def show_models(rows: Sequence[Row], as_json: bool, notes: Sequence[str] = ()) -> int:
+    """Print the table and the notes, or JSON with every field; notes alone go to stderr. An exit code."""
     if as_json:
         print(json.dumps([encode(row) for row in rows], indent=2))
     elif rows:
         _print(table(rows, _width()))
+        _print([[(wrapped(printable(note), sys.stdout), "dim")] for note in ("", *filter(None, notes))])
     else:
-        print(advice or "No model was found.", file=sys.stderr)
+        print(wrapped(printable("\n".join(notes)), sys.stderr), file=sys.stderr)
     return EXIT_DONE if rows else EXIT_NO_MODEL
 
 
@@ -131,12 +135,12 @@ def _columns(texts: Sequence[str], widths: Sequence[int]) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         printable(row.name),
-        f"{row.size / 1e9:.1f} GB" if row.size else "",
+        size_text(row.size) if row.size else "",
         printable(row.quantisation),
         _window(row.window, row.trained),
         _say(row.tools),
         _say(row.thinking),
-        _say(row.fits),
+        "loaded" if row.loaded else _say(row.fits),
     )
 
 
@@ -152,7 +156,7 @@ def _notes(row: Row, width: int) -> Iterator[str]:
         f"{verb} {rate:,.0f}" for verb, rate in (("reads", row.read_rate), ("writes", row.write_rate)) if rate
     ]
     notes = [
-        f"does not fit: {row.why}" if row.fits is False else "",
+        row.why if row.fits is False else "",
         f"{' and '.join(rates)} tokens/s" if rates else "",
         f"good for: {', '.join(row.good_for)}" if row.good_for else "",
         f"not for: {', '.join(row.not_for)}" if row.not_for else "",
@@ -164,7 +168,7 @@ def _notes(row: Row, width: int) -> Iterator[str]:
 
 
 def _offer_lines(offer: Offered, width: int) -> Iterator[Line]:
-    about = f"{offer.size / 1e9:.1f} GB, with a window of {offer.window:,} tokens: {offer.why}."
+    about = f"{size_text(offer.size)}, with a window of {offer.window:,} tokens: {offer.why}."
     yield [(offer.name, "bold")]
     for text, style in ((about, ""), (f"It {offer.tight}." if offer.tight else "", "yellow")):
         for part in textwrap.wrap(text, max(width, NARROW), initial_indent=GAP, subsequent_indent=GAP):

@@ -1,5 +1,6 @@
-"""The card of a probed model: what it is good for, what not, and what was measured."""
+"""`kith models probe`: what is tried just now, then the card: what a model is good for, and what not."""
 
+import argparse
 import json
 import shutil
 import sys
@@ -7,11 +8,53 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
 
+from kith.app.models import probe_model
+from kith.core.errors import EXIT_DONE
+from kith.core.events import Event, Notice, Progress, Stepped
+from kith.faces.arguments import settings_flags
+from kith.faces.folder import find_root
 from kith.faces.lines import printable
+from kith.faces.signals import run_until_signal
+from kith.faces.streams import is_lively
+from kith.faces.terminal import PlainVoice, TerminalVoice
+from kith.memory.log import LOG_FILE, Listener, Log
+from kith.settings import load_settings
 
 WORDS: Final = {"passed": "ok", "failed": "no", "not tested": "-"}
 STYLES: Final = {"passed": "green", "failed": "red", "not tested": "dim"}
 _INDENT: Final = 26  # columns of the word and the item's name
+
+
+def probe_command(args: argparse.Namespace) -> int:
+    """Measure a model, keep the result, and show it."""
+    settings = load_settings(find_root(args.folder), settings_flags(args))
+    lively = is_lively(sys.stderr)
+    voice = TerminalVoice() if lively else PlainVoice()
+    try:
+        listener = tell_steps(voice.hear, lively)
+        probed = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), listener))
+    finally:
+        voice.close()
+    show_probe(probed.model, probed.facts, as_json=args.json)
+    return EXIT_DONE
+
+
+def tell_steps(hear: Listener, lively: bool) -> Listener:
+    """A listener that says what is tried: before all that the model does, or else as a line of its own."""
+    trying = ""
+
+    def listen(event: Event, path: tuple[str, ...]) -> None:
+        nonlocal trying
+        match event:
+            case Stepped(name, "began"):
+                trying = name
+                hear(Progress(trying, 0) if lively else Notice(f"{trying} ..."), path)
+            case Progress(what, done, total) if trying:
+                hear(Progress(trying if what == "asked" else f"{trying}: {what}", done, total), path)
+            case _:
+                hear(event, path)
+
+    return listen
 
 
 def show_probe(

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from kith.core.events import Event, Notice, Progress
+from kith.core.sizes import size_text
 from kith.faces.folder import find_root
-from kith.faces.lines import line_of, printable
-from kith.faces.run import run_until_signal
+from kith.faces.lines import STYLES, line_of, printable, wrapped
+from kith.faces.signals import run_until_signal
+from kith.faces.streams import is_lively
 from kith.settings import load_settings
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ Hear = Callable[[Event], None]
 
 def pull_command(args: argparse.Namespace) -> int:
     """Get a model. Its path, or its name in Ollama, goes to stdout; all else to stderr."""
-    from kith.app import pull_model
+    from kith.app.models import pull_model
 
     settings = load_settings(find_root(args.folder), {"offline": args.offline})
     return follow(lambda hear: pull_model(settings, args.name, args.force, hear), sys.stderr)
@@ -33,7 +35,7 @@ def pull_command(args: argparse.Namespace) -> int:
 
 def follow(work: Callable[[Hear], Awaitable[Path | str]], stream: IO[str]) -> int:
     """Show how a download goes on `stream`, and print what it returns; an interruption says how to go on."""
-    shown: Shown = Bar(stream) if stream.isatty() else Lines(stream)
+    shown: Shown = Bar(stream) if is_lively(stream) else Lines(stream)
 
     async def done() -> Path | str:
         return await work(shown.hear)
@@ -85,9 +87,9 @@ class Lines:
 
 def progress_line(event: Progress, had: int, seconds: float) -> str:
     """`downloading 45% of 5.0 GB, 41.2 MB/s, 1:07 left`: `had` bytes were there when it began."""
-    words = f"downloading {event.done / 1e9:.1f} GB"
+    words = f"downloading {size_text(event.done)}"
     if event.total:
-        words = f"downloading {100 * event.done // event.total}% of {event.total / 1e9:.1f} GB"
+        words = f"downloading {100 * event.done // event.total}% of {size_text(event.total)}"
     speed = (event.done - had) / seconds if seconds > 0 else 0.0
     if speed <= 0:
         return f"  {words}"
@@ -114,7 +116,8 @@ class Bar:
         bar = self._open()
         if isinstance(event, Notice):
             style, line = line_of(event)
-            bar.console.print(printable(line), style={"bad": "red"}.get(style, "dim"), markup=False)
+            words = printable(wrapped(line, self.stream, indent="    "))
+            bar.console.print(words, style=STYLES[style], markup=False)
         elif isinstance(event, Progress):
             self._show(bar, event)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from kith.app import App, Opened, Result, Task
+from kith.app.tasks import App, Opened, Result, Task
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.events import Event
 from kith.core.run import new_id
@@ -96,8 +96,10 @@ class Conversation:
 
     def model(self, rest: str) -> None:
         if rest:
-            app = replace(self.app, settings=replace(self.app.settings, model=rest))
+            app, held = replace(self.app, settings=replace(self.app.settings, model=rest)), self.opened
             self.app, self.opened = app, asyncio.run(app.open_model(self._show_event))
+            if held:
+                asyncio.run(held.aclose())
         self.opened = self.opened or asyncio.run(self.app.open_model(self._show_event))
         self.voice.close()
         window = f", window {self.opened.window:,}" if self.opened.window else ""

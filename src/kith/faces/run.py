@@ -3,12 +3,12 @@
 import argparse
 import asyncio
 import json
-import signal
 import sys
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
-from kith.app import App, Explained, Task, end_of
+from kith.app.models import end_of
+from kith.app.tasks import App, Explained, Task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, KithError
 from kith.core.events import Event
@@ -17,11 +17,13 @@ from kith.faces.arguments import settings_flags
 from kith.faces.asked import read_task
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
+from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 
-T = TypeVar("T")
+UNFINISHED = ("limit", "unavailable")  # what ended so can be gone on with
+ALL = 0.995  # a share that is shown as "all"
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -72,30 +74,6 @@ def print_costs(explained: Explained, format: str) -> None:
     print(printable(f"\nTokens, {how}, for {explained.model or 'no model'}."))
 
 
-def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """asyncio.run, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
-    terminated = False
-
-    async def guarded() -> T:
-        nonlocal terminated
-        task = asyncio.current_task()
-
-        def stop() -> None:
-            nonlocal terminated
-            terminated = True
-            if task:
-                task.cancel()
-
-        if sys.platform != "win32":
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-        return await work
-
-    try:
-        return asyncio.run(guarded())
-    except asyncio.CancelledError:
-        raise SystemExit(143 if terminated else 130) from None
-
-
 def print_failure(error: KithError, format: str) -> None:
     """An error that came before there was a session, in the shape of any other end."""
     if format == "stream-json":
@@ -120,30 +98,46 @@ def print_text(report: dict[str, Any], asked: bool) -> None:
         print(wrapped(text, sys.stdout))
     elif text:
         print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
-    if report["changes"]:
+    if report["status"] in UNFINISHED and report["usage"]["calls"]:
+        print(f"To go on: kith run --resume {report['session']}", file=sys.stderr)
+    if report["changes"] or report["usage"]["calls"]:
         print_receipt(report)
 
 
 def print_receipt(report: dict[str, Any]) -> None:
-    """What the harness saw: changes, checks, and what was not checked."""
-    added = sum(change["added"] for change in report["changes"])
-    removed = sum(change["removed"] for change in report["changes"])
-    checks = report["receipt"]["checks"]
-    before = {each["gate"]: each["ok"] for each in checks["before"]}
-    how = "changed" if report["applied"] else "proposed, not changed"
-    lines = [f"{count(len(report['changes']), 'file')} {how}, +{added} -{removed}"]
-    after = {each["gate"]: each["ok"] for each in checks["after"] if each["of_this_change"]}
-    for gate, ok in after.items():
-        was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
-        lines.append(f"{gate}: {'passed' if ok else 'failed'}{was}")
-    lines += [f"not checked: {reason}" for reason in report["receipt"]["not_checked"]]
-    usage = report["usage"]
-    if usage["calls"]:
-        read = f"{usage['input']:,} tokens read" + (
-            f" ({usage['cached']:,} cached)" if usage["cached"] else ""
-        )
-        lines.append(
-            f"{report['model']}: {count(usage['calls'], 'call')}, {read}, {usage['output']:,} written"
-        )
+    """What the harness saw: changes, checks, what was not checked, and what the model cost."""
+    lines = [_changes_line(report), *_check_lines(report["receipt"])]
+    if report["usage"]["calls"]:
+        lines.append(_usage_line(report["model"], report["usage"]))
     indent = " " * len("Receipt: ")
     print(wrapped("Receipt: " + f"\n{indent}".join(lines), sys.stderr, indent), file=sys.stderr)
+
+
+def _changes_line(report: dict[str, Any]) -> str:
+    changes = report["changes"]
+    if not changes:
+        return "no file changed"
+    added, removed = (sum(change[way] for change in changes) for way in ("added", "removed"))
+    how = "changed" if report["applied"] else "proposed, not changed"
+    return f"{count(len(changes), 'file')} {how}, +{added} -{removed}"
+
+
+def _check_lines(receipt: dict[str, Any]) -> Iterator[str]:
+    before = {each["gate"]: each["ok"] for each in receipt["checks"]["before"]}
+    after = {each["gate"]: each["ok"] for each in receipt["checks"]["after"] if each["of_this_change"]}
+    for gate, ok in after.items():
+        was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
+        yield f"{gate}: {'passed' if ok else 'failed'}{was}"
+    yield from (f"not checked: {reason}" for reason in receipt["not_checked"])
+
+
+def _usage_line(model: str, usage: dict[str, Any]) -> str:
+    """`ollama/qwen3:8b, window 16,384: 4 calls, 5,158 tokens read (99% of what could be cached was), ...`."""
+    cache, window = usage["cache"], f", window {usage['window']:,}" if usage["window"] else ""
+    known = f" ({usage['cached']:,} cached)" if usage["cached"] else ""
+    if cache and cache["reused"] is not None:
+        about = "about " if cache["estimated"] else ""
+        share = f"{about}{cache['reused']:.0%} of what" if cache["reused"] < ALL else "all that"
+        known = f" ({share} could be cached was)"
+    calls = count(usage["calls"], "call")
+    return f"{model}{window}: {calls}, {usage['input']:,} tokens read{known}, {usage['output']:,} written"

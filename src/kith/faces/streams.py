@@ -6,10 +6,16 @@ import io
 import os
 import sys
 from contextlib import suppress
+from typing import IO
 
 AS_IT_WAS = "kith.as_it_was"
 # What a disk says when it takes no more.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+
+
+def is_lively(stream: IO[str]) -> bool:
+    """Whether a stream is a terminal on which a line can be drawn again."""
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def open_streams() -> None:

@@ -1,7 +1,9 @@
 """The terminal: what happens as calm lines, a status while things take time, and questions by key."""
 
 import asyncio
+import os
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,14 +11,15 @@ from typing import TYPE_CHECKING
 from kith.core.events import Asked, Delta, Event
 from kith.core.values import Answer, Change, Changes, Question
 from kith.edits import Hunk, keep_hunks, split_hunks, summarise
-from kith.faces.lines import count, line_of, printable, status_of, wrapped
+from kith.faces.lines import STYLES, count, line_of, printable, status_of, wrapped
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
     from rich.console import Console
     from rich.status import Status
+    from rich.text import Text
 
-STYLES = {"tool": "dim", "bad": "red", "good": "green", "plain": ""}
+LONG_S = 3.0  # what goes on for longer is shown with its seconds
 
 
 DIFF_STYLES = (("@@", "cyan"), ("+", "green"), ("-", "red"))
@@ -37,6 +40,20 @@ class PlainVoice:
         """Nothing is held open."""
 
 
+class Waiting:
+    """What goes on now, for the status line: with its seconds, once they are many."""
+
+    def __init__(self, state: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.state, self._clock, self._since = state, clock, clock()
+
+    def __rich__(self) -> "Text":
+        from rich.text import Text
+
+        seconds = self._clock() - self._since
+        took = f"  {seconds:.0f} s" if seconds >= LONG_S else ""
+        return Text(f"{self.state}{took}", no_wrap=True, overflow="ellipsis")
+
+
 class TerminalVoice:
     """Lines, a live status and questions, on a terminal (stderr)."""
 
@@ -46,6 +63,7 @@ class TerminalVoice:
         self.console: Console = Console(stderr=not stream_words, highlight=False)
         self._stream_words = stream_words
         self._status: Status | None = None
+        self._waiting: Waiting | None = None
         self._open_line = False
         self.streamed = ""  # the words shown as they came, so that nobody says them twice
 
@@ -79,18 +97,18 @@ class TerminalVoice:
         self._end_line()
 
     def _show_status(self, state: str) -> None:
-        from rich.text import Text
-
+        if self._waiting is None or self._waiting.state != state:
+            self._waiting = Waiting(state)
         if self._status is None:
-            self._status = self.console.status(Text(state), spinner="dots")
+            self._status = self.console.status(self._waiting, spinner="dots")
             self._status.start()
         else:
-            self._status.update(Text(state))
+            self._status.update(self._waiting)
 
     def _stop_status(self) -> None:
         if self._status is not None:
             self._status.stop()
-            self._status = None
+        self._status = self._waiting = None
 
     def _end_line(self) -> None:
         if self._open_line:
@@ -285,7 +303,7 @@ def drop_type_ahead() -> None:
 
 @contextmanager
 def quiet_keys() -> Iterator[None]:
-    """While no prompt is open, typed words wait unseen for the next one, and Enter stays Enter."""
+    """While no prompt is open, typed keys wait unseen for the next one, and Enter stays Enter."""
     if sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return
@@ -296,6 +314,8 @@ def quiet_keys() -> Iterator[None]:
     changed = termios.tcgetattr(terminal)
     changed[0] &= ~termios.ICRNL  # otherwise Enter would arrive as Ctrl-J, a line break
     changed[3] &= ~termios.ECHO
+    # Ctrl-D waits too: the terminal would take it for the end of a line that nobody reads.
+    changed[6][termios.VEOF] = bytes([os.fpathconf(terminal, "PC_VDISABLE")])
     termios.tcsetattr(terminal, termios.TCSANOW, changed)
     try:
         yield

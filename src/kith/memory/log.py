@@ -16,6 +16,7 @@ from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunEnded, RunStarted, is_transient
 from kith.memory.past import Past, fold
 
+LOG_FILE = "log.sqlite3"  # in the folder for state
 SCHEMA_VERSION = 1
 _SCHEMA = """
 CREATE TABLE events (

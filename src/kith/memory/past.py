@@ -23,6 +23,20 @@ from kith.core.events import (
 from kith.core.values import FileChange, Message, Plan, Ran, Timing, TodoItem, Usage
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The prompt that a model answered last, and the tokens that its server counted in it.
+
+    It held so many `messages` of a thread, as they were sent after so many of its `compactions`.
+    """
+
+    model: str
+    thread: str
+    messages: int
+    compactions: int
+    tokens: int
+
+
 @dataclass(slots=True)
 class Past:
     """The fold of a session: conversations since its beginning, everything else since its last task."""
@@ -36,12 +50,14 @@ class Past:
     proposed: tuple[FileChange, ...] = ()
     proposed_in: int = 1  # the attempt
     applied: list[Applied] = field(default_factory=list)
+    read: Read | None = None
     compactions: int = 0  # of this task
     calls: list[Called] = field(default_factory=list)
     commands: list[Ran] = field(default_factory=list)
     verdicts: list[Judged] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     last: "Past | None" = None  # the task before this one, in the same conversation
+    thread: str = ""  # in which somebody spoke last
     tasks: int = 0  # how many tasks the session has had, this one included
     touched: bool = False  # something was written in the task's trial, or proposed
     task_said: bool = False  # the task's own message is in a thread
@@ -69,6 +85,7 @@ class Past:
             case Applied() | Called() | Compacted():
                 self._lists[type(event)].append(event)
                 self.compactions += isinstance(event, Compacted)
+                self.read = self._read_by(event) or self.read
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
             case Judged():
@@ -80,8 +97,21 @@ class Past:
     def _lists(self) -> dict[type, list[Any]]:
         return {Applied: self.applied, Called: self.calls, Compacted: self.compacted}
 
+    def _read_by(self, event: Event) -> Read | None:
+        """What was read for an answer that goes into a thread: the one in which somebody spoke last."""
+        if not isinstance(event, Called) or not event.usage.input or event.purpose in ("count", "summary"):
+            return None
+        return Read(
+            event.model,
+            self.thread,
+            len(self.threads.get(self.thread, ())),
+            len(self.compacted),
+            event.usage.input,
+        )
+
     def _hear(self, thread: str, message: Message) -> None:
         self.threads.setdefault(thread, []).append(message)
+        self.thread = thread
         self.task_said = self.task_said or message.role == "user"
         self.edits_landed, self.refusal = False, None
         if message.author == "person":
@@ -142,6 +172,7 @@ def fold(events: Iterable[Event]) -> Past:
                 event,
                 threads=past.threads,
                 compacted=past.compacted,
+                read=past.read,
                 todo=past.todo,
                 last=last,
                 tasks=past.tasks + 1,

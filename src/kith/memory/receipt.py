@@ -55,15 +55,21 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
 
 
 def _cache(past: Past) -> dict[str, Any] | None:
-    """How well the server's cache was used, over all calls that were counted; None when none was."""
+    """How well the server's cache was used, over all calls that were counted; None when none was.
+
+    `reused`: of the tokens that could come from the cache, the part that did; None when there were none.
+    """
     uses = [call.cache for call in past.calls if call.cache]
     if not uses:
         return None
     total = CacheUse(sum(use.evaluated for use in uses), sum(use.unavoidable for use in uses))
+    sent = sum(call.usage.input for call in past.calls if call.cache)
+    could = sent - total.unavoidable
     return {
         "evaluated": total.evaluated,
         "unavoidable": total.unavoidable,
         "efficiency": round(total.efficiency, 3),
+        "reused": round((sent - total.evaluated) / could, 3) if could > 0 else None,
         "estimated": any(use.estimated for use in uses),
         "causes": list(dict.fromkeys(use.cause for use in uses if use.cause)),
     }

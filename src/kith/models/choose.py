@@ -3,21 +3,24 @@
 import asyncio
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from kith.core.errors import NoModelError, UsageError
+from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit
-from kith.models.discovery.cards import kind_of
-from kith.models.discovery.places import Places, servers_of
-from kith.models.discovery.servers import Server, nearest, ollama_url
+from kith.models.discovery.cards import Card, cards, kind_of
+from kith.models.discovery.places import Places, key_for, servers_of
+from kith.models.discovery.servers import Server, ollama_url
 from kith.models.own import OwnEngine
 from kith.models.providers.facts import Provider
+from kith.models.providers.faults import nearest
+from kith.models.providers.llama_server import when_loaded
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.sampling import Kind
-from kith.models.providers.shape import shape_of
+from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.wire import Endpoint, is_loopback
 
 # The servers that need no configuration, and where they listen by default.
@@ -27,13 +30,17 @@ _USUAL_URLS: Mapping[str, tuple[Kind, str]] = {
     "vllm": ("vllm", "http://127.0.0.1:8000"),
 }
 
+# Windows that Ollama is asked for, by address and model. A model that is being loaded takes memory, and is
+# not listed as running yet: a choice made meanwhile would be a smaller one, and it would be loaded anew.
+_CHOSEN: dict[tuple[str, str], int] = {}
+
 
 async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit) -> Provider:
     """The model called `name`; with no name, the first that is found on this machine.
 
-    `name` is PROVIDER/MODEL, `replay/FILE`, `file/MODEL` (a model file, run by kith's own engine), or a
-    model's bare name. Servers come before files. Raises NoModelError saying what is there, UsageError for a
-    provider that does not exist.
+    `name` is PROVIDER/MODEL, `replay/FILE`, `file/MODEL` (a model file, run by kith's own engine), the path
+    of such a file, or a model's bare name. Servers come before files, and one that loads its model is waited
+    for. Raises NoModelError saying what is there, UsageError for a provider that does not exist.
     """
     provider, slash, model = name.partition("/")
     if slash and not model.strip():
@@ -47,28 +54,62 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
     known = _providers(places)
     if slash and provider in known:
         kind, url, key = known[provider]
-        return await _open(kind, url, key, model, places)
+        return await _open(kind, Endpoint(url, key, stall_s=places.stall_s), model, places, emit)
     if slash and provider == "file":
         return await own.open(await own.pick(model), emit)
+    if name.endswith(".gguf") and name[0] in "./~":
+        return await own.open(await own.pick(name), emit)
     servers = await servers_of(places)
     if name:
         return await _find(name, servers, places, tuple(known), own, emit)
-    if found := _first(servers):
-        server, model = found
-        return await _open(server.kind, server.url, _key_for(server.url, places), model, places)
+    servers = servers if first_model(servers) else await _all_loaded(servers, places, emit)
+    if found := first_model(servers):
+        server, card = found
+        return await _open(server.kind, _endpoint_of(server, places), card.name, places, emit)
     if stored := await own.best():
         emit(Notice(f"No model server runs here; kith's own engine runs file/{stored.name}."))
         return await own.open(stored, emit)
     from kith.models.discovery.advice import advise
 
-    raise NoModelError(advise(places, servers))
+    raise NoModelError(await own.excuse() or advise(places, servers))
 
 
-def _first(servers: tuple[Server, ...]) -> tuple[Server, str] | None:
-    """The first model that is loaded, for it answers without a load; else the first that there is."""
-    there = [(server, card) for server in servers for card in server.models]
-    ready = [each for each in there if each[1].loaded or each[1].window]
-    return next(((server, card.name) for server, card in (*ready, *there)), None)
+def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
+    """The model to begin with: one that is loaded, for it answers at once; else one that can be.
+
+    Of those that are not loaded one of this machine comes first, then one that takes tools, then one that
+    fits the memory; beyond that, the server's own order counts.
+    """
+    from kith.models.discovery.machine import read_memory
+    from kith.models.discovery.memory import fits
+
+    memory = read_memory()
+
+    def rank(found: tuple[Server, Card]) -> tuple[bool, ...]:
+        server, card = found
+        here = is_loopback(server.url)
+        fit = not here or not card.size or fits(card.header, card.size, memory)[0]
+        return not (card.loaded or card.window), not here, card.tools is False, not fit
+
+    return min(((server, card) for server in servers for card in server.models), key=rank, default=None)
+
+
+async def _all_loaded(servers: Sequence[Server], places: Places, emit: Emit) -> tuple[Server, ...]:
+    """The servers, once those that still load a model have one to tell."""
+
+    async def loaded(server: Server) -> Server:
+        if not server.loading:
+            return server
+        endpoint = _endpoint_of(server, places)
+        try:
+            found = await when_loaded(endpoint, lambda: cards(server.kind, endpoint), emit)
+        except ModelError:  # it ended before it was ready
+            return server
+        finally:
+            await endpoint.close()
+        return replace(server, models=found, loading=False)
+
+    return tuple(await asyncio.gather(*map(loaded, servers)))
 
 
 def _providers(places: Places) -> dict[str, tuple[Kind, str, str]]:
@@ -81,30 +122,32 @@ def _providers(places: Places) -> dict[str, tuple[Kind, str, str]]:
     return known | dict(places.named)
 
 
-def _key_for(url: str, places: Places) -> str:
-    if places.openai_base_url and Endpoint(places.openai_base_url).url == url:
-        return places.openai_key
-    return next((key for _, each, key in places.named.values() if Endpoint(each).url == url), "")
+def _endpoint_of(server: Server, places: Places) -> Endpoint:
+    return Endpoint(server.url, key_for(server.url, places), stall_s=places.stall_s)
 
 
-async def _open(kind: Kind, url: str, key: str, model: str, places: Places) -> Provider:
-    if places.offline and not is_loopback(url):
-        raise NoModelError(f"{url} is not on this machine, and --offline is set.")
-    endpoint = Endpoint(url, key, stall_s=places.stall_s)
+async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+    if places.offline and not is_loopback(endpoint.url):
+        raise NoModelError(f"{endpoint.url} is not on this machine, and --offline is set.")
     if kind == "ollama":
-        return Ollama(model, endpoint, await _ollama_window(endpoint, model, places.window))
+        shape = await shape_of(endpoint, model)
+        if shape.remote and places.offline:
+            raise NoModelError(f"Ollama runs {model} at {shape.remote}, and --offline is set.")
+        if shape.remote:
+            words = f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine."
+            emit(Notice(words, "warning"))
+        return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "openai":  # an address says nothing of the server behind it, which may know more
         kind = await kind_of(endpoint) or kind
     return OpenAILike(model, endpoint, kind)
 
 
-async def _ollama_window(endpoint: Endpoint, model: str, wish: int) -> int | None:
+async def _ollama_window(endpoint: Endpoint, model: str, shape: Shape, wish: int) -> int | None:
     """The window that Ollama is asked for on every call: the wish, else what it runs already, else what fits.
 
     None where nothing is known, which leaves it to the server. A server elsewhere has its own memory, which
     nobody can see from here: it keeps its default.
     """
-    shape = await shape_of(endpoint, model)
     if wish:
         return min(wish, shape.trained or wish)
     if shape.running:  # another window would make the server load the model anew, for everybody
@@ -115,30 +158,52 @@ async def _ollama_window(endpoint: Endpoint, model: str, wish: int) -> int | Non
     from kith.models.discovery.machine import read_memory
     from kith.models.discovery.memory import TARGET, choose_window
 
-    memory = await asyncio.to_thread(read_memory, cards=True)
-    return choose_window(describe(shape.info), shape.size, memory, TARGET).window
+    chosen = _CHOSEN.get((endpoint.url, model))
+    if chosen is None:
+        memory = await asyncio.to_thread(read_memory, cards=True)
+        chosen = choose_window(describe(shape.info), shape.size, memory, TARGET).window
+    return _CHOSEN.setdefault((endpoint.url, model), chosen)
 
 
 async def _find(
-    name: str, servers: tuple[Server, ...], places: Places, known: tuple[str, ...], own: OwnEngine, emit: Emit
+    name: str,
+    servers: tuple[Server, ...],
+    places: Places,
+    known: tuple[str, ...],
+    own: OwnEngine,
+    emit: Emit,
 ) -> Provider:
     """A model by its bare name, wherever it is: on a server, or in a file."""
-    for server in servers:
-        for card in server.models:
-            if card.name in (name, f"{name}:latest"):
-                return await _open(server.kind, server.url, _key_for(server.url, places), card.name, places)
-    if stored := await own.find(name):
-        return await own.open(stored, emit)
+
+    def listed(servers: tuple[Server, ...]) -> tuple[Server, Card] | None:
+        there = ((server, card) for server in servers for card in server.models)
+        return next((each for each in there if each[1].name in (name, f"{name}:latest")), None)
+
+    files = await own.names()
+    if not listed(servers) and name not in files:
+        servers = await _all_loaded(servers, places, emit)
+    if found := listed(servers):
+        server, card = found
+        return await _open(server.kind, _endpoint_of(server, places), card.name, places, emit)
+    if name in files:
+        return await own.open(await own.pick(name), emit)
+    raise _no_such_model(name, servers, known, files)
+
+
+def _no_such_model(
+    name: str, servers: tuple[Server, ...], known: tuple[str, ...], files: tuple[str, ...]
+) -> NoModelError | UsageError:
+    """What is there instead, and which of it was meant perhaps."""
     there = [f"{server.kind}/{card.name}" for server in servers for card in server.models]
-    there += [f"file/{each}" for each in await own.names()]
+    there += [f"file/{each}" for each in files]
     provider, slash, _ = name.partition("/")
     if slash and not any(card.name.startswith(f"{provider}/") for s in servers for card in s.models):
         providers = sorted((*known, "file", "replay"))
         near = difflib.get_close_matches(provider, providers, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(providers)}."
-        raise UsageError(f"There is no provider {provider!r}; {hint}")
+        return UsageError(f"There is no provider {provider!r}; {hint}")
     if not there:
-        raise NoModelError(f"No server here has a model, so none called {name!r}; see `kith models`.")
+        return NoModelError(f"No server here has a model, so none called {name!r}; see `kith models`.")
     close = nearest(name, there)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(there[:8])}."
-    raise NoModelError(f"There is no model {name!r}; {hint}")
+    return NoModelError(f"There is no model {name!r}; {hint}")

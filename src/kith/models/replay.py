@@ -107,6 +107,9 @@ class Replay:
     async def warm(self, prompt: Prompt) -> None:
         """Nothing: a script is always ready."""
 
+    async def close(self) -> None:
+        """Nothing: a script holds nothing open."""
+
     def _check(self, reply: Mapping[str, Any], prompt: Prompt) -> None:
         last = _words(prompt.messages[-1]) if prompt.messages else ""
         if "expect" in reply and not re.search(reply["expect"], last, re.DOTALL | re.MULTILINE):

@@ -1,14 +1,17 @@
 """A model that was found, looked at once, and wrapped for each task: a prompt's whole way to the wire."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
+from kith.context.compact import View, show
 from kith.core.events import Called, Compacted, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.models.providers.facts import Facts, Provider
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.fitted import Fitted
+from kith.models.wrappers.forgetful import Forgetful
 from kith.models.wrappers.ladder import Ladder
 from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.meter import Meter
@@ -21,6 +24,7 @@ from kith.models.wrappers.watched import Watched
 
 _CARDED = ("tokens_per_estimate", "read_rate")  # facts of a card that a new process begins with
 
+_REMINDED = 16_384  # tokens of a window, from which on a model sees its former thoughts again
 _NEWS = 0.1  # a figure that differs by less is no news
 _ENOUGH = 32  # tokens of one call, from which on its speed means something
 
@@ -46,12 +50,19 @@ class Opened:
         exact = await self.provider.count(prompt)
         return exact if exact is not None else self.counter.estimate(prompt)
 
-    def metered(self) -> Model:
-        """The model with patience and measurement: each call goes to the wire as it is asked."""
+    async def aclose(self) -> None:
+        """Let go of the model's connections, and of an engine that was held for it."""
+        await self.provider.close()
+
+    def metered(self, *, tells: bool = True) -> Model:
+        """The model with patience and measurement: each call goes to the wire as it is asked.
+
+        `tells`: a cache that was lost is worth a sentence.
+        """
         # Without a server (a script) there is nobody who could cut anything off.
         recounts = not self.facts.verified
         verified = Verified(self.patient, self.counter, recounts) if self.facts.server else self.patient
-        return Metered(verified, window=self.window, meter=self.meter)
+        return Metered(verified, window=self.window, meter=self.meter, tells=tells)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, float]:
         """What these calls tell of the model that its card does not say yet, or says otherwise."""
@@ -62,6 +73,12 @@ class Opened:
             for key, value in found.items()
             if value and abs(value - float(card.get(key) or 0.0)) > _NEWS * value
         }
+
+    def recall(self, prompt: Prompt, earlier: Sequence[Compacted], tokens: int) -> None:
+        """Begin with how the server counted a prompt of this session, when another process sent it."""
+        if not self.counter.learned_ratio:
+            sent = show(prompt.messages, reduce(View.after, earlier, View()))
+            self.counter.correct(replace(prompt, messages=sent), tokens)
 
     def wrap(self, budget: Budget, earlier: Sequence[Compacted] = ()) -> Model:
         """The model of one task: within its budget, on the rung that works, and never over its window.
@@ -83,7 +100,11 @@ async def look(
     `card_of` gives what is known of a model by its digest; `wish` is the window that the person set, which
     counts where the server does not tell its own, and where it is smaller. Raises ModelError, NoModelError.
     """
-    facts = await provider.facts(emit)
+    try:
+        facts = await provider.facts(emit)
+    except BaseException:
+        await provider.close()
+        raise
     window = min(filter(None, (facts.window, wish)), default=0)
     if facts.window and wish > facts.window:
         emit(
@@ -94,8 +115,11 @@ async def look(
         )
     card = card_of(facts.digest)
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)
-    counter = Counter(window, provider.count, ratio)
-    queued = Queued(provider, facts.server or facts.name, facts.slots)
+    # What is thought takes room for good where it goes back; a small window has better uses for it.
+    reminded = facts.keeps_thinking and window >= _REMINDED
+    shown = provider if reminded else Forgetful(provider)
+    counter = Counter(window, shown.count, ratio, reminded)
+    queued = Queued(shown, facts.server or facts.name, facts.slots)
     patient = Patient(Retrying(queued), counter.estimate, rate)
     return Opened(provider, facts, card_of, counter, Meter(facts.counts_cache, rate), patient)
 

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,8 +25,11 @@ from kith.core.errors import ModelError
 from kith.core.events import Event, Progress
 from kith.core.model import Prompt
 from kith.core.values import Reply, say
+from kith.models.engine.home import Home, Record
+from kith.models.engine.locks import take
 from kith.models.engine.options import EngineOptions
 from kith.models.engine.share import open_engine
+from kith.models.own import OwnEngine
 
 
 def test_it_is_called_with_the_flags(state: Path, program: Path) -> None:
@@ -86,3 +92,70 @@ def test_nobody_else_can_read_its_key_and_it_has_no_secrets(
         assert "PATH=" in variables
         assert "secret-of-the-shell" not in variables and "LLAMA_ARG_HOST" not in variables
     assert {path.name for path in (folder, *folder.iterdir()) if path.stat().st_mode & 0o077} == set()
+
+
+def test_an_engine_with_a_wider_window_will_do(state: Path, program: Path) -> None:
+    def options(window: int) -> EngineOptions:
+        return EngineOptions(window, threads=1)
+
+    async def window_of(window: int, *wider: int) -> int:
+        address = await open_engine(
+            program, options(window), state, ignore, prefer="llama-server", idle_s=30, wider=wider
+        )
+        address.release()
+        return address.window
+
+    async def work() -> list[int]:
+        return [
+            await window_of(4096, 8192),  # none runs yet
+            await window_of(2048, 8192, 4096),
+            await window_of(8192),  # the idle one is not large enough, and goes
+            await window_of(2048),
+        ]
+
+    assert asyncio.run(work()) == [4096, 4096, 8192, 2048]
+
+
+def test_a_keeper_that_has_not_said_who_it_is_is_waited_for(state: Path) -> None:
+    """Its record names process 0 until then: a signal to that would end everybody around."""
+    home = Home(state / "engines" / "young")
+    home.make()
+    home.write(Record("loading", "young", "/young.gguf"))
+    lock = take(home.keeper)
+    assert lock
+    code = f"from kith.models.engine.listing import *; stop_engines(Path({str(state)!r})); print('well')"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, text=True) as other:
+        time.sleep(0.5)
+        assert other.poll() is None
+        lock.close()
+        assert other.communicate(timeout=10)[0] == "well\n"
+
+
+def test_a_folder_that_cannot_hold_an_engine_is_said(state: Path, program: Path) -> None:
+    state.mkdir()
+    (state / "engines").touch()
+    with pytest.raises(ModelError, match=r"No engine can be kept in .*: Not a directory"):
+        asyncio.run(open_engine(program, SMALL, state, ignore, prefer="llama-server"))
+
+
+def test_a_file_whose_engine_runs_is_asked_before_a_better_one(
+    state: Path, program: Path, home: Path
+) -> None:
+    small, large = home / "models" / "small.gguf", home / "models" / "large.gguf"
+    small.parent.mkdir()
+    for path in (small, large):
+        path.write_bytes(program.read_bytes())
+    with large.open("ab") as file:
+        file.write(bytes(1 << 20))
+    own = OwnEngine(state, state / "cache", program="llama-server", idle_s=30)
+
+    async def names() -> list[str]:
+        before = await own.best()
+        opened = await own.open(await own.pick("small"), ignore)
+        await opened.start(ignore)
+        after = await own.best()
+        await opened.close()
+        return [each.name if each else "" for each in (before, after)]
+
+    assert asyncio.run(names()) == ["large", "small"]

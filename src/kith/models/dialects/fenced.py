@@ -4,23 +4,31 @@ import re
 
 from kith.models.dialects.found import Found, guess_name, skip
 from kith.models.dialects.json_text import read_json
-from kith.models.dialects.marks import Marked, mark_calls
+from kith.models.dialects.marks import Marked, is_marked, mark_calls
 from kith.models.dialects.objects import named_in
 from kith.models.dialects.pythonic import read_calls_of, read_list
 
 SHORT = 240  # characters of prose that may stand before: more is an explanation, and what follows an example
+_BEGINS = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _INFO = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*(?:\n|\Z)")
 _CLOSING = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})[ \t]*\Z")
-_BLANKS = re.compile(r"\s*")
 _OBJECT = re.compile(r"\s*\[?\s*\{")
 _ARGUMENTS = re.compile(r"""["'](?:arguments|parameters|args|input|params)["']\s*:""")
 _BETWEEN = re.compile(r"[\s;,]*")
 _INFOS = ("", "json", "jsonc", "xml", "tool_call", "tool", "tool_code")
 
 
-def find_whole(text: str, begin: int, mend: bool) -> tuple[Found, ...]:
-    """The calls that a reply consists of from `begin` on; whether they are meant, the tools must show."""
-    start = skip(text, begin, _BLANKS)
+def find_bare(text: str, begin: int, mend: bool) -> tuple[Found, ...]:
+    """The calls that a reply is from `begin` on, or ends with after few words, on lines of their own.
+
+    Whether they are meant, the tools must show.
+    """
+    place = _BEGINS.search(text[begin:])
+    if place is None:
+        return ()
+    start = begin + place.end()
+    if len(text[begin:start].strip()) > SHORT or is_marked(text, begin, start):
+        return ()
     if calls := read_list(text[start:]):
         return tuple(Found(start, len(text), name, args) for name, args in calls)
     return _objects(text, start, len(text), mend)

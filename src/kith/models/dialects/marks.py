@@ -91,6 +91,11 @@ def mark_calls(text: str, mend: bool) -> Marked:
     return marked
 
 
+def is_marked(text: str, begin: int, end: int) -> bool:
+    """Whether something between two places may be a call, or quotes one: anything but inline code."""
+    return any(mark.lastgroup != "code" for mark in _MARK.finditer(text, begin, end))
+
+
 def _past(text: str, mark: re.Match[str], kind: str) -> int:
     """Where to look on: after the whole of what quotes, after the mark itself otherwise."""
     if kind == "thinking":

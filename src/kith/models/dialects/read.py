@@ -10,7 +10,7 @@ from kith.core.model import Tool
 from kith.core.run import new_id
 from kith.core.values import ToolCall
 from kith.models.dialects.coerce import coerce, fits
-from kith.models.dialects.fenced import find_fenced, find_whole
+from kith.models.dialects.fenced import find_bare, find_fenced
 from kith.models.dialects.found import Found
 from kith.models.dialects.marks import after_thoughts, mark_calls
 from kith.models.dialects.names import find_tool, nearest_tool
@@ -37,14 +37,14 @@ def read_calls(text: str, tools: Sequence[Tool], cut: bool = False) -> Heard:
     """
     if not tools:
         return Heard(text)
-    end, chosen = len(text), _plain(find_whole(text, after_thoughts(text), not cut), tools)
+    end, chosen = len(text), _plain(find_bare(text, after_thoughts(text), not cut), tools)
     if not chosen:
         marked = mark_calls(text, not cut)
         end = marked.end
         if marked.calls:
             chosen = _marked(text[:end], marked.calls, tools)
         else:
-            bare = find_whole(text, marked.begin, not cut) if marked.begin else ()
+            bare = find_bare(text, marked.begin, not cut) if marked.begin else ()
             chosen = _plain(bare or find_fenced(text, marked, not cut), tools)
     if not chosen:
         return Heard(text)

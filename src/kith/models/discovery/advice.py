@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kith.core.sizes import size_text
 from kith.models.discovery.header import Header
 from kith.models.discovery.machine import read_memory, total_memory
-from kith.models.discovery.memory import CARD_RESERVE, GIB, Memory, choose_window, fits, memory_needed
+from kith.models.discovery.memory import CARD_RESERVE, Memory, choose_window, fits, memory_needed
 from kith.models.discovery.places import Places
 from kith.models.discovery.servers import OFTEN, USUAL, Server, ollama_url
 from kith.models.providers.wire import Endpoint, is_loopback
@@ -165,18 +166,20 @@ def advise(places: Places, servers: Sequence[Server] = (), memory: Memory | None
     offers = recommend(memory)
     first = offers[0]
     repo = first.command.split()[-1]
-    cards = f" and {memory.gpu / GIB:.0f} GiB on graphics cards" if memory.gpu else ""
-    width = max(len(offer.command) for offer in offers)
+    cards = f" and {size_text(memory.gpu)} on graphics cards" if memory.gpu else ""
     return "\n".join(
         [
             "No model was found. kith looked for:",
             *(f"  {line}" for line in _looked(places, servers)),
-            f"This machine has {memory.total / GIB:.0f} GiB of memory{cards}. What fits, the best first:",
-            *(f"  {each.command:{width}}  {each.size / 1e9:.1f} GB: {each.why}" for each in offers),
+            "",
+            f"This machine has {size_text(memory.total)} of memory{cards}. What fits, the best first:",
+            *(f"  {each.command}\n    {size_text(each.size)}: {each.why}" for each in offers),
+            *([f"Mind that {first.name} {first.tight}."] if first.tight else []),
+            "",
             "The same through Ollama or llama.cpp, if you have them:",
             f"  {first.ollama_command}",
             f"  llama-server -hf {repo} -c {first.window}",
-            *([f"Mind that {first.name} {first.tight}."] if first.tight else []),
+            "",
             "To see kith work without a model:",
             "  kith demo",
         ]
@@ -185,7 +188,7 @@ def advise(places: Places, servers: Sequence[Server] = (), memory: Memory | None
 
 def _looked(places: Places, servers: Sequence[Server]) -> Iterator[str]:
     """Where models were looked for, and what was found there instead of one."""
-    looked = [("Ollama", ollama_url(places.ollama_host))]
+    looked = [("Ollama", Endpoint(ollama_url(places.ollama_host)).url)]
     looked += [(name, Endpoint(url).url) for name, (_, url, _) in places.named.items()]
     if places.openai_base_url:
         looked.append(("OPENAI_BASE_URL", Endpoint(places.openai_base_url).url))

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kith.core.errors import ModelError
-from kith.models.discovery.header import Header, describe, read_template
-from kith.models.providers.answers import Row, fingerprint, flag, part, plain, rows, whole
-from kith.models.providers.faults import LoadingError, UnreachableError
-from kith.models.providers.listed import missing
+from kith.models.discovery.header import Header, describe
+from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
+from kith.models.providers.digests import llama_digest, lmstudio_digest, vllm_digest
+from kith.models.providers.faults import LoadingError, LostReplyError, UnreachableError
 from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint
-
-__all__ = ["Card", "Window", "cards", "kind_of", "missing", "whole"]
+from kith.models.template import read_template
 
 MOST_SHOWN = 64  # models of Ollama that are asked about one by one
 _AT_ONCE = 8
@@ -41,23 +40,15 @@ class Card:
     header: Header | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Context sizes in tokens, 0 when unknown: what runs now, and what the model was trained for."""
-
-    running: int = 0
-    maximum: int = 0
-
-
 async def kind_of(endpoint: Endpoint) -> Kind | None:
     """Which server answers there, by its own endpoints; None for something that serves no models.
 
     A web page in answer to the first question is taken for a no, so that whoever else listens there is asked
-    one thing only. Raises ModelError when nothing answers at all.
+    one thing only. Raises ModelError when nothing answers at all, or hangs.
     """
     try:
         first = next(iter(rows(await endpoint.get("/v1/models"), "data")), None)
-    except UnreachableError:
+    except (UnreachableError, LostReplyError):
         raise
     except LoadingError:
         return "llama-server"
@@ -95,7 +86,9 @@ async def cards(kind: Kind, endpoint: Endpoint, *, details: bool = False) -> tup
             found = await _llama_cards(endpoint, details)
         case _:
             found = _openai_cards(await endpoint.get("/v1/models"), loaded=kind == "vllm")
-    return tuple(sorted((card for card in found if card.name), key=lambda card: not card.loaded))
+    # What no terminal can show in one line is no name that anybody gave.
+    named = (card for card in found if card.name and card.name.isprintable())
+    return tuple(sorted(named, key=lambda card: not card.loaded))
 
 
 # --- Ollama ----------------------------------------------------------------------------------
@@ -103,9 +96,9 @@ async def cards(kind: Kind, endpoint: Endpoint, *, details: bool = False) -> tup
 
 async def _ollama_cards(endpoint: Endpoint, details: bool) -> list[Card]:
     running, listed = await asyncio.gather(endpoint.get("/api/ps"), endpoint.get("/api/tags"))
-    loaded = {_text(row.get("name")): row for row in rows(running, "models")}
+    loaded = {string(row.get("name")): row for row in rows(running, "models")}
     talking = (row for row in rows(listed, "models") if not row.get("remote_host") and not _only_embeds(row))
-    found = [_ollama_card(row, loaded.get(_text(row.get("name")))) for row in talking]
+    found = [_ollama_card(row, loaded.get(string(row.get("name")))) for row in talking]
     if not details:
         return found
     turn = asyncio.Semaphore(_AT_ONCE)
@@ -117,14 +110,14 @@ def _ollama_card(row: Row, running: Row | None) -> Card:
     details = part(row, "details")
     tools, thinking = _able(row.get("capabilities"))
     return Card(
-        _text(row.get("name")),
+        string(row.get("name")),
         whole(row.get("size")),
         whole((running or {}).get("context_length")),
-        _text(details.get("quantization_level")),
+        string(details.get("quantization_level")).removeprefix("unknown"),
         tools=tools,
         thinking=thinking,
-        parameters=_text(details.get("parameter_size")),
-        digest=_text(row.get("digest")),
+        parameters=string(details.get("parameter_size")),
+        digest=string(row.get("digest")),
         loaded=running is not None,
     )
 
@@ -179,9 +172,7 @@ async def _llama_cards(endpoint: Endpoint, details: bool) -> list[Card]:
     about = await _look(endpoint, "/props")
     able, template = part(about, "chat_template_caps"), about.get("chat_template")
     thinking = read_template(template).thinking if isinstance(template, str) else None
-    meta = part(rows(listing, "data")[0], "meta")
-    path = str(about.get("model_path") or found[0].name).replace("\\", "/")
-    digest = fingerprint(path.rpartition("/")[2], whole(meta.get("size")), whole(meta.get("n_params")))
+    digest = llama_digest(about, rows(listing, "data")[0])
     tools = [flag(able.get(f"supports_{what}")) for what in ("tools", "tool_calls")]
     known = None if None in tools else all(tools)
     return [replace(found[0], tools=known, thinking=thinking, digest=digest)]
@@ -197,17 +188,16 @@ async def _lmstudio_cards(endpoint: Endpoint) -> list[Card]:
 def _lmstudio_card(row: Row) -> Card:
     instances, able = rows(row, "loaded_instances"), part(row, "capabilities")
     running = [whole(part(each, "config").get("context_length")) for each in instances]
-    quantisation = part(row, "quantization").get("name")
     return Card(
-        _text(row.get("key")),
+        string(row.get("key")),
         whole(row.get("size_bytes")),
         max(running, default=0),
-        _text(quantisation),
+        string(part(row, "quantization").get("name")),
         trained=whole(row.get("max_context_length")),
         tools=flag(able.get("trained_for_tool_use")),
         thinking=bool(able["reasoning"]) if "reasoning" in able else None,
-        parameters=_text(row.get("params_string")),
-        digest=fingerprint(row.get("key"), quantisation, whole(row.get("size_bytes"))),
+        parameters=string(row.get("params_string")),
+        digest=lmstudio_digest(row),
         loaded=bool(instances),
     )
 
@@ -219,13 +209,13 @@ def _openai_cards(listing: Any, *, loaded: bool) -> list[Card]:
 def _openai_card(row: Row, loaded: bool) -> Card:
     meta = part(row, "meta")
     return Card(
-        _text(row.get("id")),
+        string(row.get("id")),
         whole(meta.get("size")),
         whole(meta.get("n_ctx")) or whole(row.get("max_model_len")),
-        _text(meta.get("ftype")),
+        string(meta.get("ftype")),
         trained=whole(meta.get("n_ctx_train")),
         parameters=_in_billions(whole(meta.get("n_params"))),
-        digest=fingerprint(row.get("root") or row.get("id")) if "max_model_len" in row else "",
+        digest=vllm_digest(row) if "max_model_len" in row else "",
         loaded=loaded,
     )
 
@@ -242,7 +232,3 @@ async def _look(endpoint: Endpoint, path: str) -> Row:
         raise
     except ModelError:
         return {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,10 +1,11 @@
 """What a model file says of itself: the architecture, its sizes, its window, what its template can do."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from kith.models.template import Template, read_template
 
 # `llama_ftype` of llama.cpp: how most of the weights are stored.
 QUANTISATIONS: Final = {
@@ -52,15 +53,6 @@ _VECTORS: Final = re.compile(r"bert|embed|t5encoder|^clip$|wavtokenizer", re.IGN
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """What a chat template takes, told from its text: tools, thinking, tool arguments as XML."""
-
-    tools: bool = False
-    thinking: bool = False
-    xml_arguments: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Header:
     """A model as its metadata describes it; 0, "" and () where they say nothing.
 
@@ -78,8 +70,6 @@ class Header:
     parameters: int = 0
     trained: int = 0
     blocks: int = 0
-    width: int = 0
-    heads: int = 0
     heads_kv: tuple[int, ...] = ()
     key_length: int = 0
     value_length: int = 0
@@ -100,11 +90,6 @@ class Header:
         if self.kind != "model" or self.pooled or _VECTORS.search(self.architecture):
             return False
         return self.blocks > 0 and self.vocabulary > 0
-
-    @property
-    def recurrent(self) -> bool:
-        """Whether some layers keep a state of fixed size in place of a cache that grows."""
-        return self.state > 0
 
 
 def describe(values: Mapping[str, Any], digest: str = "") -> Header:
@@ -134,8 +119,6 @@ def describe(values: Mapping[str, Any], digest: str = "") -> Header:
         parameters=_count(values.get("general.parameter_count")),
         trained=_count(own("context_length")),
         blocks=blocks,
-        width=_count(own("embedding_length")),
-        heads=heads,
         heads_kv=heads_kv,
         key_length=key_length,
         value_length=_count(own("attention.value_length")) or head,
@@ -149,15 +132,6 @@ def describe(values: Mapping[str, Any], digest: str = "") -> Header:
         pooled=_count(own("pooling_type")) > 0,
         parts=max(1, _count(values.get("split.count"))),
         digest=digest,
-    )
-
-
-def read_template(text: str) -> Template:
-    """What a chat template takes, by the words in it."""
-    return Template(
-        tools="tools" in text or "tool_call" in text,
-        thinking="<think>" in text or "enable_thinking" in text or "reasoning" in text,
-        xml_arguments="<function=" in text or "<parameter=" in text,
     )
 
 
@@ -206,9 +180,8 @@ def _text(values: Mapping[str, Any], key: str) -> str:
 
 def _count(value: Any) -> int:
     """A number as it was given; 0 for anything else, and for what no model can have."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0
-    return int(value) if 0 < value < 1 << 50 else 0
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if number and 0 < value < 1 << 50 else 0
 
 
 def _each(value: Any, blocks: int) -> tuple[int, ...]:

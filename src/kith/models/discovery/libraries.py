@@ -1,6 +1,5 @@
 """Model files as the programs of this machine keep them: the folders, and what each calls its models."""
 
-import json
 import os
 import re
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from kith.models.download.hub_cache import cache_folder
+from kith.models.providers.answers import read_json
 
 MOST_ENTRIES: Final = 20_000  # in one folder, and of files in one library
 MOST_FOLDERS: Final = 5_000  # in one library
@@ -130,8 +130,8 @@ def _ollama_blobs(library: Library) -> Iterator[Found]:
 def _weights(manifest: Path) -> str:
     """The digest of the layer with the weights; "" for a model in a cloud, or what is no manifest."""
     try:
-        data: Any = json.loads(_text(manifest, LARGEST_MANIFEST))
-    except (ValueError, RecursionError):
+        data: Any = read_json(_text(manifest, LARGEST_MANIFEST))
+    except ValueError:
         return ""
     layers = data.get("layers") if isinstance(data, dict) else None
     for layer in layers if isinstance(layers, list) else ():

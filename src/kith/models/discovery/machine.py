@@ -1,4 +1,4 @@
-"""What this machine has: its memory, what is free of it here and now, and graphics cards."""
+"""What this machine has: memory, what is free of it here and now, graphics cards, cores and programs."""
 
 import os
 import shutil
@@ -35,6 +35,21 @@ def total_memory() -> int:
         return 8 * GIB
 
 
+def usable_cores(root: Path = Path("/")) -> int:
+    """Logical cores that this process may keep busy; containers often get fewer than the machine has."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min([here, *_group_cores(root)])
+
+
+def find_program(name: str) -> str:
+    """The path of a program on the PATH, "" without one.
+
+    Relative folders of the PATH do not count: the current one may be anybody's repository.
+    """
+    folders = (folder for folder in os.get_exec_path() if Path(folder).is_absolute())
+    return shutil.which(name, path=os.pathsep.join(folders)) or ""
+
+
 def _posix_memory(root: Path) -> tuple[int, int]:
     """All memory and what is free of it."""
     said = _fields(root / "proc/meminfo")
@@ -58,27 +73,40 @@ def _windows_memory() -> tuple[int, int]:
 
 
 def _group_rooms(root: Path) -> Iterator[int]:
-    """What is left in each control group with a limit, from this process's own group up."""
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, path = (*line.split(":", 2), "", "")[:3]
-        if not controllers:
-            yield from _rooms(root / "sys/fs/cgroup", path, "memory.max", "memory.current", "inactive_file")
-        elif "memory" in controllers.split(","):
-            mounted, used = root / "sys/fs/cgroup/memory", "memory.usage_in_bytes"
-            yield from _rooms(mounted, path, "memory.limit_in_bytes", used, "total_inactive_file")
-
-
-def _rooms(mounted: Path, path: str, limit: str, used: str, idle: str) -> Iterator[int]:
-    """Inside a container the group's own folder is mounted as the root, so the path may not be there."""
-    parts = [part for part in path.split("/") if part not in ("", "..")]
-    for depth in range(len(parts), -1, -1):
-        folder = mounted.joinpath(*parts[:depth])
-        most = _text(folder / limit).strip()
+    """What is left in each control group that limits memory."""
+    for folder, newer in _groups(root, "memory"):
+        limit, used = ("max", "current") if newer else ("limit_in_bytes", "usage_in_bytes")
+        most = _text(folder / f"memory.{limit}").strip()
         if most.isdecimal():
-            taken = _text(folder / used).strip()
+            taken = _text(folder / f"memory.{used}").strip()
             # File pages that nobody uses are given up when memory is wanted.
+            idle = "inactive_file" if newer else "total_inactive_file"
             held = int(taken) - _fields(folder / "memory.stat").get(idle, 0) if taken.isdecimal() else 0
             yield max(0, int(most) - max(0, held))
+
+
+def _group_cores(root: Path) -> Iterator[int]:
+    """How many cores' time each control group that limits it grants, at least one."""
+    for folder, newer in _groups(root, "cpu"):
+        files = ("cpu.max",) if newer else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        quota, period = (*" ".join(_text(folder / file) for file in files).split(), "", "")[:2]
+        if quota.isdecimal() and period.isdecimal() and int(period):
+            yield max(1, int(quota) // int(period))
+
+
+def _groups(root: Path, controller: str) -> Iterator[tuple[Path, bool]]:
+    """The control groups that this process is in, from its own up, and whether they are of version 2.
+
+    Inside a container the group's own folder is mounted as the root, so not all of them may be there.
+    """
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers and controller not in controllers.split(","):
+            continue
+        mounted = root / "sys/fs/cgroup" / (controller if controllers else "")
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for depth in range(len(parts), -1, -1):
+            yield mounted.joinpath(*parts[:depth]), not controllers
 
 
 # --- graphics cards --------------------------------------------------------------------------
@@ -100,8 +128,8 @@ def _amd_memory(root: Path) -> int:
 
 
 def _nvidia_memory(root: Path) -> int:
-    program = shutil.which("nvidia-smi")
-    if program is None or (sys.platform == "linux" and not (root / "proc/driver/nvidia").exists()):
+    program = find_program("nvidia-smi")
+    if not program or (sys.platform == "linux" and not (root / "proc/driver/nvidia").exists()):
         return 0
     query = [program, "--query-gpu=memory.free", "--format=csv,noheader,nounits"]
     try:

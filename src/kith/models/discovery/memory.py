@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from kith.core.sizes import size_text
 from kith.models.discovery.header import Header
 
 GIB: Final = 1 << 30
@@ -56,26 +57,22 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The window to run a model with, in tokens, why not more, and whether even that fits."""
+    """The window to run a model with, in tokens, why not more, and whether even that fits.
+
+    `wider` are those that more memory would have allowed, the largest first.
+    """
 
     window: int
     why: str
     fits: bool = True
-
-
-def kv_bytes_per_token(header: Header, cache_type: CacheType = "f16") -> float:
-    """What one more token costs in the cache: keys and values of every layer that attends without a limit.
-
-    2 x heads x length x bytes a number, summed over the layers, as llama.cpp allocates it. Layers with a
-    sliding window stop growing (`cache_bytes` has their constant part); recurrent ones have no cache.
-    """
-    return sum(
-        each for each, slides in zip(_layers(header, cache_type), _sliding(header), strict=True) if not slides
-    )
+    wider: tuple[int, ...] = ()
 
 
 def cache_bytes(header: Header, window: int, cache_type: CacheType = "f16") -> int:
-    """The cache for a window of so many tokens, and what recurrent layers remember."""
+    """The cache for a window of so many tokens, as llama.cpp allocates it: keys and values of each layer.
+
+    Layers with a sliding window stop growing; recurrent ones have a state of fixed size instead.
+    """
     held = min(window, header.sliding_window + BATCH) if header.sliding_window else window
     tokens = (held if slides else window for slides in _sliding(header))
     grown = sum(each * count for each, count in zip(_layers(header, cache_type), tokens, strict=True))
@@ -106,10 +103,11 @@ def choose_window(
         most, why = SMALL_MOST, "a model of this size loses the thread beyond it"
     if 0 < header.trained <= most:
         most, why = header.trained, "the model's own maximum"
-    for window in (most, *(step for step in reversed(STEPS) if step < most)):
+    windows = (most, *(step for step in reversed(STEPS) if step < most))
+    for at, window in enumerate(windows):
         if memory_needed(header, size, window, cache_type) <= memory.budget:
-            return Choice(window, why if window == most else _limited(memory))
-    return Choice(min(most, FLOOR), _limited(memory), fits=False)
+            return Choice(window, _limited(memory) if at else why, wider=windows[:at])
+    return Choice(windows[-1], _limited(memory), fits=False, wider=windows[:-1])
 
 
 def fits(
@@ -118,11 +116,14 @@ def fits(
     """Whether a model fits with a window, and why in half a sentence."""
     needed, there = memory_needed(header, size, window, cache_type), memory.budget
     if needed > there:
-        return False, f"needs {in_gib(needed)} with a window of {window:,}; there is room for {in_gib(there)}"
+        return (
+            False,
+            f"needs {size_text(needed)} with a window of {window:,}; there is room for {size_text(there)}",
+        )
     if memory.gpu and needed <= memory.gpu - CARD_RESERVE:
-        return True, f"needs {in_gib(needed)}, all of it on the graphics card"
+        return True, f"needs {size_text(needed)}, all of it on the graphics card"
     tight = ", which is tight" if needed > 0.85 * there else ""
-    return True, f"needs {in_gib(needed)} of {in_gib(there)}{tight}"
+    return True, f"needs {size_text(needed)} of {size_text(there)}{tight}"
 
 
 def count_parameters(header: Header, size: int) -> int:
@@ -131,11 +132,6 @@ def count_parameters(header: Header, size: int) -> int:
         return header.parameters
     bits = next((int(char) for char in header.quantisation if char.isdecimal()), 4) + 0.8
     return int(size * 8 / bits)
-
-
-def in_gib(size: float) -> str:
-    """`4.7 GiB`."""
-    return f"{size / GIB:.1f} GiB"
 
 
 def _limited(memory: Memory) -> str:

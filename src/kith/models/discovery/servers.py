@@ -1,30 +1,37 @@
-"""Finds the model servers of this machine, and those that were configured; it never looks anywhere else."""
+"""Finds the model servers at the places it is given, and knows the usual places of this machine."""
 
 import asyncio
 import ipaddress
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from kith.core.errors import ModelError
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.providers.faults import LoadingError, nearest
+from kith.models.providers.faults import LoadingError
 from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint, is_loopback
-
-__all__ = ["Server", "find_servers", "is_loopback", "nearest", "ollama_url"]
 
 # Where llama-server, LM Studio and vLLM listen unless told otherwise: `-m llama-server/MODEL` means these.
 USUAL: Final = ("http://127.0.0.1:8080", "http://127.0.0.1:1234", "http://127.0.0.1:8000")
 # Where else they are often put; Jan, GPT4All, text-generation-webui and KoboldCpp.
 OFTEN: Final = tuple(f"http://127.0.0.1:{port}" for port in (8081, 8888, 1337, 4891, 5000, 5001))
 CONNECT_S: Final = 0.15  # a listening port of this machine answers at once
-FAR_CONNECT_S: Final = 1.0  # a configured machine elsewhere may take a moment
+FAR_CONNECT_S: Final = 1.0  # a machine elsewhere may take a moment, and a server here that is busy
 PATIENCE_S: Final = 1.5  # for everything that one server is asked
 DETAILS_S: Final = 3.0  # for asking about each of its models
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server may be, and the key for it; `said` names the setting, "" for one of the usual places."""
+
+    url: str
+    key: str = field(default="", repr=False)
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +44,14 @@ class Server:
     loading: bool = False
 
 
-async def find_servers(
-    ollama_host: str = "",
-    openai_base_url: str = "",
-    extra: Iterable[str] = (),
-    *,
-    key: str = "",
-    usual: Iterable[str] = (*USUAL, *OFTEN),
-    details: bool = False,
-) -> tuple[Server, ...]:
-    """Every server that answers, all asked at once; addresses beyond this machine must be arguments.
+async def find_servers(places: Iterable[Place], *, details: bool = False) -> tuple[Server, ...]:
+    """Every server that answers, all asked at once. `details` asks about each model too.
 
-    `ollama_host` is OLLAMA_HOST, `openai_base_url` and `extra` are addresses, `key` is for `openai_base_url`
-    alone. `details` asks about each model too. Raises UsageError for an address that is none.
+    Raises UsageError for an address that is none.
     """
-    configured = [openai_base_url] if openai_base_url else []
-    addresses = [*configured, *extra, ollama_url(ollama_host), *usual]
     endpoints: dict[str, Endpoint] = {}
-    for number, address in enumerate(addresses):
-        bearer = key if number < len(configured) else ""
-        patience = CONNECT_S if is_loopback(address) else FAR_CONNECT_S
-        endpoint = Endpoint(address, bearer, stall_s=PATIENCE_S, connect_s=patience)
+    for place in places:
+        endpoint = Endpoint(place.url, place.key, stall_s=PATIENCE_S, connect_s=FAR_CONNECT_S)
         endpoints.setdefault(endpoint.url, endpoint)
     # All ports first: loading the HTTP library takes longer than a port is waited for.
     opened = await asyncio.gather(*(_listens(url) for url in endpoints))
@@ -76,10 +70,11 @@ def ollama_url(host: str) -> str:
         scheme, rest = "http", host.strip()
     usual = {"http": "80", "https": "443"}.get(scheme, "11434") if found else "11434"
     place, _, path = rest.partition("/")
+    person, at, place = place.rpartition("@")
     name, port = _split_port(place)
     if not port.isdecimal() or int(port) > 65535:
         port = usual
-    return f"{scheme}://{_reachable(name)}:{port}/{path}".rstrip("/")
+    return f"{scheme}://{person}{at}{_reachable(name)}:{port}/{path}".rstrip("/")
 
 
 def llama_url(host: str, port: str) -> str:

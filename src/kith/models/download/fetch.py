@@ -17,9 +17,10 @@ from typing import BinaryIO
 from kith.core.errors import KithError, ModelError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
+from kith.core.sizes import size_text
 from kith.models.download.hub import Arrival, ChangedFileError, Hub, Listing
 from kith.models.download.hub_cache import Shelf, hold_lock, is_held, size_of
-from kith.models.download.quants import HubFile, size_text
+from kith.models.download.quants import HubFile
 
 PART, NOTE = ".kith.part", ".kith.json"
 # Seconds before each new try after a broken connection; whenever something new came, they begin anew.

@@ -4,7 +4,6 @@ Nothing that a hub says is trusted: names, sizes, digests and redirects are chec
 Sources: https://huggingface.co/docs/hub/api, and the headers of `resolve` as huggingface_hub reads them.
 """
 
-import json
 import os
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -17,6 +16,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from kith.core.errors import KithError, ModelError, UsageError
 from kith.models.download.hub_faults import origin, refusal, tag_of, unreachable
 from kith.models.download.quants import HubFile
+from kith.models.providers.answers import read_json
 from kith.models.providers.wire import is_loopback
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ class Hub:
                 if len(body) > _LONGEST_LISTING:
                     break
         try:
-            return json.loads(body)
-        except (ValueError, RecursionError):
+            return read_json(bytes(body))
+        except ValueError:
             raise KithError(f"{self.url} answered {repo} with something that is not JSON.") from None
 
     @asynccontextmanager

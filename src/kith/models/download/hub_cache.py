@@ -81,7 +81,7 @@ class Shelf:
 
     def point(self, commit: str) -> None:
         """Make `main` mean this commit. The new file is written beside the refs, which others list."""
-        fresh = self.locks / "main.new"
+        fresh = self.locks / f"main.{os.getpid()}"
         fresh.write_text(commit, encoding="ascii")
         (self.folder / "refs").mkdir(exist_ok=True)
         fresh.replace(self.folder / "refs" / "main")

@@ -14,14 +14,15 @@ from pathlib import Path
 from kith.core.errors import EXIT_TRY_LATER, KithError, ModelError, NoModelError, TreeError, UsageError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
-from kith.models.discovery.cards import whole
+from kith.core.sizes import size_text
 from kith.models.discovery.machine import read_memory, total_memory
 from kith.models.discovery.places import Places
 from kith.models.discovery.servers import ollama_url
 from kith.models.download.fetch import PART, PAUSES, fetch
 from kith.models.download.hub import Hub, Listing, is_offline, open_hub
 from kith.models.download.hub_cache import Shelf, cache_folder, size_of
-from kith.models.download.quants import Variant, choose_variant, size_text
+from kith.models.download.quants import Variant, choose_variant
+from kith.models.providers.answers import whole
 from kith.models.providers.faults import MissingModelError, UnreachableError
 from kith.models.providers.wire import Endpoint, is_loopback
 
@@ -204,6 +205,6 @@ def _in_words(error: ModelError, name: str) -> KithError:
     text = str(error)
     if "file does not exist" in text or isinstance(error, MissingModelError):
         return NoModelError(f"Ollama's library has no model {name!r}.")
-    if error.code != EXIT_TRY_LATER:
+    if error.code != EXIT_TRY_LATER or "failed in the middle" in text:  # Ollama itself said why
         return error
     return ModelError(f"{text}; the same command goes on", retryable=True, after_s=error.after_s)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kith.core.errors import NoModelError, UsageError
+from kith.core.sizes import size_text
 
 # The best trade of size against quality first; what is not named here is taken only when asked for.
 PREFERENCE = (
@@ -87,15 +88,6 @@ def quant_of(path: str) -> str:
         if found:
             return found[-1][0].replace("FP16", "F16").replace("FP32", "F32")
     return ""
-
-
-def size_text(size: float) -> str:
-    """A number of bytes for people, in decimal units as on a download page: `4.7 GB`."""
-    for unit in ("bytes", "kB", "MB"):
-        if size < 999.5:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} GB"
 
 
 def _named(variants: Sequence[Variant], wanted: str) -> list[Variant]:

@@ -130,8 +130,9 @@ class Home:
 
     def clear(self) -> None:
         """Remove everything; only whoever holds the keeper's lock may."""
-        for file in (self.record, self.record.with_suffix(".new"), self.key, self.log, self.lease):
-            file.unlink(missing_ok=True)
+        for file in self.folder.iterdir():
+            if file != self.keeper:
+                file.unlink(missing_ok=True)
         # Last, so that until here nobody can begin anew in the same place.
         self.keeper.unlink(missing_ok=True)
         with suppress(OSError):  # somebody already does

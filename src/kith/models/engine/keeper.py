@@ -19,7 +19,7 @@ from kith.models.engine.command import HOST, Engine, start_engine
 from kith.models.engine.home import Home, Record, Spec
 from kith.models.engine.locks import take
 from kith.models.engine.log import EngineLog
-from kith.models.engine.processes import birth, end, resident_bytes
+from kith.models.engine.processes import birth, end, end_child, resident_bytes
 from kith.models.engine.trouble import why_it_failed
 
 _MOST_CRASHES = 5  # after so many it is not started again
@@ -130,8 +130,7 @@ class _Keeper:
         try:
             outcome = self._watch(engine)
         finally:
-            end(process.pid, birth(process.pid))
-            code = process.wait()
+            code = end_child(process)
         if outcome == "crashed":
             self._note_crash(code)
         return outcome

@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from kith.core.errors import BusyError
 from kith.models.engine.home import Home, all_homes
 from kith.models.engine.locks import take
-from kith.models.engine.processes import birth, end, resident_bytes
+from kith.models.engine.processes import end, lives, resident_bytes
 
-_STOP_S = 10.0
+_STOP_S, _KILL_S = 10.0, 15.0  # when to stop asking politely, and when to give up
 _PAUSE_S = 0.02
 
 
@@ -54,12 +55,12 @@ def running_engines(state: Path) -> list[RunningEngine]:
     ]
 
 
-def stop_engines(state: Path, which: str = "") -> int:
-    """End the engines whose model is called `which`, all of them without it; how many there were.
+def stop_engines(state: Path) -> int:
+    """End every engine of this user; how many there were.
 
     An engine in use is ended too: the kith that uses it starts it again when it next needs it.
     """
-    found = [engine for engine in running_engines(state) if _is_called(engine, which)]
+    found = running_engines(state)
     for engine in found:
         _stop(engine.home)
     return len(found)
@@ -77,19 +78,19 @@ def stop_if_idle(home: Home) -> str:
         lease.close()
 
 
-def _is_called(engine: RunningEngine, which: str) -> bool:
-    return which in ("", engine.name, engine.model.name, engine.model.stem, str(engine.model))
-
-
 def _stop(home: Home) -> bool:
-    """End an engine by its keeper; True if there was one. What is left of a dead one is cleared away."""
-    until, ran = time.monotonic() + _STOP_S, False
+    """End an engine by its keeper; True if there was one. What is left of a dead one is cleared away.
+
+    A keeper that has just begun has not said yet who it is: it is waited for. Raises BusyError when it stays.
+    """
+    began, ran = time.monotonic(), False
     while home.kept:
-        ran, record = True, home.read()
-        if record is not None and birth(record.keeper) == record.keeper_born:
-            patient = time.monotonic() < until
+        ran, record, waited = True, home.read(), time.monotonic() - began
+        if waited > _KILL_S:
+            raise BusyError(f"The engine in {home.folder} does not end.")
+        if record is not None and lives(record.keeper, record.keeper_born):
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(record.keeper, signal.SIGTERM if patient else signal.SIGKILL)
+                os.kill(record.keeper, signal.SIGTERM if waited < _STOP_S else signal.SIGKILL)
         time.sleep(_PAUSE_S)
     lock = take(home.keeper) if home.folder.exists() else None
     if lock is not None:  # a keeper that was killed could not clear away

@@ -1,13 +1,12 @@
 """How a model is run: the choices of a person or of kith, as the flags of llama-server."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from kith.models.discovery.machine import total_memory
+from kith.models.discovery.machine import total_memory, usable_cores
 
 _LARGEST_CACHE = 8192  # MiB of former prompts kept in memory: llama-server's own default
 _SLEEP_S = 900  # an engine that nobody asks gives its memory back, and loads again when it is asked
@@ -75,12 +74,6 @@ def physical_cores_but_one() -> int:
 
 
 def _physical_cores() -> int:
-    usable = _usable_cores()
+    usable = usable_cores()
     cores = {file.read_text() for file in Path("/sys/devices/system/cpu").glob(_SIBLINGS)}
     return min(usable, len(cores)) if cores else usable
-
-
-def _usable_cores() -> int:
-    """Logical cores this process may use; containers often get fewer than the machine has."""
-    count = os.cpu_count() or 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count

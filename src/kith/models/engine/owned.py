@@ -34,8 +34,13 @@ class Owned:
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
-        """Ask, with one new start of the engine in between if it takes one. Raises ModelError."""
-        return await self._ask(lambda provider: provider(prompt, emit), emit)
+        """Ask, with one new start of the engine in between if it takes one. Raises ModelError.
+
+        The reply bears the file's name: an address that changes with each start says nothing to a person.
+        """
+        reply = await self._ask(lambda provider: provider(prompt, emit), emit)
+        message = replace(reply.message, author=self.name)
+        return replace(reply, message=message, model=self.name)
 
     async def facts(self, emit: Emit = ignore) -> Facts:
         """What really runs, with the digest of the file's weights."""
@@ -65,9 +70,12 @@ class Owned:
                 self._provider = self.make(self._address)
             return self._address
 
-    def release(self) -> None:
+    async def close(self) -> None:
         """Do without the engine until it is asked again."""
-        address, self._address, self._provider = self._address, None, None
+        address, provider = self._address, self._provider
+        self._address = self._provider = None
+        if provider is not None:
+            await provider.close()
         if address is not None:
             address.release()
 

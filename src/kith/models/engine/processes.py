@@ -26,23 +26,37 @@ def birth(pid: int) -> str:
     try:
         # The name, in brackets, may hold anything; the state follows it.
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
-    return "" if fields[0] in "ZX" else f"{boot} {fields[19]}"
+    return "" if fields[0] in "ZX" else f"{_boot()} {fields[19]}"
+
+
+def lives(pid: int, born: str) -> bool:
+    """Whether that very process is there. Of one whose birth nobody noted, nothing can be said: no."""
+    return bool(born) and birth(pid) == born
 
 
 def end(pid: int, born: str) -> None:
     """End that very process: first politely, then for good."""
-    if not born or birth(pid) != born:
+    if not lives(pid, born):
         return
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGTERM)
         until = time.monotonic() + _POLITE_S
-        while birth(pid) == born and time.monotonic() < until:
+        while lives(pid, born) and time.monotonic() < until:
             time.sleep(0.02)
-        if birth(pid) == born:
+        if lives(pid, born):
             os.kill(pid, signal.SIGKILL)
+
+
+def end_child(process: subprocess.Popen[bytes]) -> int:
+    """The same for a child, whose number stays its own until it is waited for; its exit code."""
+    process.terminate()
+    try:
+        return process.wait(_POLITE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def resident_bytes(pid: int) -> int:
@@ -61,3 +75,11 @@ def die_with_parent() -> None:
 
         set_parent_death_signal = 1
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+def _boot() -> str:
+    """The name of this boot; "" where the system gives none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import subprocess
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 
@@ -60,19 +61,24 @@ async def open_engine(
     name: str = "",
     prefer: str = "",
     idle_s: float = IDLE_S,
+    wider: Sequence[int] = (),
 ) -> EngineAddress:
     """The engine that runs this model file with these options: one that is there already, or a new one.
 
-    Emits Progress while it loads. Raises NoModelError when there is no engine, ModelFileError for a file that
-    is no model, UsageError for flags that cannot be, ModelError when the engine fails.
+    `wider` are windows that will do as well where an engine runs with one: what it holds itself was not free
+    any more when the window of `options` was chosen. Emits Progress while it loads. Raises NoModelError when
+    there is no engine, ModelFileError for a file that is no model, UsageError for flags that cannot be,
+    ModelError when the engine fails.
     """
     spec = await asyncio.to_thread(_describe, model, options, name, prefer, idle_s)
+    others = (replace(spec, flags=flags_of(replace(options, window=window))) for window in wider)
+    spec = next((other for other in others if home_for(other, state).kept), spec)
     home = home_for(spec, state)
     for _ in range(_TRIES):
         lease = await _lease(home)
         try:
             if not home.kept:
-                await _make_room(home, state, emit)
+                await make_room(state, emit, spare=[home])
                 await asyncio.to_thread(_start, home, spec)
             record = await _follow(home, emit)
             if record and holds(lease, home.lease) and await answers(record.url):
@@ -86,6 +92,13 @@ async def open_engine(
         f"The engine for {spec.name} ended each time it was started; its log may be {home.last_failure}.",
         retryable=True,
     )
+
+
+async def make_room(state: Path, emit: Emit, *, spare: Collection[Home]) -> None:
+    """End every other engine that nobody uses: two models seldom fit into one machine's memory."""
+    for other in all_homes(state):
+        if other not in spare and (name := await asyncio.to_thread(stop_if_idle, other)):
+            emit(Notice(f"Stopped the idle engine of {name} to make room."))
 
 
 async def answers(url: str) -> bool:
@@ -129,20 +142,16 @@ def _address(record: Record, spec: Spec, home: Home, lease: FileIO) -> EngineAdd
 
 
 async def _lease(home: Home) -> FileIO:
-    """A share of the engine. Where one is just going away, wait until it is gone."""
+    """A share of the engine. Where one is just going away, wait until it is gone. Raises ModelError."""
     while True:
-        home.make()
-        lease = share(home.lease)
+        try:
+            home.make()
+            lease = share(home.lease)
+        except OSError as error:
+            raise ModelError(f"No engine can be kept in {home.folder}: {error.strerror}.") from error
         if lease is not None:
             return lease
         await asyncio.sleep(_PAUSE_S)
-
-
-async def _make_room(home: Home, state: Path, emit: Emit) -> None:
-    """End every other engine that nobody uses: two models seldom fit into one machine's memory."""
-    for other in all_homes(state):
-        if other != home and (name := await asyncio.to_thread(stop_if_idle, other)):
-            emit(Notice(f"Stopped the idle engine of {name} to make room."))
 
 
 def _start(home: Home, spec: Spec) -> None:

@@ -1,17 +1,36 @@
 """Values out of a server's JSON, whatever it really sent."""
 
-import hashlib
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 Row = dict[str, Any]
 
 
+_MOST = 1 << 53  # no count comes near; what is larger cannot even be a float
+
+
+def read_json(text: str | bytes) -> Any:
+    """JSON as data. Raises ValueError, also for what is nested deeper than can be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def whole(number: Any) -> int:
     """A count as the server sent it; 0 for anything else."""
-    return int(number) if isinstance(number, (int, float)) and 0 < number < math.inf else 0
+    return int(number) if isinstance(number, (int, float)) and 0 < number < _MOST else 0
+
+
+def fraction(number: Any) -> float:
+    """A measure as the server sent it; 0.0 for anything else."""
+    return float(number) if isinstance(number, (int, float)) and 0 < number < _MOST else 0.0
+
+
+def string(value: Any) -> str:
+    """A text as the server sent it; "" for anything else."""
+    return value if isinstance(value, str) else ""
 
 
 def flag(value: Any) -> bool | None:
@@ -33,8 +52,3 @@ def rows(data: Any, key: str) -> list[Row]:
     """The objects of the list under a key; what is no object is left out."""
     found = plain(data).get(key)
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-
-
-def fingerprint(*traits: object) -> str:
-    """A stable digest (SHA-256 in hex) of what tells one model file from another."""
-    return hashlib.sha256(json.dumps(traits, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kith.core.events import Delta
@@ -74,6 +74,15 @@ class Draft:
 def used_ids(messages: Iterable[Message]) -> set[str]:
     """The call ids of a conversation."""
     return {call.id for message in messages for call in message.calls}
+
+
+def renew_ids(message: Message, taken: set[str]) -> Message:
+    """The message, with fresh ids for its calls where theirs are taken."""
+    parts = tuple(
+        replace(part, id=new_id()) if isinstance(part, ToolCall) and part.id in taken else part
+        for part in message.parts
+    )
+    return message if parts == message.parts else replace(message, parts=parts)
 
 
 def read_args(text: str, cut: bool = False) -> tuple[Mapping[str, Any], str]:

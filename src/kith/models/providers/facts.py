@@ -43,3 +43,7 @@ class Provider(Model, Protocol):
     async def warm(self, prompt: Prompt) -> None:
         """Let the server read a prompt (system and tools) ahead of time; nothing is answered."""
         ...
+
+    async def close(self) -> None:
+        """Let go of connections, and of an engine that was held; the next call takes them again."""
+        ...

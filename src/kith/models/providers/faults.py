@@ -10,9 +10,12 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from kith.core.errors import EXIT_TRY_LATER, ModelError, NoModelError
+from kith.models.providers.answers import read_json
 
 # 529 is Anthropic's "overloaded"; the others are standard.
 PASSING = frozenset({429, 500, 502, 503, 504, 529})
+_GATEWAYS = frozenset({502, 503, 504})
+IN_STREAM = 0  # in a status's place: the server had answered 200 before it failed
 
 _OVERFLOW = re.compile(
     r"exceed_context_size_error|exceeds the available context size|maximum context length"
@@ -55,6 +58,13 @@ class LostReplyError(ModelError):
         self.code = EXIT_TRY_LATER
 
 
+class BrokenReplyError(ModelError):
+    """A reply that ended or failed in its middle: the server is done with it, and may be asked once more."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, retryable=True)
+
+
 class MissingModelError(ModelError):
     """The server runs, but does not have the model; the provider says which ones are there."""
 
@@ -80,32 +90,37 @@ class GarbledReplyError(ModelError):
 
 
 def fault(url: str, status: int, body: str, after_s: float | None = None) -> ModelError:
-    """The error that an HTTP answer amounts to; 200 stands for an error in the middle of a stream.
+    """The error that an HTTP answer amounts to; IN_STREAM stands for one in the middle of a reply.
 
     Overflow, a missing model, an unreadable tool call, what the model cannot do, a load that is under way and
     a refused key are told apart by status and text, as llama-server, Ollama, LM Studio and vLLM word them.
     """
-    if body.lstrip()[:1] == "<":
+    is_page = body.lstrip()[:1] == "<"
+    # A gateway's own page says that the server behind it is away for a while; the address is right.
+    if is_page and status not in _GATEWAYS:
         return ModelError(
             f"{url} answered with a web page, not a model server's answer; is the address right?"
         )
-    text = _words(body)
-    if status in (200, 400, 413, 500) and _OVERFLOW.search(body):
+    text = "" if is_page else _words(body)
+    if status in (IN_STREAM, 200, 400, 413, 500) and _OVERFLOW.search(body):
         return _overflow(body)
     if status in (400, 404) and _MISSING.search(text):
         return MissingModelError(f"{url} does not have the model: {text}")
     if _GARBLED.search(text):
-        return GarbledReplyError(f"{url} could not read the model's tool call: {text}", retryable=True)
+        said = f"{url} could not read the model's tool call: {text}"
+        return GarbledReplyError(said, retryable=True, after_s=0.0)
     if status in (401, 403):
         return ModelError(f"{url} refused the key ({status}): {text}")
-    said = f"{url} failed in the middle of its reply" if status == 200 else f"{url} answered {_title(status)}"
-    said = f"{said}: {text}" if text else said
+    how = "failed in the middle of its reply" if status == IN_STREAM else f"answered {_title(status)}"
+    said = f"{url} {how}: {text}" if text else f"{url} {how}"
     if status == 503 and "loading model" in text.lower():
         return LoadingError(said, retryable=True, after_s=after_s)
     if status in (404, 405, 501):
         return NoRouteError(said)
     if what := _unable(status, text):
         return UnsupportedError(said, what)
+    if status == IN_STREAM:
+        return BrokenReplyError(said)
     return ModelError(said, retryable=status in PASSING, after_s=after_s)
 
 
@@ -154,7 +169,7 @@ def retry_after(header: str | None, now: datetime | None = None) -> float | None
 def _words(body: str) -> str:
     """The message inside an error body, whichever of the known shapes it has, in one line of fair length."""
     try:
-        data: Any = json.loads(body)
+        data: Any = read_json(body)
     except ValueError:
         data = body
     # Ollama hands on llama-server's error as JSON text inside its own.
@@ -163,7 +178,7 @@ def _words(body: str) -> str:
             data = next((data[key] for key in ("error", "message", "detail") if data.get(key)), "")
         elif isinstance(data, str) and data.lstrip().startswith("{"):
             try:
-                data = json.loads(data)
+                data = read_json(data)
             except ValueError:
                 break
         else:

@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 from kith.core.errors import ModelError
 from kith.core.events import Progress
 from kith.core.model import Emit
-from kith.models.providers.answers import Row, fingerprint, flag, part, plain, rows, whole
+from kith.models.providers.answers import Row, flag, part, plain, rows, whole
+from kith.models.providers.digests import llama_digest
 from kith.models.providers.facts import Facts
 from kith.models.providers.faults import LoadingError, MissingModelError, NoRouteError
 from kith.models.providers.listed import missing
 from kith.models.providers.progress import ASKED, LOADING, ignore
 from kith.models.providers.wire import Endpoint
+from kith.models.template import read_template
 
 POLL_S = 0.5
-# What the templates of models that think contain.
-_THINKS = ("<think>", "enable_thinking", "reasoning_content", "<|channel|>", "[THINK]")
 _MARK = "a thought that is looked for"
 
 T = TypeVar("T")
@@ -54,18 +54,17 @@ async def llama_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Fa
         await _load(endpoint, model, emit)
         props = plain(await when_loaded(endpoint, lambda: endpoint.get("/props", model=model), emit))
     settings, able = part(props, "default_generation_settings"), part(props, "chat_template_caps")
-    meta = part(await _row_of(endpoint, model), "meta")
-    template = props.get("chat_template")
-    path = str(props.get("model_path") or model).replace("\\", "/")
+    row, template = await _row_of(endpoint, model), props.get("chat_template")
+    meta = part(row, "meta")
     return Facts(
         name=model,
         server=endpoint.url,
-        digest=fingerprint(path.rpartition("/")[2], whole(meta.get("size")), whole(meta.get("n_params"))),
+        digest=llama_digest(props, row),
         window=whole(settings.get("n_ctx")),
         trained=whole(meta.get("n_ctx_train")),
         slots=whole(props.get("total_slots")) or 1,
         tools=_both(flag(able.get("supports_tools")), flag(able.get("supports_tool_calls"))),
-        thinking=any(each in template for each in _THINKS) if isinstance(template, str) else None,
+        thinking=read_template(template).thinking if isinstance(template, str) else None,
         keeps_thinking=able.get("supports_preserve_reasoning") is True and await _keeps(endpoint, model),
         counts_cache=True,
     )

@@ -2,7 +2,8 @@
 
 from kith.core.events import Progress
 from kith.core.model import Emit
-from kith.models.providers.answers import Row, fingerprint, flag, part, rows, whole
+from kith.models.providers.answers import Row, flag, part, rows, whole
+from kith.models.providers.digests import lmstudio_digest
 from kith.models.providers.facts import Facts
 from kith.models.providers.faults import NoRouteError
 from kith.models.providers.listed import missing
@@ -30,7 +31,7 @@ async def lmstudio_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) ->
     return Facts(
         name=model,
         server=endpoint.url,
-        digest=_digest(row, part(row, "quantization").get("name")),
+        digest=lmstudio_digest(row),
         window=whole(running.get("context_length")),
         trained=whole(row.get("max_context_length")),
         slots=whole(running.get("parallel")) or 1,
@@ -69,12 +70,8 @@ async def _older_facts(endpoint: Endpoint, model: str) -> Facts:
     return Facts(
         name=model,
         server=endpoint.url,
-        digest=_digest(row, row.get("quantization")) if row else "",
+        digest=lmstudio_digest(row) if row else "",
         window=whole(row.get("loaded_context_length")),
         trained=whole(row.get("max_context_length")),
         tools="tool_use" in able if isinstance(able, list) else None,
     )
-
-
-def _digest(row: Row, quantisation: object) -> str:
-    return fingerprint(row.get("key") or row.get("id"), quantisation, whole(row.get("size_bytes")))

@@ -8,7 +8,7 @@ from typing import Any
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usage
-from kith.models.providers.answers import Row, whole
+from kith.models.providers.answers import Row, part, rows, string, whole
 from kith.models.providers.draft import Draft, used_ids
 from kith.models.providers.facts import Facts
 from kith.models.providers.faults import MissingModelError, NoRouteError
@@ -29,8 +29,7 @@ class Ollama:
 
     `num_ctx` is the window in tokens; like `options` (any other of Ollama's) it is the same on every call,
     because a change makes the server load the model anew. `think`: False, True or an effort, where the prompt
-    does not say; None leaves the model's default (which is on). `keeps_thinking`: the template renders former
-    thinking for good, so it is sent back.
+    does not say; None leaves the model's default (which is on).
     """
 
     model: str
@@ -39,7 +38,6 @@ class Ollama:
     think: bool | str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     keep_alive: str = "30m"
-    keeps_thinking: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
@@ -56,7 +54,7 @@ class Ollama:
             async with self.endpoint.stream_lines(_CHAT, body) as lines:
                 async for line in lines:
                     heard = True
-                    _take(draft, line.get("message") or {})
+                    _take(draft, part(line, "message"))
                     if line.get("done"):
                         return self._reply(draft, line)
         except MissingModelError as error:
@@ -95,6 +93,10 @@ class Ollama:
         with suppress(NoRouteError):  # what only speaks Ollama's chat loads at the first call
             await self.endpoint.post(_LOAD, {**self._settings(sampling), "stream": False})
 
+    async def close(self) -> None:
+        """Close the connections that are open."""
+        await self.endpoint.close()
+
     def _body(self, prompt: Prompt) -> tuple[Row, tuple[str, ...]]:
         _, left_out = sampling_fields("ollama", prompt.sampling)
         body: Row = self._settings(prompt.sampling)
@@ -102,8 +104,7 @@ class Ollama:
             body["format"] = dict(prompt.shape)
         if prompt.tools:
             body["tools"] = tool_rows(prompt.tools)
-        thinking = "thinking" if self.keeps_thinking else ""
-        body["messages"] = message_rows(prompt, _call_row, _result_row, thinking)
+        body["messages"] = message_rows(prompt, _call_row, _result_row, "thinking")
         return body, left_out
 
     def _settings(self, sampling: Sampling) -> Row:
@@ -139,17 +140,17 @@ class Ollama:
         return draft.reply(self.name, cut, usage, timing)
 
 
-def _take(draft: Draft, message: Mapping[str, Any]) -> None:
-    draft.think(message.get("thinking") or "")
-    draft.say(message.get("content") or "")
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
+def _take(draft: Draft, message: Row) -> None:
+    draft.think(string(message.get("thinking")))
+    draft.say(string(message.get("content")))
+    for call in rows(message, "tool_calls"):
+        function = part(call, "function")
         # Calls come whole; their own indexes start anew with each line in some versions.
         draft.call(
             len(draft.calls),
-            function.get("name") or "",
+            string(function.get("name")),
             function.get("arguments") or "",
-            call.get("id") or "",
+            string(call.get("id")),
         )
 
 

@@ -35,14 +35,12 @@ class OpenAILike:
     """One model of a server that speaks OpenAI's protocol; `flavour` says which, and so what it understands.
 
     `fields` are added to every request as they are (for llama-server: chat_template_kwargs, id_slot ...).
-    `keeps_thinking`: the template renders former thinking for good, so it is sent back.
     """
 
     model: str
     endpoint: Endpoint
     flavour: Kind = "openai"
     fields: Mapping[str, Any] = field(default_factory=dict)
-    keeps_thinking: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
@@ -118,6 +116,10 @@ class OpenAILike:
             read = {"model": self.model, "prompt": text, "n_predict": 0, "cache_prompt": True}
             await self.endpoint.post("/completion", read)
 
+    async def close(self) -> None:
+        """Close the connections that are open."""
+        await self.endpoint.close()
+
     def _body(self, prompt: Prompt) -> tuple[Row, tuple[str, ...]]:
         sampling, left_out = sampling_fields(self.flavour, prompt.sampling)
         thinking, no_switch = self._thinking(prompt.sampling)
@@ -136,8 +138,7 @@ class OpenAILike:
         if prompt.tools:
             body["tools"] = tool_rows(prompt.tools)
             body["parallel_tool_calls"] = False
-        key = "reasoning_content" if self.keeps_thinking else ""
-        body["messages"] = message_rows(prompt, _call_row, _result_row, key)
+        body["messages"] = message_rows(prompt, _call_row, _result_row, "reasoning_content")
         return body, (*left_out, *no_switch)
 
     def _thinking(self, sampling: Sampling) -> tuple[Row, tuple[str, ...]]:

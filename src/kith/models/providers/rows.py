@@ -27,8 +27,8 @@ def message_rows(
     """One row for each thing said, the system text first; how calls and results look is the server's affair.
 
     `result_row` gets the name of the tool too. A row depends on what came before it, never on what follows.
-    `thinking` is the key under which former thinking goes back; without one it does not: most templates strip
-    it later, and each time that happens the server has to read everything after it again.
+    `thinking` is the key under which the thinking of former replies goes back, as far as the prompt has any;
+    without one it does not.
     """
     rows: list[Row] = [{"role": "system", "content": prompt.system}] if prompt.system else []
     names: dict[str, str] = {}

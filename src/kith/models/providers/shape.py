@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kith.models.providers.answers import Row, part, rows, whole
+from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.faults import MissingModelError
 from kith.models.providers.listed import missing
 from kith.models.providers.wire import Endpoint
@@ -25,6 +25,7 @@ class Shape:
     quantisation: str = ""
     running: int = 0
     able: tuple[str, ...] | None = None  # completion, tools, thinking, vision, insert ...
+    remote: str = ""  # the cloud that really runs it
 
     @property
     def trained(self) -> int:
@@ -39,11 +40,11 @@ class Shape:
 
 async def shape_of(endpoint: Endpoint, model: str) -> Shape:
     """Read a model's shape without loading it. Raises ModelError, and NoModelError when it is not there."""
+    listed = _row(rows(await endpoint.get("/api/tags"), "models"), model)
     try:
         shown = await endpoint.post("/api/show", {"model": model})
     except MissingModelError as error:
         raise await missing("ollama", endpoint, model) from error
-    listed = _row(rows(await endpoint.get("/api/tags"), "models"), model)
     running = await running_row(endpoint, model)
     able = shown.get("capabilities") if isinstance(shown, dict) else None
     return Shape(
@@ -53,6 +54,7 @@ async def shape_of(endpoint: Endpoint, model: str) -> Shape:
         str(part(shown, "details").get("quantization_level") or ""),
         whole(running.get("context_length")),
         tuple(str(each) for each in able) if isinstance(able, list) else None,
+        string(plain(shown).get("remote_host")),
     )
 
 

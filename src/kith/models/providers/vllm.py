@@ -1,6 +1,7 @@
 """What vLLM tells of the model it serves."""
 
-from kith.models.providers.answers import fingerprint, rows, whole
+from kith.models.providers.answers import rows, whole
+from kith.models.providers.digests import vllm_digest
 from kith.models.providers.facts import Facts
 from kith.models.providers.listed import missing
 from kith.models.providers.wire import Endpoint
@@ -18,7 +19,7 @@ async def vllm_facts(endpoint: Endpoint, model: str) -> Facts:
     return Facts(
         name=model,
         server=endpoint.url,
-        digest=fingerprint(row.get("root") or model),
+        digest=vllm_digest(row),
         window=window,
         slots=SLOTS,
     )

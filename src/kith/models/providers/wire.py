@@ -4,14 +4,23 @@ import asyncio
 import ipaddress
 import json
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from kith.core.errors import ModelError, UsageError
-from kith.models.providers.faults import LostReplyError, UnreachableError, fault, retry_after
+from kith.models.providers.answers import read_json
+from kith.models.providers.faults import (
+    IN_STREAM,
+    BrokenReplyError,
+    LostReplyError,
+    UnreachableError,
+    fault,
+    retry_after,
+)
 from kith.models.providers.lines import read_events, read_lines
 from kith.models.providers.patience import Clock, Sleep, Vigil
 
@@ -24,11 +33,14 @@ _END = "[DONE]"  # OpenAI's end mark of a stream of events
 
 @dataclass(slots=True)
 class Endpoint:
-    """A model server at `url` (its root: a trailing `/v1` is left out), with an optional bearer key.
+    """A model server at `url` (its root: a trailing `/v1` is left out), with an optional key.
 
+    A key is a bearer's, or `user:password`; where these stand in the address, they are taken out of it, for
+    addresses are shown and logged.
     A silent server is waited for as `Vigil` says: after `quiet_s` without a byte it is asked for a sign of
-    life, which must come within `probe_s`; after `stall_s` without one it counts as lost (seconds, all of
-    them). `transport` replaces the network in tests, `clock` and `sleep` the time.
+    life, which must come within `probe_s`; after `stall_s` without one it counts as lost, and after `look_s`
+    where it was only asked about itself (seconds, all of them). `transport` replaces the network in tests,
+    `clock` and `sleep` the time.
     """
 
     url: str
@@ -37,6 +49,7 @@ class Endpoint:
     connect_s: float = 2.0
     quiet_s: float = 30.0
     probe_s: float = 5.0
+    look_s: float = 60.0
     clock: Clock = field(default=time.monotonic, repr=False)
     sleep: Sleep = field(default=asyncio.sleep, repr=False)
     transport: "httpx2.AsyncBaseTransport | None" = field(default=None, repr=False)
@@ -50,6 +63,9 @@ class Endpoint:
             raise UsageError(
                 f"{self.url!r} is no address of a model server; it should look like http://host:port"
             )
+        if parts.username is not None:
+            self.key = self.key or f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     async def get(self, path: str, **query: str) -> Any:
         """The JSON at a path. Raises ModelError."""
@@ -73,9 +89,9 @@ class Endpoint:
             yield self._objects(read_events(read_lines(answer)), answer.vigil)
 
     def cut_short(self, heard: bool) -> ModelError:
-        """A stream that ended without its end mark; once something was `heard`, it is not asked again."""
+        """A stream that ended without its end mark; if something was `heard`, it is asked once more only."""
         text = f"{self.url} broke off its reply before the end"
-        return LostReplyError(text) if heard else ModelError(text, retryable=True)
+        return BrokenReplyError(text) if heard else ModelError(text, retryable=True)
 
     async def close(self) -> None:
         """Close what is open; the next request opens it again."""
@@ -89,7 +105,7 @@ class Endpoint:
         async with self._open(method, path, body, query) as answer:
             text = await _collect(answer)
         try:
-            return json.loads(text)
+            return read_json(text)
         except ValueError:
             raise ModelError(f"{self.url} answered {path} with something that is not JSON") from None
 
@@ -112,7 +128,12 @@ class Endpoint:
         request = client.build_request(
             method, self.url + path, params=query or None, headers=self._headers(), content=_encode(body)
         )
-        vigil = Vigil(self.stall_s, min(self.quiet_s, self.stall_s), self.clock, self.sleep, self._is_alive)
+        # What a server says of itself takes no work: there is no prompt that could be read meanwhile.
+        is_look = method == "GET"
+        stall_s = min(self.look_s, self.stall_s) if is_look else self.stall_s
+        vigil = Vigil(
+            stall_s, min(self.quiet_s, stall_s), self.clock, self.sleep, self._is_alive, begun=is_look
+        )
         limit = asyncio.timeout(None)
         watch = asyncio.create_task(vigil.keep(limit))
         try:
@@ -126,9 +147,7 @@ class Endpoint:
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise LostReplyError(
-                f"{self.url} sent nothing for {self.stall_s:,.0f} s; it seems to hang"
-            ) from None
+            raise LostReplyError(f"{self.url} sent nothing for {stall_s:,.0f} s; it seems to hang") from None
         finally:
             watch.cancel()
             if response is not None:
@@ -177,16 +196,25 @@ class Endpoint:
                 yield None
                 continue
             try:
-                data = json.loads(text)
+                data = read_json(text)
             except ValueError:
-                raise ModelError(f"{self.url} sent a line that is not JSON: {text[:200]!r}") from None
+                raise self._unreadable(text, is_last=await anext(texts, None) is None) from None
             if not isinstance(data, dict):
                 raise ModelError(f"{self.url} sent a line that is not an object: {text[:200]!r}")
             if data.get("error"):
-                raise fault(self.url, 200, text)
+                raise fault(self.url, IN_STREAM, text)
             # News of the prompt (llama-server's) come while it is read: nothing is answered yet.
             vigil.begun = vigil.begun or "prompt_progress" not in data
             yield data
+
+    def _unreadable(self, text: str, is_last: bool) -> ModelError:
+        """What a line means that is not JSON: a web page, half an object, or nonsense."""
+        start = text.lstrip()[:1]
+        if start == "<":
+            return fault(self.url, IN_STREAM, text)
+        if start == "{" and is_last:
+            return self.cut_short(heard=True)
+        return ModelError(f"{self.url} sent a line that is not JSON: {text[:200]!r}")
 
     def _opened(self) -> "httpx2.AsyncClient":
         """The one client, made at the first request, and again when another event loop asks."""
@@ -210,9 +238,12 @@ class Endpoint:
         return self._client
 
     def _headers(self) -> dict[str, str]:
-        return {"content-type": "application/json"} | (
-            {"authorization": f"Bearer {self.key}"} if self.key else {}
-        )
+        headers = {"content-type": "application/json"}
+        if ":" in self.key:
+            headers["authorization"] = f"Basic {b64encode(self.key.encode()).decode()}"
+        elif self.key:
+            headers["authorization"] = f"Bearer {self.key}"
+        return headers
 
 
 @dataclass(frozen=True, slots=True)

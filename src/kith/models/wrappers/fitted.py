@@ -11,6 +11,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Compacted, Delta, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Message, Reply
+from kith.models.providers.draft import renew_ids, used_ids
 from kith.models.wrappers.counter import Counter, reply_room
 
 AGAIN = 2  # how often a prompt is made shorter still when the server refuses it
@@ -66,6 +67,11 @@ class Fitted:
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once, or again with less. Raises ModelError (overflow) when even the least does not fit."""
+        reply = await self._ask_with_less(prompt, emit)
+        # Call ids that are no longer sent may come again, and an answer finds its call by id.
+        return replace(reply, message=renew_ids(reply.message, used_ids(prompt.messages)))
+
+    async def _ask_with_less(self, prompt: Prompt, emit: Emit) -> Reply:
         fitted = self._as_sent(prompt)
         limits = _limits(prompt, self.counter.window)
         if limits.window and await self.counter.count(fitted) > limits.most:
@@ -148,7 +154,9 @@ class Fitted:
         least = size(places[-1])
         if least >= self._size(prompt, view):
             return view, ""
-        goal = max(limits.goal, min(least + int(limits.window * _LEAST_ROOM), limits.most))
+        # Beside a long beginning little room is left: the newest messages take half of it, work the rest.
+        room = min(int(limits.window * _LEAST_ROOM), (limits.most - least) // 2)
+        goal = max(limits.goal, least + room)
         # The later the summary ends, the less is left.
         chosen = bisect_left(places[:-1], True, key=lambda upto: size(upto) <= goal)
         return self._with_summary(prompt, view, places[chosen], words, limits), "" if words else _LISTED

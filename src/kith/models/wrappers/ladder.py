@@ -18,6 +18,7 @@ Rung = Literal["native", "constrained", "text"]
 
 FAULTS = 3  # replies in a row whose calls cannot be read, before a rung counts as too high
 GARBLED = 2  # the same, where the server itself gave up
+_ANOTHER = "; another model may do better, see `kith models`"
 _BELOW: Final[Mapping[Rung, Rung]] = {"native": "constrained", "constrained": "text"}
 _FROM_NOW_ON: Final[Mapping[Rung, str]] = {
     "native": "",
@@ -96,7 +97,12 @@ class Ladder:
             return heard
 
     def _give_way(self, error: ModelError, rung: Rung, prompt: Prompt, emit: Emit) -> bool:
-        """Whether to ask once more after a refusal, on a lower rung if that is what it needs."""
+        """Whether to ask once more after a refusal, on a lower rung if that is what it needs.
+
+        Raises ModelError at the end of the ladder.
+        """
+        if rung == "text" and isinstance(error, GarbledReplyError):
+            raise ModelError(f"{error}; so it is with plain text{_ANOTHER}", retryable=True) from error
         if rung == "text" or not prompt.tools:
             return False
         if isinstance(error, GarbledReplyError):
@@ -129,8 +135,8 @@ class Ladder:
         if rung == "text":
             standing.faults = 0
             raise ModelError(
-                f"{self.name} wrote {FAULTS} tool calls in a row that cannot be read, in plain text too; "
-                "another model may do better, see `kith models`."
+                f"{self.name} wrote {FAULTS} tool calls in a row that cannot be read, in plain text too"
+                f"{_ANOTHER}"
             )
         self._step_down(rung, _BELOW[rung], "writes tool calls that cannot be read", emit)
 

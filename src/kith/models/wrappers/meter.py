@@ -4,7 +4,7 @@ import json
 from bisect import bisect
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final
 
@@ -19,7 +19,6 @@ _HEAD = 3  # every chain begins with the model, the system text and the tools
 _SEAM = 2
 # Bytes tell only roughly how many tokens the beginning of a prompt has: code has a third more than prose.
 _CAUTION = 2 / 3
-_COMPACTED = 0.75  # a prompt that came back this much shorter was made so on purpose
 _GOOD = 0.9  # efficiency from which on nothing needs a cause
 _TRIFLE, _TRIFLE_ESTIMATED = 64, 512  # tokens read again that are not worth a word
 _ENOUGH_TO_RATE = 256  # tokens
@@ -32,6 +31,8 @@ _WORDS: Final = {
     "message": "The prompt's beginning changed at {cause}: {tokens} tokens were read again.",
     "reloaded": "The server loaded the model anew: {tokens} tokens were read again; it had been idle for "
     "long, or another client asked it for other options.",
+    "recounted": "kith had the prompt counted part by part, as this server cannot do it otherwise: {tokens} "
+    "tokens were read again.",
     "evicted": "The server had forgotten the prompt's beginning: {tokens} tokens were read again; another "
     "client uses it, or its cache is too small (llama-server: --cache-ram).",
 }
@@ -71,11 +72,13 @@ class Meter:
     """What one server was sent lately, by whichever model: digests only, of the last few calls.
 
     `counts_cache`: the server tells cached tokens; it is also found out. `read_rate` (tokens a second): how
-    fast it reads, where that is known already; learned from calls that had to load the model.
+    fast it reads, where that is known already; learned from calls that had to load the model. `recounted`:
+    kith itself asked for something else since the last call, to have a prompt counted.
     """
 
     counts_cache: bool = False
     read_rate: float = 0.0
+    recounted: bool = False
     _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED), repr=False)
     _told: set[str] = field(default_factory=set, repr=False)
 
@@ -85,6 +88,8 @@ class Meter:
         evaluated = self._evaluated(now)
         use = None if evaluated is None else judge(now, tuple(self._sent), evaluated, not self.counts_cache)
         self._sent.append(now)
+        if use and use.cause == "evicted" and self.recounted:
+            use = replace(use, cause="recounted")
         return use
 
     def tell(self, use: CacheUse | None) -> str:
@@ -206,17 +211,23 @@ def changed_link(former: Sent, now: Sent) -> str:
     """The first link that is no longer what it was, though the thread is; "" for growth and new beginnings.
 
     A prompt of which nothing comes again after the difference is another branch, or another conversation;
-    one that is much shorter, with its head as it was, was compacted.
+    one that became shorter, with its head as it was, was compacted.
     """
     same = _shared(former.chain, now.chain)
     if same in (len(former.chain), len(now.chain)):
         return ""
-    if same >= _HEAD and now.usage.input < _COMPACTED * former.usage.input:
+    if same >= _HEAD and _is_shortened(former, now):
         return ""
     start = max(same, _HEAD)
     gone = {link.own for link in former.chain[start:]}
     again = any(link.own in gone for link in now.chain[start:]) or _goes_on(former, now)
     return now.chain[same].name if again else ""
+
+
+def _is_shortened(former: Sent, now: Sent) -> bool:
+    """Whether a prompt has fewer messages than before, or more in fewer tokens: that is no accident."""
+    more = len(now.chain) - len(former.chain)
+    return more < 0 or (more > 0 and now.usage.input < former.usage.input)
 
 
 def _goes_on(former: Sent, now: Sent) -> bool:

@@ -16,13 +16,14 @@ class Metered:
     """`model`, with one Called event for each call. What the server measured itself is kept as it is.
 
     `window` is what the model may hold, in tokens; `meter` remembers what its server was sent, and belongs
-    to all the models of that server.
+    to all the models of that server. `tells`: what it finds lost is said, as a Notice.
     """
 
     model: Model
     clock: Callable[[], float] = time.monotonic
     window: int = 0
     meter: Meter = field(default_factory=Meter, compare=False)
+    tells: bool = True
 
     @property
     def name(self) -> str:
@@ -30,10 +31,11 @@ class Metered:
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once; the reply's timing has a first token and a total. Raises what the model raises."""
-        began, first_token = self.clock(), 0.0
+        began, first_token, recounted = self.clock(), 0.0, False
 
         def listen(event: Event) -> None:
-            nonlocal first_token
+            nonlocal first_token, recounted
+            recounted = recounted or isinstance(event, Called)  # only a count is told from within a call
             if isinstance(event, Delta) and not first_token:
                 first_token = self.clock() - began
             emit(event)
@@ -52,7 +54,8 @@ class Metered:
             total_s=reply.timing.total_s or self.clock() - began,
         )
         use = self.meter.take(prompt, reply, self.window)
+        self.meter.recounted = recounted
         emit(replace(called, model=reply.model, usage=reply.usage, timing=timing, stop=reply.stop, cache=use))
-        if words := self.meter.tell(use):
+        if self.tells and (words := self.meter.tell(use)):
             emit(Notice(words, "warning"))
         return replace(reply, timing=timing)

@@ -126,12 +126,12 @@ class Patient:
 
 
 def _guess(known: int, total: int, rate: float, seconds: float) -> Progress:
-    """How far the reading must be after so many seconds; it never claims to be at the end."""
+    """How far the reading must be after so many seconds; where it must have ended, nobody can say any more."""
     if not rate:
         return Progress(READING, 0, total)
     done = round(known + rate * seconds)
     if done >= total:
-        return Progress(LONGER, max(0, total - 1), total)
+        return Progress(LONGER, 0)
     return Progress(_words(total - done, rate), done, total)
 
 

@@ -10,7 +10,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
-from kith.models.providers.faults import GarbledReplyError
+from kith.models.providers.faults import BrokenReplyError, GarbledReplyError
 from kith.models.providers.progress import READING
 
 LONGEST_WAIT_S = 60.0
@@ -22,8 +22,9 @@ class Retrying:
 
     Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/); a server's own wish counts
-    instead, up to a minute. A request that was accepted (it is being read, or has begun to answer) is
-    never sent twice. `sleep`, `draw` (0 to 1) and `clock` are arguments so that tests need no patience.
+    instead, up to a minute. A request that was accepted (it is being read, or has begun to answer) is not
+    sent again, unless its reply broke off: then once, for nobody works on it any more. `sleep`, `draw`
+    (0 to 1) and `clock` are arguments so that tests need no patience.
     """
 
     model: Model
@@ -51,20 +52,22 @@ class Retrying:
 
         tried = 0
         while True:
-            tried += 1
+            tried, accepted = tried + 1, False
             try:
                 return await self.model(prompt, listen)
             except ModelError as error:
                 wait = self._wait(error, tried)
                 late = self.clock() - began + wait > self.budget_s
-                if accepted or late or not error.retryable or tried >= self._most(error):
+                worked_on = accepted and not isinstance(error, BrokenReplyError)
+                if worked_on or late or not error.retryable or tried >= self._most(error):
                     raise
-                emit(Notice(f"{str(error).rstrip('.')}; trying again in {wait:.2g} s.", "warning"))
+                when = f" in {wait:.2g} s" if wait else ""
+                emit(Notice(f"{str(error).rstrip('.')}; trying again{when}.", "warning"))
                 await self.sleep(wait)
 
     def _most(self, error: ModelError) -> int:
-        """How often to ask in all; a model that garbles its calls tends to do it again."""
-        return min(2, self.tries) if isinstance(error, GarbledReplyError) else self.tries
+        """How often to ask in all; what garbles its calls or breaks off in a reply tends to do it again."""
+        return min(2, self.tries) if isinstance(error, GarbledReplyError | BrokenReplyError) else self.tries
 
     def _wait(self, error: ModelError, tried: int) -> float:
         if error.after_s is not None:

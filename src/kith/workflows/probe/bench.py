@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from kith.context.budget import estimate_tokens
-from kith.core.events import Delta, Event
+from kith.core.events import Delta, Event, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply, Sampling, Thinking, say
 from kith.workflows.probe.exercises import SYSTEM, Exercise
@@ -92,11 +92,13 @@ class Bench:
 
         def listen(event: Event) -> None:
             nonlocal first, last
-            if isinstance(event, Delta):
-                last = time.monotonic()
-                first = first or last
-            else:  # what it says is for the judges, not for the person
+            if not isinstance(event, Delta):
                 self.emit(event)
+                return
+            last = time.monotonic()
+            if not first:  # what it says is for the judges; that it says something, for the person
+                first = last
+                self.emit(Progress("thinking" if event.kind == "thinking" else "writing", 0))
 
         async with asyncio.timeout(max(self.left, 0.0)):
             reply = await self.model(prompt, listen)

@@ -66,13 +66,13 @@ async def probe(emit: Emit, model: Model, *, window: int = 0, budget_s: float = 
     """
     began = time.monotonic()
     bench, found = Bench(model, emit, began + budget_s, uuid.uuid4().hex[:12]), _Findings()
-    await _step(emit, "first answer", lambda: _greet(bench, found, budget_s))
+    await _step(emit, "a first answer", lambda: _greet(bench, found, budget_s))
     await _step(emit, "speed", lambda: _measure_speed(bench, found, window, budget_s))
     await _step(emit, "tool calls", lambda: _try_tools(bench, found))
     await _step(emit, "edits in words", lambda: _try_all(bench, found, _IN_WORDS))
     if CODE not in found.items:
-        await _step(emit, "code there and back", lambda: _try_all(bench, found, _AT_LAST[:1]))
-    await _step(emit, "diff", lambda: _try_all(bench, found, _AT_LAST[1:]))
+        await _step(emit, "code in an argument", lambda: _try_all(bench, found, _AT_LAST[:1]))
+    await _step(emit, "an edit as a diff", lambda: _try_all(bench, found, _AT_LAST[1:]))
     if found.thinks:
         await _step(emit, "thinking", lambda: _count_thinking(bench, found))
     _judge_endings(bench, found)
@@ -83,9 +83,9 @@ async def probe(emit: Emit, model: Model, *, window: int = 0, budget_s: float = 
 
 async def _step(emit: Emit, name: str, work: Callable[[], Awaitable[None]]) -> None:
     began = time.monotonic()
-    emit(Stepped(f"probe: {name}", "began"))
+    emit(Stepped(f"probing {name}", "began"))
     await work()
-    emit(Stepped(f"probe: {name}", "ended", time.monotonic() - began))
+    emit(Stepped(f"probing {name}", "ended", time.monotonic() - began))
 
 
 async def _greet(bench: Bench, found: _Findings, budget_s: float) -> None:

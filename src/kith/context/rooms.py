@@ -1,0 +1,18 @@
+"""How much of a window each thing may take that kith adds to a task."""
+
+from typing import Final
+
+ASSUMED_WINDOW: Final = 16_384  # tokens, where nobody tells
+
+
+def output_room(window: int, most: int) -> int:
+    """How many bytes one tool may answer with: about a sixth of the window, at three bytes a token."""
+    return max(2_000, min(most, (window or ASSUMED_WINDOW) // 2))
+
+
+def opening_room(window: int) -> int:
+    """How many tokens the layout of the project may take: a twelfth of the window, and never much.
+
+    They are read before the first answer; on a processor alone that is a thousand tokens in half a minute.
+    """
+    return min(window or ASSUMED_WINDOW, ASSUMED_WINDOW) // 12
