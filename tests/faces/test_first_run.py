@@ -90,7 +90,7 @@ def calls_of(state: Path, session: str) -> list[Called]:
 
 
 @pytest.fixture
-def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_server(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing listens where model servers usually do, and no model is named."""
     monkeypatch.delenv("KITH_MODEL")
     for port in USUAL_PORTS:

@@ -231,6 +231,14 @@ def test_a_resumed_session_sends_the_same_bytes() -> None:
 # --- what is hard --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("head", range(202, 213, 3))
+def test_beside_a_long_beginning_a_summary_still_leaves_room_to_work(head: int) -> None:
+    beginning = say(f"{lines(head)}\n\n# Task\n{TASK}")
+    told = [compactions(each) for each in grow(stack(Server(4096)), [beginning, *session(16, 44)[1:]])]
+    places = [place for place, each in enumerate(told) if each]
+    assert len(places) > 1 and all(two - one > 1 for one, two in pairwise(places)), places
+
+
 def test_a_task_that_is_too_large_loses_its_layout_first() -> None:
     server = Server(4096)
     events = ask(stack(server), [say(f"# The project\n{lines(2000)}\n\n# Task\n{TASK}")])

@@ -316,6 +316,25 @@ def test_a_compaction_is_paid_once_and_not_blamed() -> None:
     assert sum(use.unavoidable for use in talk.uses) / sum(use.evaluated for use in talk.uses) > 0.9
 
 
+def test_a_compaction_that_spares_little_is_not_blamed_either() -> None:
+    talk = Talk()
+    prompt = grow(talk, 6)
+    talk.ask(replace(prompt, messages=(*prompt.messages, say("Summarise what was done."))))
+    told = (prompt.messages[0], say("Summary. " * 100), *prompt.messages[-9:])
+    talk.ask(replace(prompt, messages=told))
+    assert talk.last.evaluated > 700 and talk.last.cause == ""
+
+
+def test_old_results_left_out_while_it_goes_on_are_a_compaction() -> None:
+    talk = Talk()
+    prompt = grow(talk, 8)
+    talk.ask(prompt)
+    for place in (2, 4, 6):
+        prompt = swap(prompt, place, result(place // 2 - 1, "(left out)"))
+    talk.ask(replace(prompt, messages=(*prompt.messages, talk.server.answer, result(8))))
+    assert talk.last.evaluated > 1000 and talk.last.cause == ""
+
+
 # --- a server that does not count ---------------------------------------------------------------
 
 

@@ -65,6 +65,7 @@ class OwnEngine:
         """
         from kith.models.discovery.machine import read_memory
         from kith.models.discovery.memory import fits
+        from kith.models.engine.home import real_path
         from kith.models.engine.listing import running_engines
 
         stored = [each for each in await self.stored() if not each.fault]
@@ -72,7 +73,7 @@ class OwnEngine:
             return None
         memory = await asyncio.to_thread(read_memory, cards=True)
         running = {engine.model for engine in running_engines(self.state)}
-        able = [each for each in stored if each.path.resolve() in running]
+        able = [each for each in stored if real_path(each.path) in running]
         able = able or [each for each in stored if fits(each.header, each.size, memory)[0]]
         return max(able, key=lambda each: rank(each, memory), default=None)
 
@@ -121,10 +122,11 @@ class OwnEngine:
         """The window that memory allows, once the idle engines of other files have given theirs back."""
         from kith.models.discovery.machine import read_memory
         from kith.models.discovery.memory import TARGET, choose_window, fits
+        from kith.models.engine.home import real_path
         from kith.models.engine.listing import running_engines
         from kith.models.engine.share import make_room
 
-        path = stored.path.resolve()
+        path = real_path(stored.path)
         same = [engine.home for engine in running_engines(self.state) if engine.model == path]
         await make_room(self.state, emit, spare=same)
         memory = await asyncio.to_thread(read_memory, cards=True)

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,13 @@ def test_no_engine_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoModelError, match="There is no llama-server: put llama-server on the PATH"):
         find_engine("llama-server")
+
+
+def test_without_the_wheel_both_remedies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)  # as if it were not installed
+    with pytest.raises(NoModelError, match=r'pip install "kith-agent\[engine\]".*llama-server'):
+        find_engine()
 
 
 def test_a_program_on_the_path_is_found(program: Path) -> None:

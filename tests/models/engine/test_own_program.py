@@ -159,3 +159,13 @@ def test_a_file_whose_engine_runs_is_asked_before_a_better_one(
         return [each.name if each else "" for each in (before, after)]
 
     assert asyncio.run(names()) == ["large", "small"]
+
+
+def test_a_split_file_keeps_its_name_though_it_is_a_link(state: Path, program: Path) -> None:
+    """As in the cache of Hugging Face: by its name the engine finds the other parts."""
+    parts = [program.with_name(f"big-0000{number}-of-00002.gguf") for number in (1, 2)]
+    for part in parts:
+        part.symlink_to(program)
+    asyncio.run(open_engine(parts[0], SMALL, state, ignore, prefer="llama-server", idle_s=30))
+    called = json.loads(parts[0].with_suffix(".called").read_text())
+    assert called[called.index("--model") + 1] == str(parts[0])

@@ -7,13 +7,11 @@ from typing import Final
 
 from kith.core.sizes import size_text
 from kith.models.discovery.header import Header
-from kith.models.discovery.machine import read_memory, total_memory
+from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import CARD_RESERVE, Memory, choose_window, fits, memory_needed
 from kith.models.discovery.places import Places
 from kith.models.discovery.servers import OFTEN, USUAL, Server, ollama_url
 from kith.models.providers.wire import Endpoint, is_loopback
-
-__all__ = ["Recommendation", "advise", "recommend", "total_memory"]
 
 SHARE: Final = 0.8  # of all memory, once other programs are closed
 GOOD_WINDOW, LEAST_WINDOW = 16_384, 8_192

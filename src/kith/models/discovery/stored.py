@@ -14,11 +14,10 @@ from kith.models.discovery.gguf import ModelFileError, read_header
 from kith.models.discovery.header import Header
 from kith.models.discovery.known_headers import KnownHeaders
 from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
-from kith.models.download.quants import quant_of
+from kith.models.download.quants import part_of, parts_of, quant_of
 from kith.models.providers.faults import nearest
 
 MOST_MODELS: Final = 500
-_PART: Final = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\.gguf)", re.IGNORECASE)
 # File names that tell nothing: the folder's name has to.
 _VAGUE: Final = re.compile(r"(ggml-|gguf-)?model|weights|main|", re.IGNORECASE)
 
@@ -98,8 +97,7 @@ def _read_all(found: Iterable[Found], known: KnownHeaders) -> Iterator[tuple[Fou
     seen: set[tuple[int, int]] = set()
     count = 0
     for each in found:
-        part = _PART.fullmatch(each.path.name)
-        if part and int(part[2]) != 1:
+        if part_of(each.path.name)[1] != 1:
             continue
         try:
             about = each.path.stat()
@@ -121,15 +119,13 @@ def _read_all(found: Iterable[Found], known: KnownHeaders) -> Iterator[tuple[Fou
 
 def _measure(path: Path, size: int) -> tuple[int, int, str]:
     """How many parts a model has, their size together, and which of them is missing."""
-    part = _PART.fullmatch(path.name)
-    if part is None:
-        return 1, size, ""
-    count, lacking = min(int(part[3]), 999), []
-    for number in range(2, count + 1):
+    (_, *others), lacking = parts_of(path.name), []
+    for number, name in enumerate(others, 2):
         try:
-            size += path.with_name(f"{part[1]}-{number:05}-of-{part[3]}{part[4]}").stat().st_size
+            size += path.with_name(name).stat().st_size
         except OSError:
             lacking.append(number)
+    count = len(others) + 1
     return count, size, f"part {lacking[0]} of {count} is missing" if lacking else ""
 
 
@@ -144,8 +140,7 @@ def _named(models: Iterable[tuple[Found, Stored]]) -> Iterator[Stored]:
 
 def _names(found: Found, quantisation: str) -> Iterator[str]:
     """What a model may be called, best first, without end."""
-    part = _PART.fullmatch(found.path.name)
-    stem = part[1] if part else found.path.name.removesuffix(".gguf").removesuffix(".GGUF")
+    stem = part_of(found.path.name)[0].removesuffix(".gguf").removesuffix(".GGUF")
     plain = (
         re.sub(rf"[-_.]*{re.escape(quantisation)}$", "", stem, flags=re.IGNORECASE) if quantisation else stem
     )

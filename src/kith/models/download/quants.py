@@ -17,7 +17,8 @@ _DYNAMIC = "UD-"  # a quantisation that varies by layer, sold under the name of 
 _QUANT = re.compile(
     r"(?<![A-Z0-9])(?:UD-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*|TQ[12]_0|MXFP4(?:_MOE)?|BF16|FP?16|FP?32)(?![A-Z0-9])"
 )
-_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.IGNORECASE)
+_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.IGNORECASE)
+_MOST_PARTS = 999
 # Projectors for images, adapters, and the statistics of a quantisation: no models.
 _BESIDE = re.compile(r"(^|[-_./])(mmproj|lora|adapters?|imatrix)([-_./]|$)", re.IGNORECASE)
 _SHOWN = 12  # names in one sentence
@@ -69,16 +70,28 @@ def variants_of(files: Iterable[HubFile]) -> tuple[Variant, ...]:
     for file in files:
         if not file.path.lower().endswith(".gguf") or _BESIDE.search(file.path):
             continue
-        part = _PART.fullmatch(file.path)
-        name, number, count = (
-            (f"{part['stem']}.gguf", int(part["number"]), int(part["count"])) if part else (file.path, 1, 1)
-        )
+        name, number, count = part_of(file.path)
         groups[name, count][number] = file
     return tuple(
         Variant(name, quant_of(name), tuple(parts[number] for number in sorted(parts)))
         for (name, count), parts in sorted(groups.items())
         if sorted(parts) == list(range(1, count + 1))
     )
+
+
+def part_of(name: str) -> tuple[str, int, int]:
+    """What a file is a part of, its number, and how many there are; one that is not split is part 1 of 1."""
+    part = _PART.fullmatch(name)
+    return (f"{part['stem']}.gguf", int(part["number"]), int(part["count"])) if part else (name, 1, 1)
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The names of all parts of a model, in order, from that of one of them."""
+    part = _PART.fullmatch(name)
+    if part is None:
+        return (name,)
+    count = min(int(part["count"]), _MOST_PARTS)
+    return tuple(f"{part['stem']}-{at:05}-of-{part['count']}{part['end']}" for at in range(1, count + 1))
 
 
 def quant_of(path: str) -> str:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from kith.core.codec import decode, encode
+from kith.models.download.quants import parts_of
 from kith.models.engine.locks import is_taken
 
 _VERSION = 1  # of the files here: two versions of kith that do not understand each other share nothing
-_PART = re.compile(r"-00001-of-(\d{5})\.gguf$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +163,12 @@ def home_for(spec: Spec, state: Path) -> Home:
     return Home(engines_folder(state) / hashlib.sha256(what.encode()).hexdigest()[:16])
 
 
+def real_path(model: Path) -> Path:
+    """Where a model's file really is; one that is split keeps its name, for it names the other parts."""
+    path = model.expanduser().absolute()
+    return path.resolve() if len(parts_of(path.name)) == 1 else path
+
+
 def model_files(model: Path) -> tuple[Path, ...]:
-    """The files of a model: itself, and where it is split (NAME-00001-of-00003.gguf) the other parts."""
-    found = _PART.search(model.name)
-    if not found:
-        return (model,)
-    stem, count = model.name[: found.start()], int(found[1])
-    parts = [model.with_name(f"{stem}-{number:05}-of-{count:05}.gguf") for number in range(1, count + 1)]
-    return tuple(part for part in parts if part.exists())
+    """The files of a model that are there: itself, and where it is split the other parts."""
+    return tuple(part for part in map(model.with_name, parts_of(model.name)) if part.exists())

@@ -17,7 +17,7 @@ from kith.models.discovery.gguf import read_header
 from kith.models.engine.available import WHEEL, find_engine
 from kith.models.engine.command import calm_environment, python
 from kith.models.engine.flags import check_flags
-from kith.models.engine.home import Home, Record, Spec, all_homes, home_for, model_files
+from kith.models.engine.home import Home, Record, Spec, all_homes, home_for, model_files, real_path
 from kith.models.engine.listing import stop_if_idle
 from kith.models.engine.locks import holds, share
 from kith.models.engine.options import EngineOptions, flags_of
@@ -129,7 +129,7 @@ def _describe(model: Path, options: EngineOptions, name: str, prefer: str, idle_
     """What is to run, checked as far as it can be checked before anything is started."""
     engine = find_engine(prefer)
     check_flags(options.extra, known=engine == WHEEL)
-    path = model.expanduser().resolve()
+    path = real_path(model)
     header = read_header(path)
     size = sum(file.stat().st_size for file in model_files(path))
     return Spec(name or path.stem, str(path), header.digest, engine, flags_of(options), size, idle_s)

@@ -126,7 +126,7 @@ class Patient:
 
 
 def _guess(known: int, total: int, rate: float, seconds: float) -> Progress:
-    """How far the reading must be after so many seconds; where it must have ended, nobody can say any more."""
+    """How far the reading must be after so many seconds; once it must have ended, nobody can say more."""
     if not rate:
         return Progress(READING, 0, total)
     done = round(known + rate * seconds)

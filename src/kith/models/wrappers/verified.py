@@ -131,7 +131,7 @@ def _sentence(read: int, sent: int, window: int, believed: int) -> str:
 def _remedy(name: str, wanted: int, window: int) -> str:
     """What the person can do, in the words of the server that is meant."""
     known = {
-        "ollama": f"start Ollama with OLLAMA_CONTEXT_LENGTH={wanted}",
+        "ollama": "update Ollama (newer ones refuse instead)",  # kith asks for the window itself
         "llama-server": f"start llama-server with -c {wanted}",
     }
     larger = known.get(name.partition("/")[0], f"load the model with a window of {wanted} tokens")
