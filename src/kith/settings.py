@@ -336,8 +336,9 @@ def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
-    """Each key, its value in words, and where it came from; secrets are not shown."""
-    rows = [(key, _show(getattr(settings, key)), settings.origin.get(key, "default")) for key in _KEYS]
+    """Each key, its value in words ("-": nobody chose), and where it came from; secrets are not shown."""
+    values = {key: getattr(settings, key) for key in _KEYS} | {"window": settings.window or None}
+    rows = [(key, _show(value), settings.origin.get(key, "default")) for key, value in values.items()]
     for key in _IN_TABLES:
         table, _, name = key.partition(".")
         value = getattr(getattr(settings, table), name)
@@ -356,4 +357,6 @@ def _show(value: Any) -> str:
         return ", ".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
     return _PASSWORD.sub(r"\1***@", str(value))

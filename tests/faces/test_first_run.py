@@ -129,7 +129,7 @@ def test_every_command_knows_the_engine_inside(kith: Kith, state: Path) -> None:
     explained = json.loads(kith("run", "--explain-prompt", "--output-format", "json", "fix mean").stdout)
     assert (explained["model"], explained["window"], explained["exact"]) == ("file/tiny", 32_768, True)
     assert {cost["part"] for cost in explained["costs"]} >= {"tool read", "project layout", "task"}
-    assert kith("engine").stdout.startswith("tiny  ready, idle  window 32,768")
+    assert kith("engine").stdout.startswith("file/tiny  ready, idle  window 32,768")
     probed = json.loads(kith("models", "probe", "--json").stdout)
     assert probed["model"] == "file/tiny" and probed["probe"]["speeds"][0]["by"] == "server"
     rows = {row["name"]: row for row in json.loads(kith("models", "--json").stdout)}

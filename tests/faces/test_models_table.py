@@ -15,9 +15,9 @@ from kith.faces import arguments
 from kith.faces.completion import (
     SHELLS,
     Choices,
+    choices_of,
     completion_command,
     completion_script,
-    options_of,
     plain_names,
 )
 from kith.faces.models import show_models, show_recommendations, table
@@ -139,11 +139,16 @@ def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
 
 COMMANDS = {
     "": Choices("", ("-m", "--model")),
-    "run": Choices("do one task", ("-m", "--model", "--plan", "-C")),
+    "run": Choices(
+        "do one task",
+        ("-m", "--model", "--plan", "-C", "--format", "--tries"),
+        {"-m": (), "--model": (), "-C": (), "--format": ("text", "json"), "--tries": ()},
+    ),
     "models": Choices("list 'em", ("--json",)),
     "models pull": Choices("download", ("--force",)),
     "models probe": Choices("measure", ("--json",)),
-    "completion": Choices("print a script", ()),
+    "engine": Choices("show or stop", ("-h",), {"": ("status", "stop")}),
+    "completion": Choices("print a script", ("-h",), {"": SHELLS}),
 }
 NAMES = """\
 ollama/qwen3:8b
@@ -200,6 +205,12 @@ def in_bash(folder: Path, line: str, breaks: str = " \t\n\"'><=;|&(:") -> list[s
         ("kith models probe --j", ["--json"]),
         ("kith models pull --", ["--force"]),
         ("kith completion ", ["bash", "zsh", "fish"]),
+        ("kith ", ["run", "models", "engine", "completion"]),
+        ("kith engine s", ["status", "stop"]),
+        ("kith engine -", ["-h"]),
+        ("kith models pull ", ["--force"]),
+        ("kith run --format ", ["text", "json"]),
+        ("kith run --tries ", []),
         ("kith run -m nothing", []),
         ("kith run -C ", []),
         ("kith", []),
@@ -246,4 +257,8 @@ def test_every_command_and_option_of_kith_is_completed(capsys: pytest.CaptureFix
         completion_command(argparse.Namespace(shell=shell_name))
         script = capsys.readouterr().out
         assert all(word in script for name in REAL for word in name.split())
-    assert {"-m", "--model", "--plan", "--show-plan", "--resume", "-C"} <= set(options_of(arguments.run))
+    taken = choices_of("", arguments.run)
+    assert {"-m", "--model", "--plan", "--show-plan", "--resume", "-C"} <= set(taken.options)
+    assert taken.values["--output-format"] == arguments.FORMATS and taken.values["--tries"] == ()
+    assert "--plan" not in taken.values and "" not in taken.values
+    assert choices_of("", arguments.engine).values[""] == ("status", "stop")

@@ -15,6 +15,7 @@ from outside import Kith
 
 from kith.core.events import Notice, Progress
 from kith.faces.pull import GO_ON, Lines, duration, progress_line
+from kith.models.download.fetch import PART
 from kith.models.standin.hub import HubServer, serve_hub
 
 GB = 1_000_000_000
@@ -145,7 +146,7 @@ def test_the_command_interrupted_and_given_again(tmp_path: Path, monkeypatch: py
     def interrupt(hub: HubServer) -> tuple[int, str]:
         command = [sys.executable, "-m", "kith", "models", "pull", REPO]
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
-            while hub.sent < 100_000:
+            while not any(part.stat().st_size for part in tmp_path.glob(f"hub/**/*{PART}")):
                 time.sleep(0.01)
             child.send_signal(signal.SIGINT)
             assert child.stderr

@@ -14,6 +14,7 @@ from kith.app.models import (
     stop_own_engines,
 )
 from kith.core.errors import EXIT_DONE
+from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
@@ -76,15 +77,17 @@ def recommend_command(args: argparse.Namespace) -> int:
 def engine_command(args: argparse.Namespace) -> int:
     """kith's own engines: what runs, or an end to it."""
     settings = load_settings(find_root(args.folder), {})
-    if args.action == "stop":
-        print(f"Stopped {count(stop_own_engines(settings), 'engine')}.")
-        return EXIT_DONE
-    for engine in engines(settings):
-        use = "in use" if engine.used else "idle"
-        memory = f"{engine.memory / 1e9:.1f} GB" if engine.memory else ""
-        print(f"{printable(engine.name)}  {engine.state}, {use}  window {engine.window:,}  {memory}".rstrip())
-    if not engines(settings):
+    running = engines(settings)
+    if not running:
         print("No engine of kith's runs.", file=sys.stderr)
+    elif args.action == "stop":
+        print(f"Stopped {count(stop_own_engines(settings), 'engine')}.")
+    else:
+        for engine in running:
+            use = "in use" if engine.used else "idle"
+            memory = size_text(engine.memory) if engine.memory else ""
+            how = f"{engine.state}, {use}  window {engine.window:,}  {memory}".rstrip()
+            print(f"file/{printable(engine.name)}  {how}")
     return EXIT_DONE
 
 
@@ -95,6 +98,7 @@ def config_command(args: argparse.Namespace) -> int:
     width = max(len(key) for key, _, _ in rows)
     for key, value, origin in rows:
         print(f"{key:{width}}  {printable(value):24}  {origin}")
+    print("\n- is left to kith, the model or the server")
     print(f"\nyour configuration: {settings.config / 'config.toml'}")
     print(f"log and journals:   {settings.state}")
     return 0

@@ -3,20 +3,24 @@
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Model names come from servers and file names, so only those that mean nothing to any shell are offered.
 PLAIN = r"[A-Za-z0-9_.:@+/-]+"
-NAMED = ("models probe", "models pull")  # commands whose argument is a model
+NAMED = ("models probe",)  # commands whose argument is a model that is there
 SHELLS = ("bash", "zsh", "fish")
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What one command takes: its meaning in words, and its options."""
+    """What one command takes: its meaning in words, and its options.
+
+    `values` has each option that takes a value, with the words it may be, () for any; "" has the argument's.
+    """
 
     meaning: str
     options: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def completion_command(args: argparse.Namespace) -> int:
@@ -24,7 +28,7 @@ def completion_command(args: argparse.Namespace) -> int:
     from kith.faces.cli import COMMANDS, TALK
 
     commands = {
-        name: Choices(command.meaning, options_of(command.arguments))
+        name: choices_of(command.meaning, command.arguments)
         for name, command in {"": TALK, **COMMANDS}.items()
     }
     print(completion_script(args.shell, commands), end="")
@@ -36,13 +40,25 @@ def completion_script(shell: str, commands: Mapping[str, Choices]) -> str:
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](commands)
 
 
-def options_of(add_arguments: Callable[[argparse.ArgumentParser], None]) -> tuple[str, ...]:
-    """The options that a function adds to a parser, as its help shows them."""
+def choices_of(meaning: str, add_arguments: Callable[[argparse.ArgumentParser], None]) -> Choices:
+    """The options that a function adds to a parser, and their values, as its help shows them."""
     parser = argparse.ArgumentParser(formatter_class=lambda prog: argparse.HelpFormatter(prog, width=200))
     add_arguments(parser)
     lines = (line.strip() for line in parser.format_help().splitlines())
-    shown = (re.split(r"\s{2,}", line)[0] for line in lines if line.startswith("-"))
-    return tuple(option for each in shown for option in re.findall(r"(?<!\S)--?[a-zA-Z][\w-]*", each))
+    options: list[str] = []
+    values: dict[str, tuple[str, ...]] = {}
+    # `-m NAME, --model NAME`, `--flash-attn {auto,on,off}`, `--json`, or an argument: `{status,stop}`
+    for each in (part for line in lines if line[:1] in ("-", "{") for part in _head(line).split(", ")):
+        option, _, value = each.partition(" ") if each.startswith("-") else ("", "", each)
+        options += [option] if option else []
+        if value:
+            values[option] = tuple(value.strip("{}").split(",")) if value.startswith("{") else ()
+    return Choices(meaning, tuple(options), values)
+
+
+def _head(line: str) -> str:
+    """What stands before the explanation in a line of help."""
+    return re.split(r"\s{2,}", line)[0]
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
@@ -51,11 +67,16 @@ def plain_names(names: Iterable[str]) -> list[str]:
 
 
 def _words_after(command: str, commands: Mapping[str, Choices]) -> tuple[str, ...]:
-    """What may follow a command: its options, and the commands that go on from it."""
+    """What may follow a command beside its options: the commands that go on from it, and its argument."""
     start = f"{command} " if command else ""
     following = (name.removeprefix(start).split()[0] for name in commands if name and name.startswith(start))
-    own = SHELLS if command == "completion" else ()
-    return (*dict.fromkeys(following), *own, *commands[command].options)
+    return (*dict.fromkeys(following), *commands[command].values.get("", ()))
+
+
+def _values(commands: Mapping[str, Choices]) -> dict[str, tuple[str, ...]]:
+    """What each option of any command takes, but for a model and a folder, which shells look up."""
+    known = {option: words for each in commands.values() for option, words in each.values.items()}
+    return {option: words for option, words in known.items() if option not in ("", "-m", "--model", "-C")}
 
 
 def _longest_first(commands: Mapping[str, Choices]) -> Sequence[str]:
@@ -63,12 +84,22 @@ def _longest_first(commands: Mapping[str, Choices]) -> Sequence[str]:
 
 
 def _cases(commands: Mapping[str, Choices]) -> str:
-    """Shell code that sets `offered` and `named` for the command in `typed`."""
+    """Shell code that sets `offered`, `options` and `named` for the command in `typed`."""
     lines = []
     for name in _longest_first(commands):
         pattern = f'" {name} "*' if name else "*"
+        words, options = " ".join(_words_after(name, commands)), " ".join(commands[name].options)
         named = " named=yes" if name in NAMED else ""
-        lines.append(f"        {pattern}) offered='{' '.join(_words_after(name, commands))}'{named} ;;")
+        lines.append(f"        {pattern}) offered='{words}' options='{options}'{named} ;;")
+    return "\n".join(lines)
+
+
+def _value_cases(commands: Mapping[str, Choices]) -> str:
+    """Shell code that sets `offered` after an option that takes a value."""
+    lines = [
+        f"        {option}) offered='{' '.join(words)}' options='' named='' ;;"
+        for option, words in _values(commands).items()
+    ]
     return "\n".join(lines)
 
 
@@ -79,7 +110,7 @@ def _bash(commands: Mapping[str, Choices]) -> str:
 # kith for bash: add to ~/.bashrc:  eval "$(kith completion bash)"
 _kith() {{
     local IFS=$' \\t\\n' line="${{COMP_LINE:0:COMP_POINT}}"
-    local current="" before="" offered="" named="" name typed head
+    local current="" before="" offered="" options="" named="" name typed head
     local -a typed_words
     read -r -a typed_words <<< "$line"
     case "$line" in
@@ -94,13 +125,15 @@ _kith() {{
 {_cases(commands)}
     esac
     case "$before" in
-        -m|--model) named=yes offered="" ;;
+        -m|--model) named=yes offered="" options="" ;;
         -C) return ;;
+{_value_cases(commands)}
     esac
     case "$current" in
         --model=*) current="${{current#--model=}}" named=yes offered="" ;;
-        -*) named="" ;;
+        -*) named="" offered="$options" ;;
     esac
+    [ -n "$offered$named" ] || offered="$options"
     if [ -n "$named" ]; then
         head="${{current%"${{current##*:}}"}}"
         [[ "$COMP_WORDBREAKS" == *:* ]] || head=""
@@ -108,9 +141,7 @@ _kith() {{
             [[ "$name" =~ ^{PLAIN}$ && "$name" == "$current"* ]] && COMPREPLY+=("${{name#"$head"}}")
         done < <(kith models --names 2>/dev/null)
     fi
-    if [ -n "$offered" ] && [[ -z "$named" || "$current" == -* ]]; then
-        COMPREPLY+=($(compgen -W "$offered" -- "$current"))
-    fi
+    [ -n "$named" ] || COMPREPLY+=($(compgen -W "$offered" -- "$current"))
 }}
 complete -o default -F _kith kith
 """
@@ -122,19 +153,21 @@ def _zsh(commands: Mapping[str, Choices]) -> str:
 # kith for zsh: add to ~/.zshrc:  eval "$(kith completion zsh)"
 _kith() {{
     setopt localoptions extendedglob
-    local offered="" named="" typed=" ${{(j: :)words[2,$((CURRENT - 1 < 3 ? CURRENT - 1 : 3))]}} "
+    local offered="" options="" named="" typed=" ${{(j: :)words[2,$((CURRENT - 1 < 3 ? CURRENT - 1 : 3))]}} "
     local -a names
     case "$typed" in
 {_cases(commands)}
     esac
     case "${{words[CURRENT-1]}}" in
-        -m|--model) named=yes offered="" ;;
+        -m|--model) named=yes offered="" options="" ;;
         -C) _files -/; return ;;
+{_value_cases(commands)}
     esac
     case "${{words[CURRENT]}}" in
         --model=*) compset -P '--model='; named=yes offered="" ;;
-        -*) named="" ;;
+        -*) named="" offered="$options" ;;
     esac
+    [[ -n "$offered$named" ]] || offered="$options"
     if [[ -n "$named" ]]; then
         names=(${{(f)"$(kith models --names 2>/dev/null)"}})
         compadd -- ${{(M)names:#[A-Za-z0-9_.:@+/-]##}}
@@ -181,10 +214,19 @@ def _fish_command(
         lines.append(f"complete -c kith -f -n '{parent}' -a {second or first} -d '{meaning}'")
     if name in NAMED:
         lines.append(f"complete -c kith -f -n '{inside}' -a '(__kith_names)'")
-    if name == "completion":
-        lines.append(f"complete -c kith -f -n '{inside}' -a '{' '.join(SHELLS)}'")
+    if words := choices.values.get(""):
+        lines.append(f"complete -c kith -f -n '{inside}' -a '{' '.join(words)}'")
     for option in choices.options:
         flag = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-        names = " -x -a '(__kith_names)'" if option in ("-m", "--model") else ""
-        lines.append(f"complete -c kith -n '{inside}' {flag}{names}")
+        lines.append(f"complete -c kith -n '{inside}' {flag}{_fish_value(option, choices)}")
     return lines
+
+
+def _fish_value(option: str, choices: Choices) -> str:
+    """What fish is told of an option's value: where it comes from, or that there is one."""
+    if option in ("-m", "--model"):
+        return " -x -a '(__kith_names)'"
+    if option == "-C":
+        return " -x -a '(__fish_complete_directories)'"
+    words = choices.values.get(option)
+    return "" if words is None else f" -x -a '{' '.join(words)}'"

@@ -85,8 +85,8 @@ def _progress(what: str, done: int, total: int) -> str:
         return "waiting for the model"
     if not done and not total:
         return what
-    if not total:
-        return f"{what}: {done:,} tokens"
+    if not total or (not done and "loading" not in what):
+        return f"{what}: {done or total:,} tokens"
     bar = "━" * (_BAR * done // total)
     how_far = f"{100 * done // total}%" if "loading" in what else f"{done:,} of {total:,} tokens"
     return f"{what}  {bar:╌<{_BAR}}  {how_far}"

@@ -106,7 +106,7 @@ def print_text(report: dict[str, Any], asked: bool) -> None:
 
 def print_receipt(report: dict[str, Any]) -> None:
     """What the harness saw: changes, checks, what was not checked, and what the model cost."""
-    lines = [_changes_line(report), *_check_lines(report["receipt"])]
+    lines = [_changes_line(report), *(_check_lines(report["receipt"]) if report["changes"] else ())]
     if report["usage"]["calls"]:
         lines.append(_usage_line(report["model"], report["usage"]))
     indent = " " * len("Receipt: ")

@@ -19,6 +19,7 @@ from engines import (
     kill,
     names_of,
     only,
+    processes_of,
     provider,
     record_of,
     wait_for,
@@ -156,6 +157,16 @@ def test_a_record_of_an_earlier_boot_is_replaced(state: Path, wheel: Path) -> No
         assert again.url != opened.url
 
     asyncio.run(work())
+
+
+def test_an_engine_whose_state_was_removed_ends(state: Path, wheel: Path) -> None:
+    async def work() -> None:
+        address = await open_engine(wheel, SMALL, state, ignore, idle_s=1)
+        shutil.rmtree(state)
+        address.release()
+
+    asyncio.run(work())
+    wait_for(lambda: not processes_of(state), "the engine outlived its state")
 
 
 def test_another_model_takes_the_place_of_an_idle_one(state: Path, wheel: Path, tmp_path: Path) -> None:

@@ -179,6 +179,8 @@ class _Keeper:
         """Whether nobody has wanted the engine for so long; from then on, nobody can begin to."""
         now = time.monotonic()
         lease = take(self.home.lease)
+        if lease is None and not self.home.lease.exists():
+            return True  # somebody removed the state: no kith can find this engine any more
         if lease is None:
             self.last_wanted = now
         elif now - self.last_wanted >= patience_s:
