@@ -175,6 +175,8 @@ def test_a_flag_is_held_to_the_same_rules(tmp_path: Path) -> None:
 
 def test_a_key_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://me:sk-secret@box/v1")
+    monkeypatch.setenv("OLLAMA_HOST", "me:sk-secret@box")
     settings = load_settings(tmp_path, {})
     assert settings.openai_api_key == "sk-secret"
     assert "sk-secret" not in str(describe_settings(settings))

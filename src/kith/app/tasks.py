@@ -304,11 +304,14 @@ class App:
     # --- models ------------------------------------------------------------------------------
 
     async def open_model(self, emit: Emit) -> Opened:
-        """The chosen model, found, loaded and looked at. Raises NoModelError, ModelError."""
+        """The chosen model, found, loaded and looked at; which it is, is said unless the person named it.
+
+        Raises NoModelError, ModelError.
+        """
         chosen = self.settings
         provider = await choose_provider(chosen.model, places_of(chosen), engine_of(chosen), emit)
         opened = await look(provider, self.log.card, chosen.window, emit)
-        if not chosen.model and not opened.facts.name.startswith("file/"):  # of its own engine kith has told
+        if not chosen.model:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}."))
         return opened

@@ -16,6 +16,7 @@ from kith.faces.lines import printable, wrapped
 TITLES = ("MODEL", "SIZE", "QUANT", "WINDOW", "TOOLS", "THINKS", "FITS")
 GAP, INDENT = "  ", "    "
 NARROW = 60  # columns; below it lines are longer than the window is wide
+UNBROKEN = 10_000  # columns of a pipe: whoever searches there finds a model and its figures in one line
 
 Line = list[tuple[str, str]]  # pieces of text, each with its style
 
@@ -193,7 +194,7 @@ def _say(value: bool | None) -> str:
 
 
 def _width() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
 
 
 def _print(lines: Iterable[Line]) -> None:

@@ -100,8 +100,11 @@ class Conversation:
             self.app, self.opened = app, asyncio.run(app.open_model(self._show_event))
             if held:
                 asyncio.run(held.aclose())
+        told = self.opened is None and not self.app.settings.model
         self.opened = self.opened or asyncio.run(self.app.open_model(self._show_event))
         self.voice.close()
+        if told:
+            return
         window = f", window {self.opened.window:,}" if self.opened.window else ""
         self.say(f"The model is {printable(self.opened.facts.name)}{window}.")
 
