@@ -51,6 +51,7 @@ class Settings:
     think: bool | None = None
     think_tokens: int | None = None
     stall: float = 600.0  # seconds without a sign of life before a server counts as hung
+    discovery: Literal["on", "off"] = "on"  # off: only servers that are configured are asked
     model_folders: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     check_timeout: float = 900.0

@@ -223,7 +223,7 @@ def test_a_model_is_picked_by_name(tmp_path: Path) -> None:
         pick_stored("Qwen3-8B", models)
     with pytest.raises(NoModelError, match="did you mean tiny"):
         pick_stored("tinny", models)
-    with pytest.raises(NoModelError, match="and no other"):
+    with pytest.raises(NoModelError, match="there is none"):
         pick_stored("tiny", [])
 
 

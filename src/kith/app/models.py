@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class Probed:
 def places_of(chosen: Settings) -> Places:
     """Where models may be asked, from the settings."""
     keys = {name: os.environ.get(each.key_env, "") for name, each in chosen.endpoints.items()}
-    return Places(
+    places = Places(
         named={name: (each.kind, each.url, keys[name]) for name, each in chosen.endpoints.items()},
         ollama_host=chosen.ollama_host,
         openai_base_url=chosen.openai_base_url,
@@ -54,6 +54,7 @@ def places_of(chosen: Settings) -> Places:
         window=chosen.window,
         stall_s=chosen.stall,
     )
+    return places if chosen.discovery == "on" else replace(places, usual=())
 
 
 def engine_of(chosen: Settings) -> OwnEngine:

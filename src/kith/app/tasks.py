@@ -199,7 +199,7 @@ class App:
                 await opened.aclose()
             if opening:
                 opening.cancel()
-                await asyncio.wait([opening])
+                await asyncio.gather(opening, return_exceptions=True)
 
     def _learn(self, run: Run, id: str, opened: Opened) -> None:
         """Put on the model's card what this task's calls tell of it."""

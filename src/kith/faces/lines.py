@@ -144,8 +144,9 @@ def _broken(line: str, width: int, indent: str) -> list[str]:
         return [line]
     own = line[: len(line) - len(line.lstrip(" "))]
     return textwrap.wrap(
-        line,
+        line.lstrip(" "),
         width,
+        initial_indent=own,
         subsequent_indent=max(indent, own, key=len),
         replace_whitespace=False,
         break_long_words=False,

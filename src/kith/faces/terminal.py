@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kith.core.events import Asked, Delta, Event
 from kith.core.values import Answer, Change, Changes, Question
 from kith.edits import Hunk, keep_hunks, split_hunks, summarise
+from kith.faces.flow import Flow
 from kith.faces.lines import STYLES, count, line_of, printable, status_of, wrapped
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class TerminalVoice:
         self._status: Status | None = None
         self._waiting: Waiting | None = None
         self._open_line = False
+        self._flow: Flow | None = None
         self.streamed = ""  # the words shown as they came, so that nobody says them twice
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
@@ -72,8 +74,8 @@ class TerminalVoice:
         if isinstance(event, Delta) and event.kind == "text" and self._stream_words and not planning:
             self._stop_status()
             self.streamed += event.text
-            self.console.print(printable(event.text), end="", markup=False)
-            self._open_line = not event.text.endswith("\n")
+            self._flow = self._flow or Flow(self.console.width)
+            self._write(self._flow.take(printable(event.text)))
             return
         style, line = line_of(event)
         if line:
@@ -110,7 +112,15 @@ class TerminalVoice:
             self._status.stop()
         self._status = self._waiting = None
 
+    def _write(self, words: str) -> None:
+        if words:
+            self.console.print(words, end="", markup=False, soft_wrap=True)
+            self._open_line = not words.endswith("\n")
+
     def _end_line(self) -> None:
+        if self._flow is not None:
+            self._write(self._flow.end())
+            self._flow = None
         if self._open_line:
             self.console.print()
             self._open_line = False

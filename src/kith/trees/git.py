@@ -141,7 +141,8 @@ async def _run(root: Path, argv: Sequence[str], env: Mapping[str, str], input: b
     except asyncio.CancelledError:
         # asyncio loses track of a process whose start is cancelled: wait for it, then end it.
         process = await starting
-        process.kill()
+        with suppress(ProcessLookupError):  # it has ended by itself
+            process.kill()
         await process.wait()
         raise
     except FileNotFoundError:

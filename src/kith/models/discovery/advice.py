@@ -10,7 +10,7 @@ from kith.models.discovery.header import Header
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import CARD_RESERVE, Memory, choose_window, fits, memory_needed
 from kith.models.discovery.places import Places
-from kith.models.discovery.servers import OFTEN, USUAL, Server, ollama_url
+from kith.models.discovery.servers import Server, ollama_url
 from kith.models.providers.wire import Endpoint, is_loopback
 
 SHARE: Final = 0.8  # of all memory, once other programs are closed
@@ -197,8 +197,9 @@ def _looked(places: Places, servers: Sequence[Server]) -> Iterator[str]:
     for name, url in looked:
         if not places.offline or is_loopback(url):
             yield f"{name} at {url}{state.pop(url, '')}"
-    ports = ", ".join(url.rpartition(":")[2] for url in (*USUAL, *OFTEN))
-    yield f"other model servers on this machine, at the ports {ports}"
+    if places.usual:
+        ports = ", ".join(url.rpartition(":")[2] for url in places.usual)
+        yield f"other model servers on this machine, at the ports {ports}"
     yield from (f"  {url}{words}" for url, words in state.items())
     yield "model files that Hugging Face, llama.cpp, Ollama, LM Studio, GPT4All and Jan keep, and in ~/models"
 

@@ -45,7 +45,8 @@ def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[
     asked = [Place(url, key, f"endpoints.{name}") for name, (_, url, key) in places.named.items()]
     if places.openai_base_url:
         asked.append(Place(places.openai_base_url, places.openai_key, "OPENAI_BASE_URL"))
-    asked.append(Place(ollama_url(places.ollama_host), said="OLLAMA_HOST" if places.ollama_host else ""))
+    if places.ollama_host or places.usual:
+        asked.append(Place(ollama_url(places.ollama_host), said="OLLAMA_HOST" * bool(places.ollama_host)))
     if own := llama_url(environ.get("LLAMA_ARG_HOST", ""), environ.get("LLAMA_ARG_PORT", "")):
         asked.append(Place(own))
     once: dict[str, Place] = {}

@@ -76,9 +76,10 @@ def pick_stored(name: str, stored: Sequence[Stored]) -> Stored:
     there = [each.name for each in found or stored if not each.fault]
     if found:
         raise NoModelError(f"There are several models {name!r}: {', '.join(there)}.")
-    near = nearest(name, there) or tuple(there[:8])
-    hint = f"; did you mean {' or '.join(near)}?" if near else ", and no other."
-    raise NoModelError(f"No model file on this machine is called {name!r}{hint}")
+    hint = f"there are: {', '.join(there[:8])}." if there else "there is none."
+    if near := nearest(name, there):
+        hint = f"did you mean {' or '.join(near)}?"
+    raise NoModelError(f"No model file on this machine is called {name!r}; {hint}")
 
 
 def read_stored(path: Path) -> Stored:

@@ -140,6 +140,9 @@ def no_such_model(url: str, model: str, there: Sequence[str]) -> NoModelError:
     return NoModelError(f"{url} has no model {model!r}; {hint}")
 
 
+_ALIKE = 65  # of 100, by rapidfuzz's WRatio
+
+
 def nearest(name: str, names: Sequence[str], most: int = 3) -> tuple[str, ...]:
     """The names that look most like `name`, best first; empty when none comes near."""
     from rapidfuzz import fuzz, process
@@ -147,7 +150,8 @@ def nearest(name: str, names: Sequence[str], most: int = 3) -> tuple[str, ...]:
     found = process.extract(
         name.lower(), {each: each.lower() for each in names}, scorer=fuzz.WRatio, limit=most
     )
-    return tuple(key for _, score, key in found if score >= 60)
+    # A short name inside a long one scores little, and says much.
+    return tuple(key for each, score, key in found if score >= _ALIKE or name.lower() in each)
 
 
 def retry_after(header: str | None, now: datetime | None = None) -> float | None:
