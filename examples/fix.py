@@ -21,4 +21,6 @@ def main(task: str, check: str) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:3]))

@@ -153,9 +153,12 @@ def _json(parser: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
+    """A number from 1 on; `16k` and `16_384` are ways to write one."""
+    digits = text.replace("_", "")
+    number, unit = (digits[:-1], 1024) if digits[-1:] in ("k", "K") else (digits, 1)
+    if not number.isdigit() or int(number) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
+    return int(number) * unit
 
 
 def _number(text: str) -> int:

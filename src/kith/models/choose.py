@@ -16,7 +16,7 @@ from kith.models.discovery.servers import Server, ollama_url
 from kith.models.own import OwnEngine
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import nearest
-from kith.models.providers.llama_server import when_loaded
+from kith.models.providers.llama_server import served_name, when_loaded
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.sampling import Kind
@@ -139,6 +139,10 @@ async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "openai":  # an address says nothing of the server behind it, which may know more
         kind = await kind_of(endpoint) or kind
+    if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:
+        words = f"The server at {endpoint.url} has no {model!r}: it runs {served}, whatever it is asked for."
+        emit(Notice(words, "warning"))
+        model = served
     return OpenAILike(model, endpoint, kind)
 
 

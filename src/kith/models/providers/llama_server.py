@@ -70,6 +70,15 @@ async def llama_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Fa
     )
 
 
+async def served_name(endpoint: Endpoint, model: str) -> str:
+    """The name of the model that answers to `model`: a server with only one answers to any name."""
+    listed = rows(await when_loaded(endpoint, lambda: endpoint.get("/v1/models")), "data")
+    if len(listed) != 1 or "status" in listed[0]:
+        return model
+    own = str(listed[0].get("id") or model)
+    return model if model in (listed[0].get("aliases") or ()) else own
+
+
 async def _load(endpoint: Endpoint, model: str, emit: Emit) -> None:
     """Let a router load a model, and wait until it has."""
     state = await _state(endpoint, model)

@@ -1,0 +1,24 @@
+"""A llama-server with one model answers to any name, and kith says which one it is."""
+
+import asyncio
+from pathlib import Path
+
+from kith.core.events import Event, Notice
+from kith.models.choose import choose_provider
+from kith.models.discovery.places import Places
+from kith.models.own import OwnEngine
+from kith.models.standin import serve
+
+
+def test_the_model_that_really_answers_is_named(tmp_path: Path) -> None:
+    async def choose(name: str) -> tuple[str, list[Event]]:
+        async with serve([], "llama-server", model="q") as server:
+            told: list[Event] = []
+            places = Places(openai_base_url=server.url, usual=())
+            own = OwnEngine(tmp_path, tmp_path)
+            return (await choose_provider(f"openai/{name}", places, own, told.append)).name, told
+
+    assert asyncio.run(choose("q")) == ("llama-server/q", [])
+    name, (notice,) = asyncio.run(choose("typo"))
+    assert name == "llama-server/q"
+    assert isinstance(notice, Notice) and "has no 'typo': it runs q" in notice.text
