@@ -166,3 +166,14 @@ def test_the_command_interrupted_and_given_again(tmp_path: Path, monkeypatch: py
             assert missing.stderr == f"kith: {REPO} has no Q8_0; there is Q4_K_M (200 kB).\n"
 
     asyncio.run(run())
+
+
+def test_a_model_that_came_is_named(tmp_path: Path, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with serve_hub({f"{REPO}/{FILE}": tiny_gguf.read_bytes()}) as hub:
+            monkeypatch.setenv("HF_ENDPOINT", hub.url)
+            done = await asyncio.to_thread(Kith(tmp_path), "models", "pull", REPO)
+            assert done.stderr.endswith("  · To ask it: kith -m file/tiny:Q4_K_M\n")
+            assert "file/tiny:Q4_K_M\n" in Kith(tmp_path)("models", "--names").stdout
+
+    asyncio.run(run())

@@ -12,6 +12,7 @@ from kith.faces.cli import COMMANDS, main
 from kith.faces.lines import status_of, wrapped
 from kith.faces.probe import tell_steps
 from kith.faces.run import print_receipt
+from kith.faces.streams import is_lively
 from kith.faces.terminal import Waiting
 
 HALF, NONE = "━" * 8 + "╌" * 8, "╌" * 16
@@ -84,6 +85,15 @@ def test_a_probe_in_a_pipe_is_not_silent(kith: Kith, serve: Serve) -> None:
         < said.index("probing tool calls")
     )
     assert "read again" not in said  # its prompts begin anew on purpose
+
+
+@pytest.mark.parametrize(("term", "lively"), [("xterm-256color", True), ("dumb", False)])
+def test_a_line_is_drawn_again_only_where_that_can_be(
+    term: str, lively: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    assert is_lively(Terminal()) is lively
+    assert not is_lively(io.StringIO())
 
 
 # --- lines -------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 import argparse
 import asyncio
 import json
+import shutil
 import sys
+import textwrap
 from datetime import datetime
 
 from kith.app.models import (
@@ -51,12 +53,18 @@ def sessions_command(args: argparse.Namespace) -> int:
         return 0
     for session in sessions:
         when = datetime.fromtimestamp(session.at).strftime("%Y-%m-%d %H:%M")
-        task = printable(session.task.split("\n")[0])[:60]
         where = f"  {printable(session.root)}" if args.all else ""
-        print(f"{session.id}  {when}  {session.status:11} {task}{where}")
+        head = f"{session.id}  {when}  {session.status:11} "
+        print(f"{head}{_brief(session.task, len(head) + len(where))}{where}")
     if not sessions:
         print(f"No sessions {'anywhere' if args.all else f'in {printable(str(root))}'} yet.", file=sys.stderr)
     return 0
+
+
+def _brief(task: str, beside: int) -> str:
+    """The beginning of a task, as much of it as fits on the line; `beside` are the columns already taken."""
+    room = shutil.get_terminal_size().columns - beside if sys.stdout.isatty() else 0
+    return textwrap.shorten(printable(task), max(room, 30) if room else 60, placeholder=" ...")
 
 
 def models_command(args: argparse.Namespace) -> int:
