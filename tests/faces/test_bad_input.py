@@ -476,7 +476,7 @@ def test_a_prompt_larger_than_the_window_is_refused_not_cut(kith: Kith, serve: S
     serve(["never said"])
     report = json.loads(kith("run", "--output-format", "json", input="word " * 39_000, code=4).stdout)
     assert report["status"] == "limit"
-    assert "the task leave no room in the model's window (32,768 tokens)" in report["text"]
+    assert "the task leave no room in the model's window (" in report["text"]
 
 
 def test_a_model_that_goes_round_in_circles_is_stopped(kith: Kith, serve: Serve) -> None:
