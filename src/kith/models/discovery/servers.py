@@ -108,13 +108,12 @@ async def _look_at(endpoint: Endpoint, details: bool) -> Server | None:
     """What is at an address: one that is silent, slow or something else is no server."""
     server = None
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            server = await _meet(endpoint)
-        if server and details and not server.loading:
-            async with asyncio.timeout(DETAILS_S):
-                server = replace(server, models=await cards(server.kind, endpoint, details=True))
-    except (ModelError, TimeoutError):
-        pass  # what is known by then is what counts
+        with suppress(ModelError, TimeoutError):  # what is known by then is what counts
+            async with asyncio.timeout(PATIENCE_S):
+                server = await _meet(endpoint)
+            if server and details and not server.loading:
+                async with asyncio.timeout(DETAILS_S):
+                    server = replace(server, models=await cards(server.kind, endpoint, details=True))
     finally:
         await endpoint.close()
     return server
