@@ -11,7 +11,8 @@ import pytest
 from outside import Kith
 from test_run import CHECK, DONE, NEW, OLD, edit
 
-from kith.app.tasks import App, Task
+from kith.app.project import Project
+from kith.app.tasks import Task, run_task
 from kith.core.errors import UsageError
 from kith.core.events import Event, Said
 from kith.core.values import Answer, Change, Question
@@ -31,7 +32,8 @@ SCRIPT = [
 DIE = """
 import asyncio, os, sys
 from pathlib import Path
-from kith.app.tasks import App, Task
+from kith.app.project import Project
+from kith.app.tasks import Task, run_task
 from kith.core.values import Answer
 count = 0
 def listen(event, path):
@@ -41,8 +43,8 @@ def listen(event, path):
         os._exit(9)
 async def agree(question):
     return Answer("all" if question.kind == "change" else "yes")
-app = App.open(Path.cwd(), {"model": sys.argv[2], "check": (sys.argv[3],)})
-asyncio.run(app.run(Task("fix mean", plan="yes"), agree, [listen]))
+app = Project.open(Path.cwd(), {"model": sys.argv[2], "check": (sys.argv[3],)})
+asyncio.run(run_task(app, Task("fix mean", plan="yes"), agree, [listen]))
 """
 
 
@@ -56,7 +58,7 @@ async def agree(question: Question) -> Answer:
     return Answer("all" if question.kind == "change" else "yes")
 
 
-def replies_heard(app: App, session: str) -> int:
+def replies_heard(app: Project, session: str) -> int:
     """How many of the script's replies are in the log; kith's own closing words are not."""
     events: list[Event] = [record.event for record in app.log.events(session)]
     said = [event.message for event in events if isinstance(event, Said)]
@@ -76,7 +78,7 @@ def test_cut_after_any_event_it_ends_the_same(repository: Path, tmp_path: Path, 
         if died.returncode == 0:
             return  # there are no more events
         assert died.returncode == 9
-        app = App.open(repository, {})
+        app = Project.open(repository, {})
         last = app.sessions()[0]
         if last.status == "done":
             return  # that was the last event
@@ -84,8 +86,8 @@ def test_cut_after_any_event_it_ends_the_same(repository: Path, tmp_path: Path, 
         rest = SCRIPT[replies_heard(app, session) :]
         # What was interrupted is not run again: where that was the edit, the check says so, and it is made.
         again = {"calls": [{"name": "write", "args": {"path": "utils.py", "content": fixed}}]}
-        app = App.open(repository, {"model": write_script(tmp_path, [*rest, again, DONE])})
-        result = asyncio.run(app.run(Task("", resume=session), agree))
+        app = Project.open(repository, {"model": write_script(tmp_path, [*rest, again, DONE])})
+        result = asyncio.run(run_task(app, Task("", resume=session), agree))
         assert result.report["status"] == "done", f"cut after event {number}: {result.report['text']}"
         marks = repository / "marks.txt"
         assert NEW in (repository / "utils.py").read_text(), f"cut after event {number}"
@@ -102,12 +104,12 @@ def test_a_finished_session_is_not_resumed_and_stays_finished(kith: Kith, tmp_pa
 
 
 def test_a_session_of_another_folder_is_not_resumed(repository: Path, tmp_path: Path) -> None:
-    app = App.open(repository, {"model": write_script(tmp_path, ["ok"])})
-    report = asyncio.run(app.run(Task("what?"), agree)).report
+    app = Project.open(repository, {"model": write_script(tmp_path, ["ok"])})
+    report = asyncio.run(run_task(app, Task("what?"), agree)).report
     other = tmp_path / "other"
     other.mkdir()
     with pytest.raises(UsageError, match="belongs to"):
-        asyncio.run(App.open(other, {}).run(Task("", resume=report["session"]), agree))
+        asyncio.run(Project.open(other, {}).run(Task("", resume=report["session"]), agree))
 
 
 def test_the_steps_limit_can_be_raised_and_the_work_goes_on(kith: Kith, tmp_path: Path) -> None:
@@ -133,6 +135,6 @@ def test_a_change_the_log_missed_can_still_be_undone(repository: Path) -> None:
     utils = repository / "utils.py"
     before = utils.read_bytes()
     change = Change("utils.py", before, before.replace(OLD.encode(), NEW.encode()))
-    asyncio.run(App.open(repository, {}).tree.apply((change,)))
+    asyncio.run(Project.open(repository, {}).tree.apply((change,)))
     Kith(repository)("undo")
     assert utils.read_bytes() == before

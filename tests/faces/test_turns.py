@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from test_run import CHECK, DONE, NEW, OLD, blocks, edit
 
-from kith.app.tasks import App, Result, Task
+from kith.app.project import Project, Result
+from kith.app.tasks import Task, run_in, run_task
 from kith.core.events import Said
 from kith.core.model import Emit, Prompt
 from kith.core.values import Answer, Question, Reply
@@ -49,7 +50,7 @@ class Talk:
     """One conversation with a person who answers as told."""
 
     def __init__(self, root: Path, model: Listening, check: str = "none", **flags: Any) -> None:
-        self.app = App.open(root, {"check": (check,), **flags})
+        self.app = Project.open(root, {"check": (check,), **flags})
         self.model, self.answers, self.id = model, list[Answer](), "talk"
 
     def __call__(self, words: str, *answers: Answer, plan: Any = "no") -> Result:
@@ -61,7 +62,7 @@ class Talk:
         async def turn() -> Result:
             with Session(self.app.log, self.id) as session:
                 opened = await look(self.model, self.app.log.card, 0, session.emit)
-                return await self.app.run_in(session, Task(words, plan), answer, opened)
+                return await run_in(self.app, session, Task(words, plan), answer, opened)
 
         return asyncio.run(turn())
 
@@ -106,7 +107,7 @@ def test_what_a_person_kept_is_told(repository: Path) -> None:
     async def turn() -> None:
         with Session(talk.app.log, talk.id) as session:
             opened = await look(model, talk.app.log.card, 0, session.emit)
-            await talk.app.run_in(session, Task("fix both"), keep_some, opened)
+            await run_in(talk.app, session, Task("fix both"), keep_some, opened)
 
     asyncio.run(turn())
     assert (repository / "utils.py").read_bytes() == change["kept"]
@@ -189,20 +190,20 @@ def test_a_reply_that_was_cut_is_not_taken_after_a_crash_either(repository: Path
 
             session.listeners.append(listen)
             opened = await look(talk.model, talk.app.log.card, 0, session.emit)
-            await talk.app.run_in(session, Task("fix mean"), lambda question: None, opened)  # type: ignore[arg-type,return-value]
+            await run_in(talk.app, session, Task("fix mean"), lambda question: None, opened)  # type: ignore[arg-type,return-value]
 
     with pytest.raises(Crash):
         asyncio.run(turn())
     script = repository.parent / "rest.json"
     script.write_text(json.dumps([{"expect": "cut at the token limit", "text": "I stop here."}]))
-    app = App.open(repository, {"model": f"replay/{script}"})
-    report = asyncio.run(app.run(Task("", resume="talk"), lambda question: None)).report  # type: ignore[arg-type,return-value]
+    app = Project.open(repository, {"model": f"replay/{script}"})
+    report = asyncio.run(run_task(app, Task("", resume="talk"), lambda question: None)).report  # type: ignore[arg-type,return-value]
     assert report["text"] == "I stop here." and OLD in (repository / "utils.py").read_text()
 
 
 def test_a_direct_request_answers_for_what_passed_before(repository: Path) -> None:
     talk = Talk(repository, Listening())
-    talk.app = App.open(repository, {"check": ("false", "grep -q 'len(numbers) + 1' utils.py")})
+    talk.app = Project.open(repository, {"check": ("false", "grep -q 'len(numbers) + 1' utils.py")})
     report = talk('replace "+ 1)" with ")" in utils.py', YES).report
     assert report["status"] == "failed" and OLD in (repository / "utils.py").read_text()
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from kith.core.values import (
     Answer,
+    BuildTask,
     CacheUse,
     Effect,
     FileChange,
@@ -144,6 +145,36 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class Tasked:
+    """A request became these tasks; the last ones told are the ones that hold."""
+
+    tasks: tuple[BuildTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """A step of a build is finished, for good: `outcome` says by the machine's table what comes next.
+
+    `task` is its id ("" for a step of the whole build), `attempt` counts from 1 where a step may come again.
+    """
+
+    step: str
+    outcome: str
+    task: str = ""
+    attempt: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """Tests that nobody may touch any more: the SHA-256 of each file, and the tests that must pass."""
+
+    task: str
+    files: dict[str, str] = field(default_factory=dict)
+    tests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TodoSet:
     """The model's list, whole, as it now stands."""
 
@@ -161,6 +192,7 @@ class Judged:
     ran: tuple[Ran, ...] = ()
     when: Literal["before", "after"] = "after"
     skipped: bool = False  # it could not be carried out: the text says why, and nothing was checked
+    figures: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +251,9 @@ Event = (
     | Asked
     | Answered
     | Planned
+    | Tasked
+    | Advanced
+    | Locked
     | TodoSet
     | Judged
     | Proposed

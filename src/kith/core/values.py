@@ -211,17 +211,22 @@ class Verdict:
     by: str = ""
     ran: tuple[Ran, ...] = ()
     changes: Changes | None = None  # what was kept, when a person kept less (or other) than was proposed
+    figures: Mapping[str, float] = field(default_factory=dict)  # what was measured: tests, failed, coverage
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something only a person can answer. `choices` empty means free text."""
+    """Something only a person can answer. `choices` empty means free text.
+
+    `draft` is a text that the person may answer with in their own version (choice "edit").
+    """
 
     id: str
     kind: Literal["change", "plan", "tool", "trust"]
     text: str
     choices: tuple[str, ...] = ()
     changes: Changes = ()
+    draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +246,39 @@ class Plan:
     assumptions: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     modify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTask:
+    """One piece of a larger request: what holds when it is done, and the tasks that come before it."""
+
+    id: str
+    title: str
+    criteria: tuple[str, ...]
+    text: str = ""
+    after: tuple[str, ...] = ()  # ids
+    files: tuple[str, ...] = ()  # where the work is expected
+
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong at a place: which rule (or model) says so, and what could stand there instead.
+
+    Lines count from 1; `end` is the last one (0: the same as `line`). `replacement` takes the place of these
+    lines, whole, None where nobody proposes one.
+    """
+
+    path: str
+    line: int
+    severity: Severity
+    rule: str
+    text: str
+    by: str
+    end: int = 0
+    replacement: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

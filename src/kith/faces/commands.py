@@ -28,9 +28,9 @@ from kith.settings import describe_settings, load_settings
 
 def undo_command(args: argparse.Namespace) -> int:
     """Take a change back and say which files were touched."""
-    from kith.app.tasks import App
+    from kith.app.project import Project
 
-    undone = asyncio.run(App.open(find_root(args.folder), {}).undo(args.id))
+    undone = asyncio.run(Project.open(find_root(args.folder), {}).undo(args.id))
     for file in undone.files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
     print(

@@ -9,7 +9,8 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from kith.app.tasks import App, Task
+from kith.app.project import Project
+from kith.app.tasks import Task, run_task
 from kith.core.values import Answer, Question
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
@@ -41,12 +42,12 @@ def run_demo(model: str, keep: bool) -> int:
 
 
 def _show(project: Path, model: str, keep: bool) -> int:
-    app = App.open(project, {"model": model})
+    app = Project.open(project, {"model": model})
     interactive = sys.stdin.isatty() and sys.stderr.isatty()
     voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
     answerer = voice.answer if interactive else _agree
     try:
-        result = run_until_signal(app.run(Task(TASK, plan="show"), answerer, [voice.hear]))
+        result = run_until_signal(run_task(app, Task(TASK, plan="show"), answerer, [voice.hear]))
     finally:
         voice.close()
     print_text(result.report, asked=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from kith.app.tasks import App, Opened, Result, Task
+from kith.app.project import Project, Result
+from kith.app.tasks import Opened, Task, run_in, warm_up
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.events import Event
 from kith.core.run import new_id
@@ -44,15 +45,15 @@ WORDS = tuple(usage.split()[0] for usage in HELP)
 class Conversation:
     """One open conversation in one folder."""
 
-    def __init__(self, app: App) -> None:
-        self.app = app
+    def __init__(self, project: Project) -> None:
+        self.project = project
         self.voice = TerminalVoice(stream_words=True)
         self.id = new_id()
         self.opened: Opened | None = None
 
     @property
     def past(self) -> Past:
-        return fold(record.event for record in self.app.log.events(self.id))
+        return fold(record.event for record in self.project.log.events(self.id))
 
     def say(self, text: str, style: str = "") -> None:
         self.voice.console.print(text, style=style, markup=False)
@@ -62,7 +63,7 @@ class Conversation:
         task = Task(words, plan="show" if plan else "no")
         self.voice.streamed = ""
         try:
-            with Session(self.app.log, self.id) as session:
+            with Session(self.project.log, self.id) as session:
                 session.listeners.append(self.voice.hear)
                 result = asyncio.run(self._run(session, task))
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -73,8 +74,8 @@ class Conversation:
 
     async def _run(self, session: Session, task: Task) -> Result:
         with suppress(NoModelError):  # the run itself says what to do about it
-            self.opened = self.opened or await self.app.open_model(self._show_event)
-        return await self.app.run_in(session, task, self.voice.answer, self.opened)
+            self.opened = self.opened or await self.project.open_model(self._show_event)
+        return await run_in(self.project, session, task, self.voice.answer, self.opened)
 
     def _show_event(self, event: Event) -> None:
         self.voice.hear(event, ())
@@ -96,12 +97,13 @@ class Conversation:
 
     def model(self, rest: str) -> None:
         if rest:
-            app, held = replace(self.app, settings=replace(self.app.settings, model=rest)), self.opened
-            self.app, self.opened = app, asyncio.run(app.open_model(self._show_event))
+            settings, held = replace(self.project.settings, model=rest), self.opened
+            project = replace(self.project, settings=settings)
+            self.project, self.opened = project, asyncio.run(project.open_model(self._show_event))
             if held:
                 asyncio.run(held.aclose())
-        told = self.opened is None and not self.app.settings.model
-        self.opened = self.opened or asyncio.run(self.app.open_model(self._show_event))
+        told = self.opened is None and not self.project.settings.model
+        self.opened = self.opened or asyncio.run(self.project.open_model(self._show_event))
         self.voice.close()
         if told:
             return
@@ -123,7 +125,7 @@ class Conversation:
             self.say("Nothing was changed yet.")
 
     def undo(self, rest: str) -> None:
-        undone = asyncio.run(self.app.undo(rest))
+        undone = asyncio.run(self.project.undo(rest))
         self.say(f"Took {undone.undoes} back. To have it again: /undo {short_id(undone.change_id)}", "green")
 
     def todo(self, rest: str) -> None:
@@ -138,27 +140,27 @@ class Conversation:
 
     def load(self, rest: str) -> None:
         if rest:
-            id = self.app.log.find(rest)
-            if id not in {session.id for session in self.app.sessions()}:
+            id = self.project.log.find(rest)
+            if id not in {session.id for session in self.project.sessions()}:
                 raise UsageError(f"{id} is a conversation of another folder.")
             self.id = id
             started = self.past.started
             self.say(f"Back in {self.id}: {printable(started.task if started else '')}")
             return
-        for session in self.app.sessions()[:10]:
+        for session in self.project.sessions()[:10]:
             first = session.task.split("\n")[0]
             self.say(f"  {session.id}  {session.status:11} {printable(first)[:50]}")
 
     def delete(self, rest: str) -> None:
-        id = self.app.log.find(rest)
+        id = self.project.log.find(rest)
         if asyncio.run(press(f"Forget {id} for good? [y]es  [n]o: ", "yn")) == "y":
-            self.app.log.delete(id)
+            self.project.log.delete(id)
             self.say(f"{id} is gone.")
             if id == self.id:
                 self.clear("")
 
     def config(self, rest: str) -> None:
-        for key, value, origin in describe_settings(self.app.settings):
+        for key, value, origin in describe_settings(self.project.settings):
             self.say(f"  {key:22} {printable(value):24} {origin}")
 
 
@@ -174,11 +176,11 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import FileHistory
 
-    conversation = Conversation(App.open(root, flags))
-    history = conversation.app.settings.state / "history"
+    conversation = Conversation(Project.open(root, flags))
+    history = conversation.project.settings.state / "history"
     prompt = PromptSession[str](history=FileHistory(str(history)), multiline=False, key_bindings=_newlines())
     conversation.say(f"kith in {root}\n/help for commands, Ctrl-D to leave", "dim")
-    Thread(target=_warm, args=(conversation.app,), daemon=True).start()
+    Thread(target=_warm, args=(conversation.project,), daemon=True).start()
     with quiet_keys():
         while True:
             try:
@@ -193,10 +195,10 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
                 _answer(conversation, words)
 
 
-def _warm(app: App) -> None:
+def _warm(project: Project) -> None:
     """Get the model ready meanwhile; what goes wrong is said when the model is asked."""
     with suppress(KithError, OSError):
-        asyncio.run(app.warm())
+        asyncio.run(warm_up(project))
 
 
 def _answer(conversation: Conversation, words: str) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kith.app.models import end_of
-from kith.app.tasks import App, Explained, Task
+from kith.app.project import Project
+from kith.app.tasks import Explained, Task, explain_task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, KithError
 from kith.core.events import Event
@@ -29,9 +30,9 @@ ALL = 0.995  # a share that is shown as "all"
 def run_command(args: argparse.Namespace) -> int:
     """Do one task and print its result on stdout; progress goes to stderr."""
     root, task = find_root(args.folder), read_task(args)
-    app = App.open(root, settings_flags(args))
+    project = Project.open(root, settings_flags(args))
     if args.explain_prompt:
-        print_costs(asyncio.run(app.explain(task)), args.output_format)
+        print_costs(asyncio.run(explain_task(project, task)), args.output_format)
         return EXIT_DONE
     format = args.output_format
     interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
@@ -39,14 +40,14 @@ def run_command(args: argparse.Namespace) -> int:
     answerer = voice.answer if interactive else PlainVoice().answer
     wanted = Task(task, plan=args.plan, resume=args.resume or "")
     listeners = [voice.hear] if format != "stream-json" else [print_event]
-    id = app.log.find(wanted.resume) if wanted.resume else new_id()
+    id = project.log.find(wanted.resume) if wanted.resume else new_id()
     try:
         result = run_until_signal(
-            app.run(wanted, yes_to_changes(answerer) if args.yes else answerer, listeners, id)
+            run_task(project, wanted, yes_to_changes(answerer) if args.yes else answerer, listeners, id)
         )
     except (SystemExit, KeyboardInterrupt):
         if format == "json":
-            past = fold(record.event for record in app.log.events(id))
+            past = fold(record.event for record in project.log.events(id))
             print(json.dumps(describe_run(id, past), indent=2))
         raise
     finally:

@@ -10,6 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.trees.bases import Bases
+from kith.trees.checkpoints import Checkpoints, way_back
 from kith.trees.compare import ByProducts, Stamp, Touched, compare, files_of, is_cache
 from kith.trees.files import FileState
 from kith.trees.git import run_git
@@ -62,6 +63,7 @@ class SideTrial:
         self.notes = notes  # what could not be taken along, in sentences
         self._ground = ground
         self._by_products = ByProducts(folder / "by-products")
+        self._checkpoints = Checkpoints(folder / "checkpoints")
         self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
         self._turn = asyncio.Lock()
 
@@ -122,11 +124,17 @@ class SideTrial:
         async with self._turn:
             for change in changes:
                 self._check_change(change)
-            # Deletions first: a file may take the place of a folder.
-            for change in sorted(changes, key=lambda change: change.after is not None):
-                state = None if change.after is None else FileState(change.after, change.mode, 0)
-                self._put(change.path, state)
+            self._put_all(changes)
         return ""
+
+    async def checkpoint(self, name: str) -> None:
+        self._checkpoints.save(name, await self.changes())
+
+    async def go_back(self, name: str) -> None:
+        wanted = self._checkpoints.load(name)
+        present = await self.changes()
+        async with self._turn:
+            self._put_all(way_back(present, wanted))
 
     async def commits(self) -> Sequence[str]:
         """The user's own commits are not among them, wherever the trial's HEAD went."""
@@ -148,6 +156,12 @@ class SideTrial:
             raise TreeError(f"{show_path(change.path)} is no longer what the change was made from")
         if change.after is not None and change.mode == SYMLINK:
             check_link(self.root, change.path, change.after, self._ground.readlink)
+
+    def _put_all(self, changes: Changes) -> None:
+        # Deletions first: a file may take the place of a folder.
+        for change in sorted(changes, key=lambda change: change.after is not None):
+            state = None if change.after is None else FileState(change.after, change.mode, 0)
+            self._put(change.path, state)
 
     def _put(self, path: str, state: FileState | None) -> None:
         if self._ground.shares(path):

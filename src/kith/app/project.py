@@ -1,0 +1,233 @@
+"""One project: its settings, its tree, the log, and what every command does with them."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kith import __version__
+from kith.app.models import end_of, engine_of, places_of
+from kith.context.rooms import output_room
+from kith.core.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_LIMIT,
+    EXIT_REJECTED,
+    EXIT_TRY_LATER,
+    KithError,
+    TreeError,
+    UsageError,
+)
+from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
+from kith.core.model import Emit
+from kith.core.run import Answerer, Limits, Run, new_id
+from kith.core.workspace import ExecLimits, SizeLimits
+from kith.edits import summarise
+from kith.memory.applied import find_applied, short_id
+from kith.memory.log import LOG_FILE, Listener, Log, Session, Summary
+from kith.memory.past import fold
+from kith.memory.receipt import describe_run
+from kith.models.choose import choose_provider
+from kith.models.stack import Opened, look
+from kith.settings import Settings, load_settings
+from kith.trees.journal import Recovered
+from kith.trees.local import LocalTree
+from kith.trees.trials import open_tree
+from kith.workflows.attempt import Outcome
+from kith.workflows.judges import Checking, Judges, make_judges
+
+STATUS_CODES: Mapping[Status, int] = {
+    "done": EXIT_DONE,
+    "failed": EXIT_FAILED,
+    "rejected": EXIT_REJECTED,
+    "limit": EXIT_LIMIT,
+    "unavailable": EXIT_TRY_LATER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How it ended: the exit code, and the object that `--output-format json` prints."""
+
+    code: int
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project, with its settings, its tree and the log."""
+
+    root: Path
+    settings: Settings
+    log: Log
+    tree: LocalTree
+
+    @classmethod
+    def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "Project":
+        """Read the settings, open the log and the tree."""
+        settings = load_settings(root, flags, environ)
+        if root == settings.state or root in settings.state.parents:
+            raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
+        log = Log(settings.state / LOG_FILE)
+        limits = SizeLimits(settings.max_file_bytes, settings.max_change_bytes)
+        tree = open_tree(root, settings.state, settings.cache, sandbox=settings.sandbox, limits=limits)
+        return cls(root, settings, log, tree)
+
+    # --- sessions ----------------------------------------------------------------------------
+
+    async def perform(
+        self,
+        words: str,
+        kind: str,
+        do: Callable[[Run], Awaitable[Outcome]],
+        answerer: Answerer,
+        listeners: Sequence[Listener] = (),
+    ) -> Result:
+        """Do something in a session of its own, from its first event to its last.
+
+        `words` say what was wanted; `kind` is the command, by which the log tells a review from a task.
+        """
+        with Session(self.log, new_id()) as session:
+            session.listeners += listeners
+            run = self.begin(session, answerer)
+            run.emit(self.started(words, {"kind": kind}))
+            await self.tell_state(run)
+            code = await self.to_the_end(run, do(run))
+            return Result(code, describe_run(session.id, session.past()))
+
+    def begin(self, session: Session, answerer: Answerer) -> Run:
+        """The handle of a run on the person's own tree, logged in `session`."""
+        limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
+        return Run(session.emit, answerer, self.tree, limits)
+
+    def started(self, words: str, options: dict[str, str]) -> RunStarted:
+        """The first event of a session."""
+        return RunStarted(words, str(self.root), self.settings.model, __version__, options)
+
+    async def to_the_end(self, run: Run, work: Awaitable[Outcome], again: str = "") -> int:
+        """Whatever happens, the log says how it ended; returns the exit code.
+
+        `again` is the command that goes on with what was interrupted.
+        """
+        try:
+            outcome = await work
+        except KithError as error:
+            run.emit(end_of(error))
+            return error.code
+        except (asyncio.CancelledError, KeyboardInterrupt, OSError):  # OSError: nobody reads the output
+            run.emit(RunEnded("interrupted", f"Interrupted. To go on: {again}" if again else "Interrupted."))
+            raise
+        except Exception as error:
+            run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
+            raise
+        run.emit(RunEnded(outcome.status, outcome.text))
+        return STATUS_CODES[outcome.status]
+
+    async def tell_state(self, run: Run) -> None:
+        """Say what a person should know of the tree before work begins in it."""
+        if not (self.root / ".git").exists():
+            run.emit(Notice("This is not a git repository; kith undo works here all the same."))
+        if await self.recover(None):
+            run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+
+    def exec_limits(self, window: int) -> ExecLimits:
+        """What one command may take; its output is cut to what the window carries."""
+        return ExecLimits(self.settings.command_timeout, output=output_room(window, 30_000))
+
+    def sessions(self, everywhere: bool = False) -> list[Summary]:
+        """The sessions of this folder, or of all, newest first."""
+        return self.log.sessions(None if everywhere else self.root)
+
+    # --- after a crash -----------------------------------------------------------------------
+
+    async def recover(self, session: Session | None) -> bool:
+        """Finish, or take back, what a crash left half applied, and log what it had no time to log.
+
+        `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
+        True when there was anything to do.
+        """
+        recovered = await self.tree.recover()
+        known = self.log.applied_ids()
+        missing = [id for id in await self.tree.applied() if id not in known]
+        if session is None and (missing or recovered):
+            with Session(self.log, new_id()) as own:
+                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__))
+                self._log_recovered(own, recovered, missing)
+                own.emit(RunEnded("done", "What a crash had cut short is finished."))
+        elif session is not None:
+            self._log_recovered(session, recovered, missing)
+        return bool(recovered or missing)
+
+    def _log_recovered(
+        self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]
+    ) -> None:
+        for each in recovered:
+            text = f"Change {each.change_id} had been cut short by a crash: {each.outcome}."
+            session.emit(Notice(text, "warning"))
+        for id in missing:
+            changes, undoes = self.tree.recall(id)
+            session.emit(Applied(id, summarise(changes), undoes))
+
+    # --- models ------------------------------------------------------------------------------
+
+    async def open_model(self, emit: Emit, name: str = "") -> Opened:
+        """The chosen model (or the one called `name`), found, loaded and looked at.
+
+        Which one it is, is said unless the person named it. Raises NoModelError, ModelError.
+        """
+        chosen = self.settings
+        wanted = name or chosen.model
+        provider = await choose_provider(wanted, places_of(chosen), engine_of(chosen), emit)
+        opened = await look(provider, self.log.card, chosen.window, emit)
+        if not wanted:
+            window = f", window {opened.window:,}" if opened.window else ""
+            emit(Notice(f"Asking {opened.facts.name}{window}."))
+        return opened
+
+    def learn(self, run: Run, id: str, opened: Opened) -> None:
+        """Put on the model's card what this session's calls tell of it."""
+        calls = fold(record.event for record in self.log.events(id)).calls
+        facts = opened.learned(calls) if opened.facts.digest else {}
+        if facts:
+            run.emit(Carded(opened.facts.digest, opened.facts.name, facts))
+
+    # --- judges ------------------------------------------------------------------------------
+
+    def judges(self, run: Run) -> Judges:
+        """Who decides about a change of this project."""
+        chosen = self.settings
+        named = tuple(command for command in chosen.check if command != "none")
+        from_project = chosen.origin.get("check", "").startswith(str(self.root))
+        checking = Checking(
+            named if chosen.check else None,
+            not from_project,
+            ExecLimits(seconds=chosen.check_timeout),
+            SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
+        )
+
+        async def commit(paths: Sequence[str], message: str) -> None:
+            from kith.trees.git import commit_paths
+
+            try:
+                name = await commit_paths(self.root, paths, message)
+                run.emit(Notice(f"Committed as {name}."))
+            except TreeError as error:  # the change itself is applied
+                run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
+
+        return make_judges(run, checking, commit)
+
+    # --- taking back -------------------------------------------------------------------------
+
+    async def undo(self, id: str = "") -> Applied:
+        """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
+        await self.recover(None)
+        target = find_applied(self.log.applied(str(self.root)), id)
+        change_id, changes = await self.tree.undo(target.change_id)
+        undone = Applied(change_id, summarise(changes), undoes=target.change_id)
+        with Session(self.log, new_id()) as session:
+            session.emit(RunStarted(f"undo {short_id(target.change_id)}", str(self.root), "", __version__))
+            session.emit(undone)
+            session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
+        return undone

@@ -1,0 +1,60 @@
+"""Moments of a trial that one may want to return to, kept on the disk so that a crash loses none."""
+
+import json
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from kith.core.codec import decode, encode
+from kith.core.errors import TreeError
+from kith.core.values import Change, Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The checkpoints of one trial, each a file in `folder`."""
+
+    folder: Path
+
+    def save(self, name: str, changes: Changes) -> None:
+        """Write a checkpoint, whole or not at all. Raises TreeError when the disk refuses."""
+        path = self._path(name)
+        try:
+            self.folder.mkdir(exist_ok=True)
+            draft = path.with_suffix(".new")
+            with draft.open("w", encoding="utf-8") as file:
+                json.dump(encode(changes), file)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            raise TreeError(f"the trial cannot be remembered: {error.strerror}") from error
+
+    def load(self, name: str) -> Changes:
+        """The changes as they were; () for "". Raises TreeError for a name that was never saved."""
+        if not name:
+            return ()
+        try:
+            text = self._path(name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise TreeError(f"the trial has no checkpoint {name!r}") from error
+        changes: Changes = decode(json.loads(text), tuple[Change, ...])
+        return changes
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{sha256(name.encode()).hexdigest()[:16]}.json"
+
+
+def way_back(present: Changes, wanted: Changes) -> Changes:
+    """What to change so that `present` becomes `wanted`, both seen from the same tree."""
+    now = {change.path: change for change in present}
+    then = {change.path: change for change in wanted}
+    steps = [now[path].inverse for path in now.keys() - then.keys()]
+    for path in then.keys() - now.keys():
+        steps.append(then[path])
+    for path in then.keys() & now.keys():
+        old, new = now[path], then[path]
+        if (old.after, old.mode) != (new.after, new.mode):
+            steps.append(Change(path, old.after, new.after, new.mode, old.mode))
+    return tuple(sorted(steps, key=lambda change: change.path))
