@@ -40,8 +40,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class SuiteReport:
-    """A run of tests. `problem` says why it tells nothing (not installed, no tests); `built` is False when the
-    build or the collection failed before a test could run.
+    """A run of tests. `problem` says why it tells nothing: not installed, no tests.
+
+    `built` is False when the build or the collection failed before a test could run.
     """
 
     ran: Ran

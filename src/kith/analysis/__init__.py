@@ -1,0 +1,1 @@
+"""What source text tells by itself: pure functions, no model, no process."""

@@ -1,0 +1,1 @@
+"""Who plays which part in a build: the words of each role, as data."""
