@@ -6,9 +6,12 @@ import json
 
 import pytest
 
+from kith.app.cast import find_role, role_names
+from kith.core.values import Sampling
 from kith.models.providers.rows import tool_rows
+from kith.models.replay import Replay
 from kith.tools import standard_tools
-from kith.workflows.roles import SMALL_SYSTEM, SMALL_TOOLS, SYSTEM
+from kith.workflows.roles import make_role
 
 # Qwen2.5's chat template, the part around the tools.
 TEMPLATE = """<|im_start|>system
@@ -47,12 +50,18 @@ def count_tokens(text: str) -> int:
     return len(encoding.encode(text, allowed_special="all"))
 
 
-def test_system_prompt_and_tools_cost_at_most_1200_tokens() -> None:
-    tools = "".join("\n" + json.dumps(row) for row in tool_rows(standard_tools()))
-    assert count_tokens(TEMPLATE.format(system=SYSTEM, tools=tools)) <= 1_200
+def size_of(name: str, small: bool) -> int:
+    """What a role's words and tools cost before anybody said anything."""
+    role = make_role(find_role(name), Replay("nobody", []), standard_tools(), Sampling(), small=small)
+    tools = "".join("\n" + json.dumps(row) for row in tool_rows(role.tools))
+    return count_tokens(TEMPLATE.format(system=role.system, tools=tools))
 
 
-def test_a_small_window_is_given_at_most_600() -> None:
-    chosen = [tool for tool in standard_tools() if tool.name in SMALL_TOOLS]
-    tools = "".join("\n" + json.dumps(row) for row in tool_rows(chosen))
-    assert count_tokens(TEMPLATE.format(system=SMALL_SYSTEM, tools=tools)) <= 600
+@pytest.mark.parametrize("name", role_names())
+def test_system_prompt_and_tools_cost_at_most_1200_tokens(name: str) -> None:
+    assert size_of(name, small=False) <= 1_200
+
+
+@pytest.mark.parametrize("name", role_names())
+def test_a_small_window_is_given_at_most_600(name: str) -> None:
+    assert size_of(name, small=True) <= 600

@@ -189,7 +189,8 @@ class Project:
     def learn(self, run: Run, id: str, opened: Opened) -> None:
         """Put on the model's card what this session's calls tell of it."""
         calls = fold(record.event for record in self.log.events(id)).calls
-        facts = opened.learned(calls) if opened.facts.digest else {}
+        own = [call for call in calls if call.model == opened.facts.name]
+        facts = opened.learned(own) if opened.facts.digest else {}
         if facts:
             run.emit(Carded(opened.facts.digest, opened.facts.name, facts))
 

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from kith.app.cast import find_role
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import UsageError
@@ -26,7 +27,7 @@ from kith.workflows.chat import chat
 from kith.workflows.direct import make_direct, parse_direct
 from kith.workflows.explain import Cost, explain
 from kith.workflows.opening import open_task, opening_parts
-from kith.workflows.roles import make_worker
+from kith.workflows.roles import is_small, make_role
 
 THREAD = "task"
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
@@ -156,7 +157,9 @@ def _role(project: Project, opened: Opened, past: Past) -> Role:
     model = opened.wrap(budget, past.compacted)
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined, window = project.tree.confined, opened.window
-    role = make_worker(model, watch_repeats(tools), sampling, confined=confined, window=window)
+    role = make_role(
+        find_role("worker"), model, watch_repeats(tools), sampling, confined=confined, small=is_small(window)
+    )
     if (read := past.read) and read.model == opened.facts.name:
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)

@@ -1,61 +1,149 @@
-"""Who works: the system prompt and the roles, as data."""
+"""Who works: roles as data, read from texts with a few lines of front matter."""
 
-from dataclasses import replace
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
 
+from kith.core.errors import UsageError
 from kith.core.model import Model, Role, Tool
-from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED
+from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED, Policy, Rule
 from kith.core.values import Sampling
 
-# Every request begins with these bytes: nothing that changes (time, folder, git status) may stand here,
-# or the server's cache of the prompt is lost.
-_SYSTEM = """\
-You are kith, a careful coding agent. You work in a trial copy of the user's project: nothing reaches \
-the user's files before the user has seen the diff and said yes. {commands}
-
-Work like this:
-- Look before you write: search, then read only what you need.
-- Make the smallest change that does the whole task, in the project's style. \
-Change tests only if the task says so.
-- Copy the old text of an edit exactly from the file, without line numbers.
-- Run the project's tests when you can. When a command fails, find the cause before you try again.
-- Finish with `done` and two sentences: what you changed, and what you did not check.
-- A question needs no change: read, then answer in `done`.
-
-If you cannot call tools, answer with one block for each edit:
-path/to/file
-<<<<<<< SEARCH
-old lines, exactly
-=======
-new lines
->>>>>>> REPLACE
-"""
-_SMALL_SYSTEM = """\
-You are kith, a coding agent, in a trial copy of the user's project. {commands}
-- Find with bash (grep -rn), read only what you need.
-- Make the smallest change that does the task. Copy the old text of an edit exactly, without line numbers.
-- Run the tests when you can.
-- Finish with `done`: what you changed, what you did not check. A question needs no change: answer in `done`.
-"""
 _CONFINED, _ASKED = "Commands run in a sandbox without network.", "The user is asked about every command."
-SYSTEM = _SYSTEM.format(commands=_CONFINED)
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
-SMALL_WINDOW = 8_192
-SMALL_TOOLS = ("read", "edit", "write", "bash", "done")
-SMALL_SYSTEM = _SMALL_SYSTEM.format(commands=_CONFINED)
+SMALL_WINDOW: Final = 8_192
+# Where tests live, as patterns for a policy; the gate that guards locked tests looks closer.
+_TESTS: Final = (
+    *("tests/*", "*/tests/*", "test/*", "*/test/*", "testing/*", "*/testing/*", "spec/*", "*/spec/*"),
+    *("test_*", "*/test_*", "*_test.*", "*_tests.*", "*.test.*", "*.spec.*", "*[Tt]est.cpp", "*[Tt]ests.cpp"),
+    *("conftest.py", "*/conftest.py"),
+)
+_TESTS_ONLY: Final = Policy(
+    "tests-only",
+    (*READ_ONLY.rules, Rule("exec", "*", "allow"), *(Rule("write", each, "allow") for each in _TESTS)),
+)
+_CODE_ONLY: Final = Policy("no-tests", (*TRIAL.rules, *(Rule("write", each, "deny") for each in _TESTS)))
+POLICIES: Final = {"read-only": READ_ONLY, "trial": TRIAL, "tests": _TESTS_ONLY, "code": _CODE_ONLY}
+_KEYS: Final = ("purpose", "model", "tools", "small-tools", "policy")
+_SMALL: Final = re.compile(r"^--- small ---$\n?", re.M)
+_PLACEHOLDER: Final = "{commands}"
 
 
-def make_worker(
-    model: Model, tools: tuple[Tool, ...], sampling: Sampling, *, confined: bool = True, window: int = 0
-) -> Role:
-    """The role that does the work, in a trial whose commands are confined or else asked about.
+@dataclass(frozen=True, slots=True)
+class RoleSpec:
+    """A role as it is written down: for whom its words are, what it may use and do.
 
-    `window` is the model's, in tokens (0: unknown); a small one gets a shorter prompt and fewer tools.
+    `model` is a name as after -m, "" for the one of the session. `small_words` and `small_tools` are for
+    models with little room; they are the same where nothing else is written.
     """
-    words = _SYSTEM
-    if 0 < window < SMALL_WINDOW:
-        words, tools = _SMALL_SYSTEM, tuple(tool for tool in tools if tool.name in SMALL_TOOLS)
-    system = words.format(commands=_CONFINED if confined else _ASKED)
-    return Role("worker", system, model, tools, TRIAL if confined else UNCONFINED, "edit", sampling)
+
+    name: str
+    purpose: str
+    words: str
+    tools: tuple[str, ...]
+    policy: str
+    model: str = ""
+    small_words: str = ""
+    small_tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Who plays a role in one step. `window` in tokens (0: unknown); `small`: a model with little room."""
+
+    role: Role
+    window: int = 0
+    small: bool = False
+
+
+# A role's name -> who plays it, with fresh limits for one step.
+Cast = Callable[[str], Awaitable[Player]]
+
+
+def read_role(name: str, text: str, where: str = "") -> RoleSpec:
+    """The role written in `text`: `key: value` lines between two `---`, then its words.
+
+    Raises UsageError naming the file (`where`), the line and what is wrong with it.
+    """
+    where = where or f"{name}.md"
+    lines = text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
+    if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
+        raise UsageError(
+            f"{where}: a role begins with its purpose, tools and policy between two lines of ---."
+        )
+    end = next(at for at, line in enumerate(lines[1:], 1) if line.strip() == "---")
+    given = dict(_read_line(line, f"{where}, line {at}") for at, line in _filled(lines[1:end]))
+    missing = [key for key in ("purpose", "tools", "policy") if key not in given]
+    if missing:
+        raise UsageError(f"{where}: {missing[0]!r} is missing.")
+    if given["policy"] not in POLICIES:
+        raise UsageError(f"{where}: policy must be one of {', '.join(POLICIES)}, not {given['policy']!r}.")
+    words, *small = _SMALL.split("\n".join(lines[end + 1 :]), maxsplit=1)
+    if not words.strip():
+        raise UsageError(f"{where}: the role has no words.")
+    tools = _names(given["tools"])
+    return RoleSpec(
+        name,
+        given["purpose"],
+        words.strip("\n") + "\n",
+        tools,
+        given["policy"],
+        "" if given.get("model", "route") == "route" else given["model"],
+        (small[0] if small else words).strip("\n") + "\n",
+        _names(given["small-tools"]) if "small-tools" in given else tools,
+    )
+
+
+def _filled(lines: list[str]) -> list[tuple[int, str]]:
+    return [(at, line) for at, line in enumerate(lines, 2) if line.strip() and not line.startswith("#")]
+
+
+def _read_line(line: str, where: str) -> tuple[str, str]:
+    key, colon, value = (part.strip() for part in line.partition(":"))
+    if not colon or key not in _KEYS:
+        raise UsageError(f"{where}: {key!r} is none of {', '.join(_KEYS)}.")
+    return key, value
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def make_role(
+    spec: RoleSpec,
+    model: Model,
+    tools: tuple[Tool, ...],
+    sampling: Sampling,
+    *,
+    confined: bool = True,
+    small: bool = False,
+) -> Role:
+    """The role, played by `model` with those of `tools` that it names, in their order.
+
+    `confined`: commands run in a sandbox; elsewhere the person is asked about each.
+    """
+    names = spec.small_tools if small else spec.tools
+    words = spec.small_words if small else spec.words
+    system = words.replace(_PLACEHOLDER, _CONFINED if confined else _ASKED)
+    chosen = tuple(tool for tool in tools if tool.name in names)
+    return Role(spec.name, system, model, chosen, _policy(spec.policy, confined), spec.purpose, sampling)
+
+
+def _policy(name: str, confined: bool) -> Policy:
+    """Where commands cannot be confined, each one is asked about."""
+    policy = POLICIES[name]
+    if confined:
+        return policy
+    if policy is TRIAL:
+        return UNCONFINED
+    asked = Rule("exec", "*", "ask")
+    return Policy(policy.name, (*policy.rules, asked)) if policy.decide("exec", "") == "allow" else policy
+
+
+def is_small(window: int) -> bool:
+    """Whether a window (in tokens, 0: unknown) leaves little room for words about the work."""
+    return 0 < window < SMALL_WINDOW
 
 
 def as_planner(role: Role) -> Role:

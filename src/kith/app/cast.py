@@ -1,0 +1,109 @@
+"""Who plays which role: the words of kith or of the user, and a model opened when it is first asked."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from kith.app.project import Project
+from kith.context.rooms import output_room
+from kith.core.errors import LimitError, UsageError
+from kith.core.events import Called
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.memory.past import fold
+from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.tools import ReadLimits, standard_tools
+from kith.tools.repeats import watch_repeats
+from kith.workflows.roles import Cast, Player, RoleSpec, is_small, make_role, read_role
+
+_FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
+_BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z])", re.I)
+
+
+@cache
+def _shipped(name: str) -> RoleSpec:
+    return read_role(name, files("kith.roles").joinpath(f"{name}.md").read_text(encoding="utf-8"))
+
+
+def role_names() -> list[str]:
+    """The roles that kith knows by itself."""
+    found = (entry.name for entry in files("kith.roles").iterdir())
+    return sorted(name.removesuffix(".md") for name in found if name.endswith(".md"))
+
+
+def find_role(name: str, own: Path | None = None) -> RoleSpec:
+    """A role as the user wrote it (`own` is the folder of their roles), else as kith has it.
+
+    Raises UsageError for a role that is not well written.
+    """
+    path = own / f"{name}.md" if own else None
+    if path is None or not path.is_file():
+        return _shipped(name)
+    try:
+        return read_role(name, path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+
+
+@asynccontextmanager
+async def open_cast(project: Project, run: Run, id: str, more: Sequence[Tool] = ()) -> AsyncIterator[Cast]:
+    """The roles of session `id`; their models are let go of, and what they taught is kept, at the end.
+
+    `more` are tools beside the standard ones. Each call of the cast begins a step: with the tokens and
+    seconds of one. Raises UsageError for a role badly written, NoModelError, ModelError.
+    """
+    chosen, opened = project.settings, dict[str, Opened]()
+
+    async def cast(name: str) -> Player:
+        spec = find_role(name, chosen.config / "roles")
+        model = spec.model or chosen.model
+        if model not in opened:
+            opened[model] = await project.open_model(run.emit, model)
+        return _play(project, id, spec, opened[model], more)
+
+    try:
+        yield cast
+    finally:
+        for each in opened.values():
+            project.learn(run, id, each)
+            await each.aclose()
+
+
+def _play(project: Project, id: str, spec: RoleSpec, opened: Opened, more: Sequence[Tool]) -> Player:
+    chosen, window = project.settings, opened.window
+    past = fold(record.event for record in project.log.events(id))
+    budget = Budget(_tokens_left(project, past.calls), chosen.build.step_seconds)
+    tools = standard_tools(past.todo, limits=ReadLimits(bytes=output_room(window, 24_000)))
+    small = is_small(window) or _has_few_parameters(opened.facts.name)
+    role = make_role(
+        spec,
+        opened.wrap(budget, past.compacted),
+        watch_repeats((*more, *tools)),
+        replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
+        confined=project.tree.confined,
+        small=small,
+    )
+    return Player(role, window, small)
+
+
+def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:
+    """What one step may use: its own limit, or what the session has left. Raises LimitError for nothing."""
+    chosen = project.settings
+    if chosen.max_task_tokens is None:
+        return chosen.build.step_tokens
+    used = sum(call.usage.input - call.usage.cached + call.usage.output for call in calls)
+    left = chosen.max_task_tokens - used
+    if left <= 0:
+        raise LimitError(f"The {chosen.max_task_tokens:,} tokens of this task are spent.")
+    return min(left, chosen.build.step_tokens or left)
+
+
+def _has_few_parameters(name: str) -> bool:
+    """Whether a model's name says that it is small, as `qwen2.5-coder:3b` does."""
+    sizes = [float(size) for size in _BILLIONS.findall(name)]
+    return bool(sizes) and max(sizes) < _FEW_BILLIONS

@@ -1,0 +1,120 @@
+"""Which keys there are, and whether a value fits its key."""
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from kith.core.errors import UsageError
+from kith.core.values import Sampling
+from kith.settings.values import Building, Engine, Settings
+
+# Groups of settings: each is a table in the file, and its keys are called `table.key`.
+TABLES: Mapping[str, type] = {"sampling": Sampling, "engine": Engine, "build": Building}
+_NOT_KEYS = {"origin", "state", "cache", "config", "openai_api_key", "endpoints", "gates", *TABLES}
+_HINTS = get_type_hints(Settings)
+KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
+IN_TABLES = {
+    f"{table}.{name}": hint
+    for table, kind in TABLES.items()
+    for name, hint in get_type_hints(kind).items()
+    if name not in _HINTS  # what has a key of its own (think) is not said twice
+}
+_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+# Less than this makes no sense. Numbers that are not here may be anything.
+_LEAST: Mapping[str, float] = {
+    "window": 256,
+    "think_tokens": 0,
+    "max_task_tokens": 1,
+    "max_task_seconds": 1,
+    "build.max_retries": 0,
+    "build.max_tasks": 1,
+    "build.max_files": 1,
+    "build.max_lines": 1,
+    "build.coverage": 0,
+    "build.step_seconds": 1,
+    "build.step_tokens": 1,
+    "engine.threads": 1,
+    "engine.ngl": 0,
+    "engine.idle": 1,
+    "stall": 1,
+    "check_timeout": 1,
+    "command_timeout": 1,
+    "tries": 1,
+    "max_steps": 1,
+    "max_file_bytes": 1,
+    "max_change_bytes": 1,
+}
+
+
+def is_key(key: str) -> bool:
+    """Whether there is such a setting, or such a group of settings."""
+    return key in KEYS or key in ("endpoints", "gates", *TABLES) or key.partition(".")[0] in TABLES
+
+
+def check_value(key: str, value: Any, where: str, allowed: set[str] | None = None) -> Any:
+    """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
+    if key in ("endpoints", "gates", *TABLES):
+        raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
+    hint: Any = IN_TABLES.get(key) or KEYS.get(key)
+    if hint is None:
+        known = sorted(allowed or [*KEYS, "endpoints", "gates", *IN_TABLES])
+        raise UsageError(f"{where}: {unknown_key(key, known)}")
+    fitted = _fit(value, hint)
+    if fitted is None:
+        raise UsageError(f"{where}: {key} must be {_in_words(hint)}, not {value!r}.")
+    if key in _LEAST and not fitted >= _LEAST[key]:
+        raise UsageError(f"{where}: {key} must be at least {_LEAST[key]:g}, not {value!r}.")
+    if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
+        raise UsageError(f"{where}: check is either 'none' or commands, not both.")
+    return fitted
+
+
+def unknown_key(key: str, known: Sequence[str]) -> str:
+    """What to say of a key that does not exist: the nearest, or all."""
+    close = difflib.get_close_matches(key, known, 1)
+    return f"unknown key {key!r}; " + (
+        f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}."
+    )
+
+
+def _fit(value: Any, hint: Any) -> Any:
+    """The value as the hint's type (strings from the environment included), or None."""
+    if get_origin(hint) is Literal:
+        return value if value in get_args(hint) else None
+    if get_origin(hint) is tuple:
+        items = [value] if isinstance(value, str) else value
+        good = isinstance(items, list | tuple) and all(
+            isinstance(each, str) and each.strip() for each in items
+        )
+        return tuple(items) if good else None
+    options = get_args(hint) or (hint,)
+    if bool in options:
+        value = _BOOLEANS.get(value.lower()) if isinstance(value, str) else value
+        return value if isinstance(value, bool) else None
+    if isinstance(value, str) and str not in options:
+        value = _number(value)
+    if float in options and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value if isinstance(value, options) and value is not None else None
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _in_words(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(get_args(hint))
+    if get_origin(hint) is tuple:
+        return "a text or a list of texts"
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    return " or ".join(names[each] for each in (get_args(hint) or (hint,)) if each in names)

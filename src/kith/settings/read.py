@@ -1,0 +1,185 @@
+"""Settings from where they stand: the user's file, the project's file, the environment, the flags."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from kith.core.errors import UsageError
+from kith.settings.check import TABLES, check_value, is_key, unknown_key
+from kith.settings.values import Endpoint, Settings
+
+# A project's own file is not trusted: it may say how the project is checked, and narrow the rest.
+PROJECT_KEYS = {"check", "gates", "max_steps", "tries", "read_only", "build.coverage"}
+_PEOPLES_VARIABLES = {
+    "OLLAMA_HOST": "ollama_host",
+    "OPENAI_BASE_URL": "openai_base_url",
+    "OPENAI_API_KEY": "openai_api_key",
+}
+
+
+def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings for a run in `root`. Raises UsageError naming file, line and the nearest valid key."""
+    config, state, cache = find_folders(environ)
+    layers: list[tuple[str, dict[str, Any]]] = []
+    user_file, project_file = config / "config.toml", root / ".kith" / "config.toml"
+    layers.append((str(user_file), _read_file(user_file, None)))
+    layers.append((str(project_file), _read_file(project_file, PROJECT_KEYS)))
+    layers.append(("environment", _read_environment(environ)))
+    layers.append(("flag", _read_flags(flags)))
+    merged: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for source, layer in layers:
+        for key, value in layer.items():
+            if source == str(project_file) and not _narrows(key, value, merged):
+                continue
+            merged[key] = value
+            origin[key] = source
+    tables = {name: _take_table(merged, name) for name in TABLES}
+    return replace(
+        Settings(),
+        **merged,
+        **tables,
+        state=state,
+        cache=cache,
+        config=config,
+        origin=origin,
+    )
+
+
+def _take_table(merged: dict[str, Any], table: str) -> Any:
+    """The group of settings called `table`, taken out of all values."""
+    names = [key for key in merged if key.startswith(f"{table}.")]
+    return TABLES[table](**{name.partition(".")[2]: merged.pop(name) for name in names})
+
+
+def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
+    """Whether a project's value asks for no more than the user already allows."""
+    if key in ("check", "gates"):  # they run in the sandbox, or are asked about
+        return True
+    if key == "build.coverage":
+        return bool(value >= (merged.get(key) or 0))
+    present = merged.get(key, getattr(Settings(), key))
+    return bool(value >= present if isinstance(value, bool) else value <= present)
+
+
+def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, Path]:
+    """Where configuration, state and cache live (XDG on Linux). Raises UsageError without a home."""
+    import platformdirs
+
+    try:
+        if environ.get("HOME") == "":
+            raise RuntimeError("an empty HOME would mean the root folder")
+        dirs = platformdirs.PlatformDirs("kith", appauthor=False)
+        return dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path
+    except RuntimeError as error:  # neither HOME nor the password database knows one
+        raise UsageError(
+            "There is no home folder to keep the log in; set HOME to an absolute path."
+        ) from error
+
+
+def _read_file(path: Path, allowed: set[str] | None) -> dict[str, Any]:
+    """The values of a configuration file; `allowed` are the keys that it may hold, None for all."""
+    text = _read_text(path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(_in_place(path, text, str(error))) from error
+    values: dict[str, Any] = {}
+    for key, value in _flatten(data):
+        where = f"{path}, line {_line_of(text, key)}"
+        if allowed is not None and key not in allowed and is_key(key):
+            raise UsageError(f"{where}: a project may not set {key!r}; put it into your own configuration.")
+        if key == "endpoints" and isinstance(value, dict):
+            values[key] = {
+                name: _read_endpoint(name, each, f"{path}, line {_line_of(text, name)}")
+                for name, each in value.items()
+            }
+        elif key == "gates" and isinstance(value, dict):
+            values[key] = {name: _read_gate(name, each, path, text) for name, each in value.items()}
+        else:
+            values[key] = check_value(key, value, where, allowed)
+    return values
+
+
+def _read_gate(name: str, command: Any, path: Path, text: str) -> str:
+    if not isinstance(command, str) or not command.strip():
+        raise UsageError(f"{path}, line {_line_of(text, name)}: gate {name!r} must be a command.")
+    return command
+
+
+def _read_text(path: Path) -> str:
+    """The file's text, "" when there is none. Raises UsageError."""
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device would never end
+            raise UsageError(f"{path} is not a file.")
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not written in UTF-8 (byte {error.start}).") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _in_place(path: Path, text: str, error: str) -> str:
+    """tomllib's words ("... (at line 1, column 9)", "... (at end of document)") with the place first."""
+    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
+    what, line = (found[1], found[2]) if found else (error, None)
+    return f"{path}, line {line or len(text.rstrip().splitlines())}: not valid TOML: {what}."
+
+
+def _flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    for key, value in data.items():
+        if key in TABLES and isinstance(value, dict):
+            pairs += [(f"{key}.{name}", item) for name, item in value.items()]
+        else:
+            pairs.append((key, value))
+    return pairs
+
+
+def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
+    kinds = get_args(get_type_hints(Endpoint)["kind"])
+    if not isinstance(data, dict) or not isinstance(data.get("url"), str):
+        raise UsageError(f"{where}: endpoint {name!r} needs a url.")
+    if not re.match(r"https?://[^/\s]", data["url"]):
+        raise UsageError(
+            f"{where}: {data['url']!r} is no address of a server; it should look like http://host:port."
+        )
+    if "/" in name or name == "replay":
+        raise UsageError(f"{where}: an endpoint cannot be called {name!r}, since -m {name}/MODEL means else.")
+    for key in data:
+        if key not in ("kind", "url", "key_env"):
+            raise UsageError(f"{where}: {unknown_key(key, ['kind', 'key_env', 'url'])}")
+    if data.get("kind", "openai") not in kinds:
+        raise UsageError(f"{where}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
+    return Endpoint(data.get("kind", "openai"), data["url"], str(data.get("key_env", "")))
+
+
+def _line_of(text: str, key: str) -> int:
+    name = re.escape(key.split(".")[-1])
+    pattern = re.compile(rf"\s*(\[\s*)?[\"']?(\w+\.)?{name}\b")
+    return next((n for n, line in enumerate(text.split("\n"), 1) if pattern.match(line)), 1)
+
+
+def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in environ.items():
+        if name in _PEOPLES_VARIABLES and value:
+            values[_PEOPLES_VARIABLES[name]] = value
+        elif name.startswith("KITH_"):
+            key = name.removeprefix("KITH_").lower()
+            table, _, rest = key.partition("_")
+            if table in TABLES and rest:
+                key = f"{table}.{rest}"
+            values[key] = check_value(key, value, f"environment variable {name}")
+    return values
+
+
+def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    given = {key: value for key, value in flags.items() if value is not None}
+    return {key: check_value(key, value, f"--{key.replace('_', '-')}") for key, value in given.items()}

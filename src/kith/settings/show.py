@@ -1,0 +1,38 @@
+"""Settings for people: each key, its value in words, and where it came from."""
+
+import re
+from typing import Any
+
+from kith.settings.check import IN_TABLES, KEYS
+from kith.settings.values import Settings
+
+_PASSWORD = re.compile(r"(^|//)[^/@\s]*:[^/@\s]*@")  # of an address
+
+
+def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
+    """Each key, its value in words ("-": nobody chose), and where it came from; secrets are not shown."""
+    values = {key: getattr(settings, key) for key in KEYS} | {"window": settings.window or None}
+    rows = [(key, _show(value), settings.origin.get(key, "default")) for key, value in values.items()]
+    for key in IN_TABLES:
+        table, _, name = key.partition(".")
+        value = getattr(getattr(settings, table), name)
+        rows.append((key, _show(value), settings.origin.get(key, "default")))
+    for name, endpoint in settings.endpoints.items():
+        rows.append(
+            (f"endpoints.{name}", _show(f"{endpoint.kind} {endpoint.url}"), settings.origin["endpoints"])
+        )
+    for name, command in settings.gates.items():
+        rows.append((f"gates.{name}", command, settings.origin["gates"]))
+    return rows
+
+
+def _show(value: Any) -> str:
+    if value is None or value in ((), ""):
+        return "-"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return _PASSWORD.sub(r"\1***@", str(value))

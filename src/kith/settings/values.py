@@ -1,0 +1,85 @@
+"""Every choice a user can make, as frozen values with their defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from kith.core.values import Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model server that the user named: `kith -m NAME/model` asks it."""
+
+    kind: Literal["ollama", "openai", "llama-server", "lmstudio", "vllm"]
+    url: str
+    key_env: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How kith's own engine runs a model file; None and "" leave the choice to kith or to the engine."""
+
+    program: Literal["auto", "xllamacpp", "llama-server", "off"] = "auto"
+    ngl: int | None = None  # layers on the GPU
+    flash_attn: Literal["auto", "on", "off"] = "auto"
+    threads: int | None = None
+    cache_type_k: str = ""
+    cache_type_v: str = ""
+    args: tuple[str, ...] = ()  # handed to llama-server as they are
+    idle: float = 300.0  # seconds without anybody before it stops
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """How `kith build` works: its limits, and what it does beside the tasks themselves."""
+
+    max_retries: int = 3  # of a task, after its first try
+    max_tasks: int = 12
+    max_files: int = 40  # that a task may change
+    max_lines: int = 1_500
+    coverage: float | None = None  # percent of the lines that the tests must run; None: whatever it is
+    refine: bool = True
+    auto_commit: bool = False
+    step_seconds: float = 1_800.0
+    step_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every choice, read once. `origin` tells where each value that is not a default came from."""
+
+    model: str = ""
+    # Tokens; 0: from the model and the memory where kith starts it, else what the server runs.
+    window: int = 0
+    think: bool | None = None
+    think_tokens: int | None = None
+    stall: float = 600.0  # seconds without a sign of life before a server counts as hung
+    discovery: Literal["on", "off"] = "on"  # off: only servers that are configured are asked
+    model_folders: tuple[str, ...] = ()
+    check: tuple[str, ...] = ()
+    check_timeout: float = 900.0
+    command_timeout: float = 300.0
+    tries: int = 3
+    max_steps: int = 50
+    max_task_tokens: int | None = None
+    max_task_seconds: float | None = None
+    review: bool = False  # a model's notes on each change, beside what linters say
+    read_only: bool = False
+    offline: bool = False
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    max_file_bytes: int = 1_000_000
+    max_change_bytes: int = 2_000_000
+    sampling: Sampling = Sampling()
+    engine: Engine = Engine()
+    build: Building = Building()
+    gates: Mapping[str, str] = field(default_factory=dict)  # a project's own: name -> command
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    ollama_host: str = ""
+    openai_base_url: str = ""
+    openai_api_key: str = ""
+    state: Path = Path()
+    cache: Path = Path()
+    config: Path = Path()
+    origin: Mapping[str, str] = field(default_factory=dict)
