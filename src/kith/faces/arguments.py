@@ -9,6 +9,7 @@ _SETTINGS = (
     *("model", "window", "think", "think_tokens", "offline", "read_only"),
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds"),
 )
+_BUILD = ("max_retries", "coverage", "refine", "auto_commit", "step_seconds", "step_tokens")
 _ENGINE = ("ngl", "flash_attn", "threads", "cache_type_k", "cache_type_v")
 
 
@@ -18,6 +19,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
     return {
         **{name: getattr(args, name, None) for name in _SETTINGS},
         **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
+        **{f"build.{name}": getattr(args, name, None) for name in _BUILD},
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
     }
@@ -71,6 +73,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("task", nargs="*", metavar="TASK", help="what to do; text piped in is added")
     add("-p", "--prompt", metavar="TASK", help="the same as run TASK")
+    _template(parser)
     add("--yes", action="store_true", help="apply without asking")
     plan = parser.add_mutually_exclusive_group()
     plan.add_argument(
@@ -83,6 +86,50 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add("--resume", metavar="ID", help="go on with an unfinished session")
     _work(parser)
+
+
+def build(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("task", nargs="*", metavar="REQUEST", help="what to build; text piped in is added")
+    _template(parser)
+    add("--yes", action="store_true", help="agree to the tasks, and apply without asking")
+    add("--max-retries", type=_number, metavar="N", help="tries of a task after its first (3)")
+    add(
+        "--coverage",
+        type=_percent,
+        metavar="PERCENT",
+        help="lines that the tests must run; 0: whatever it is",
+    )
+    add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
+    add("--commit", dest="auto_commit", action="store_const", const=True, help="commit what was applied")
+    add("--step-seconds", type=_positive, metavar="N", help="seconds that one step may take (1800)")
+    add("--step-tokens", type=_positive, metavar="N", help="tokens that one step may use")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
+    add(
+        "--resume",
+        nargs="?",
+        const="last",
+        metavar="ID",
+        help="go on with an unfinished build (the last one)",
+    )
+    parser.set_defaults(prompt=None, plan="no")
+    _work(parser)
+
+
+def status(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("id", nargs="?", metavar="ID", help="which build (the last one)")
+    parser.add_argument("--watch", action="store_true", help="stay, and show what changes")
+    _json(parser)
+
+
+def templates(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+
+
+def _template(parser: argparse.ArgumentParser) -> None:
+    meaning = "a common task to fill in, with TASK as name=value words; kith templates lists them"
+    parser.add_argument("--template", metavar="NAME", help=meaning)
 
 
 def undo(parser: argparse.ArgumentParser) -> None:
@@ -159,6 +206,16 @@ def _positive(text: str) -> int:
     if not number.isdigit() or int(number) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
     return int(number) * unit
+
+
+def _percent(text: str) -> float:
+    try:
+        share = float(text.removesuffix("%"))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
+    return share
 
 
 def _number(text: str) -> int:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from kith.core.errors import UsageError
 
@@ -9,12 +10,16 @@ SILENCE_S = 3.0  # an open pipe that brings nothing for so long is not waited fo
 TASK_LIMIT = 200_000  # bytes: far more than any local window holds
 
 
-def read_task(args: argparse.Namespace) -> str:
+def read_task(args: argparse.Namespace, root: Path) -> str:
     """The task's words, and what was piped in. Raises UsageError when there are none, or far too many."""
     words = " ".join(filter(None, [args.prompt, *args.task])).strip()
     _refuse_contradictions(args, words)
     if args.resume:
         return ""
+    if args.template:
+        from kith.app.templates import fill_template
+
+        return fill_template(args.template, args.task, root)
     piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
     task = f"{words}\n\n{piped}".strip() if words and piped else words or piped
     if not task:
@@ -24,7 +29,7 @@ def read_task(args: argparse.Namespace) -> str:
 
 def _refuse_contradictions(args: argparse.Namespace, words: str) -> None:
     """What cannot be meant together is said, before one half of it is silently left out."""
-    if args.resume is not None and (words or args.plan != "no"):
+    if args.resume is not None and (words or args.template or args.plan != "no"):
         raise UsageError("--resume goes on with a session's own task; leave the new task and --plan out.")
     if args.resume == "":
         raise UsageError("--resume needs a session's id; `kith sessions` lists them.")

@@ -37,6 +37,16 @@ COMMANDS = {
     "run": Command(
         "do one task: a tested diff comes out, you say yes", arguments.run, "run:run_command", "[TASK ...]"
     ),
+    "build": Command(
+        "from a request to tested code: roles propose, tests decide",
+        arguments.build,
+        "build:build_command",
+        "[REQUEST ...]",
+    ),
+    "status": Command(
+        "show how a build stands: tasks, attempts, gates", arguments.status, "status:status_command", "[ID]"
+    ),
+    "templates": Command("list common tasks to fill in", arguments.templates, "templates:templates_command"),
     "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
     "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),

@@ -62,7 +62,7 @@ async def _agree(question: Question) -> Answer:
     """Nobody can be asked: say yes, visibly, to this project of kith's own."""
     from rich.console import Console
 
-    from kith.faces.terminal import show_changes
+    from kith.faces.questions import show_changes
 
     if question.kind == "change":
         show_changes(Console(stderr=True, highlight=False), question.changes)

@@ -18,8 +18,9 @@ from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
 from kith.faces.lines import printable, todo_text
+from kith.faces.questions import press, print_diff, quiet_keys
 from kith.faces.run import print_receipt
-from kith.faces.terminal import TerminalVoice, press, print_diff, quiet_keys
+from kith.faces.terminal import TerminalVoice
 from kith.memory.applied import short_id
 from kith.memory.log import Session
 from kith.memory.past import Past, fold

@@ -29,7 +29,8 @@ ALL = 0.995  # a share that is shown as "all"
 
 def run_command(args: argparse.Namespace) -> int:
     """Do one task and print its result on stdout; progress goes to stderr."""
-    root, task = find_root(args.folder), read_task(args)
+    root = find_root(args.folder)
+    task = read_task(args, root)
     project = Project.open(root, settings_flags(args))
     if args.explain_prompt:
         print_costs(asyncio.run(explain_task(project, task)), args.output_format)

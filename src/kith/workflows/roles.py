@@ -9,6 +9,7 @@ from kith.core.errors import UsageError
 from kith.core.model import Model, Role, Tool
 from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED, Policy, Rule
 from kith.core.values import Sampling
+from kith.workflows.front_matter import read_front_matter
 
 _CONFINED, _ASKED = "Commands run in a sandbox without network.", "The user is asked about every command."
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
@@ -67,21 +68,16 @@ def read_role(name: str, text: str, where: str = "") -> RoleSpec:
     Raises UsageError naming the file (`where`), the line and what is wrong with it.
     """
     where = where or f"{name}.md"
-    lines = text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
-    if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
-        raise UsageError(
-            f"{where}: a role begins with its purpose, tools and policy between two lines of ---."
-        )
-    end = next(at for at, line in enumerate(lines[1:], 1) if line.strip() == "---")
-    given = dict(_read_line(line, f"{where}, line {at}") for at, line in _filled(lines[1:end]))
-    missing = [key for key in ("purpose", "tools", "policy") if key not in given]
-    if missing:
-        raise UsageError(f"{where}: {missing[0]!r} is missing.")
+    written = read_front_matter(text, where, ("purpose", "tools", "policy"))
+    given = written.values
+    for key in given:
+        if key not in _KEYS:
+            place = f"{where}, line {written.lines[key]}"
+            raise UsageError(f"{place}: a role has no {key!r}; there are: {', '.join(_KEYS)}.")
     if given["policy"] not in POLICIES:
-        raise UsageError(f"{where}: policy must be one of {', '.join(POLICIES)}, not {given['policy']!r}.")
-    words, *small = _SMALL.split("\n".join(lines[end + 1 :]), maxsplit=1)
-    if not words.strip():
-        raise UsageError(f"{where}: the role has no words.")
+        place = f"{where}, line {written.lines['policy']}"
+        raise UsageError(f"{place}: policy must be one of {', '.join(POLICIES)}, not {given['policy']!r}.")
+    words, *small = _SMALL.split(written.words, maxsplit=1)
     tools = _names(given["tools"])
     return RoleSpec(
         name,
@@ -93,17 +89,6 @@ def read_role(name: str, text: str, where: str = "") -> RoleSpec:
         (small[0] if small else words).strip("\n") + "\n",
         _names(given["small-tools"]) if "small-tools" in given else tools,
     )
-
-
-def _filled(lines: list[str]) -> list[tuple[int, str]]:
-    return [(at, line) for at, line in enumerate(lines, 2) if line.strip() and not line.startswith("#")]
-
-
-def _read_line(line: str, where: str) -> tuple[str, str]:
-    key, colon, value = (part.strip() for part in line.partition(":"))
-    if not colon or key not in _KEYS:
-        raise UsageError(f"{where}: {key!r} is none of {', '.join(_KEYS)}.")
-    return key, value
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -1,0 +1,46 @@
+"""The templates of kith and of the user, and the tasks they become."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+
+from kith.core.errors import UsageError
+from kith.settings import find_folders
+from kith.workflows.templates import Template, fill, read_template
+
+
+def list_templates() -> list[Template]:
+    """All templates by name; one of the user's own takes the place of kith's. Raises UsageError."""
+    shipped = {
+        entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8")
+        for entry in files("kith.templates").iterdir()
+        if entry.name.endswith(".md")
+    }
+    found = {name: read_template(name, text) for name, text in shipped.items()}
+    for path in sorted((find_folders()[0] / "templates").glob("*.md")):
+        found[path.stem] = read_template(path.stem, _read(path), str(path))
+    return [found[name] for name in sorted(found)]
+
+
+def fill_template(name: str, words: Sequence[str], root: Path) -> str:
+    """The task that template `name` becomes with these `parameter=value` words. Raises UsageError."""
+    templates = {each.name: each for each in list_templates()}
+    if name not in templates:
+        close = get_close_matches(name, templates, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(templates)}."
+        raise UsageError(f"There is no template {name!r}; {hint}")
+
+    def exists(path: str) -> bool:
+        place = (root / path).resolve()
+        return place.is_relative_to(root) and place.exists()
+
+    return fill(templates[name], words, exists, lambda path: _read(Path(path)))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UsageError(f"{path} cannot be read: {reason}.") from error

@@ -1,0 +1,1 @@
+"""Common tasks with blanks to fill in, as data."""
