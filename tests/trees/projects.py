@@ -17,8 +17,8 @@ from kith.trees.probe import look
 Open = Callable[[Path, Path], AbstractAsyncContextManager[Trial]]
 TRIALS: dict[str, Open] = {
     "overlay": lambda root, state: open_overlay(root, state, ()),
-    "copy": lambda root, state: open_copy(root, state, (), confined=True),
-    "plain": lambda root, state: open_copy(root, state, (), confined=False),
+    "copy": lambda root, state: open_copy(root, state, (), boxed=True, confined=True),
+    "plain": lambda root, state: open_copy(root, state, (), boxed=False, confined=False),
 }
 ENV = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null"}
 

@@ -68,7 +68,9 @@ class Settings:
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
     offline: bool = False
-    sandbox: Literal["auto", "require", "off"] = "auto"
+    sandbox: Literal["auto", "require", "off", "outside"] = (
+        "auto"  # outside: a container confines kith itself
+    )
     max_file_bytes: int = 1_000_000
     max_change_bytes: int = 2_000_000
     sampling: Sampling = Sampling()

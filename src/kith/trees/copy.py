@@ -31,11 +31,13 @@ async def open_copy(
     toolchains: tuple[Path, ...],
     name: str = "",
     *,
+    boxed: bool,
     confined: bool,
     ignored_limit: int = IGNORED_LIMIT,
 ) -> AsyncIterator[SideTrial]:
     """A trial on a copy of the tree at `root`, kept in `state` while the block lasts.
 
+    `boxed`: its commands get a sandbox; `confined` without one: something around kith confines them.
     Ignored files are copied up to `ignored_limit` bytes; the trial's `notes` say what was left out.
     """
     with claim_folder(state, root, name) as folder:
@@ -45,10 +47,10 @@ async def open_copy(
         known = json.loads(record.read_text())
         stamps = {path: tuple(stamp) for path, stamp in known["stamps"].items()}
         box = None
-        if confined:
+        if boxed:
             objects = ((root / ".git/objects", folder / "objects"),)
             box = Box(root, folder / "tree", True, toolchains, (state,), objects)
-        ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]))
+        ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]), confined)
         yield SideTrial(ground, folder, tuple(known["notes"]))
 
 
@@ -90,10 +92,7 @@ class CopyGround:
     toolchains: tuple[Path, ...]
     made: Mapping[str, Stamp]
     listed: frozenset[str]
-
-    @property
-    def confined(self) -> bool:
-        return self.box is not None
+    confined: bool
 
     @property
     def tree(self) -> Path:

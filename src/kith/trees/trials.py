@@ -24,22 +24,24 @@ def open_tree(
     state: Path,
     cache: Path,
     *,
-    sandbox: Literal["auto", "require", "off"] = "auto",
+    sandbox: Literal["auto", "require", "off", "outside"] = "auto",
     limits: SizeLimits = LIMITS,
 ) -> LocalTree:
     """The tree at `root`; `state` is for trials and journals, `cache` for what can be found out again.
 
-    With "auto" commands are confined where the machine can, with "off" never. Raises TreeError with
-    "require" where it cannot, and for a folder that holds kith's own state.
+    With "auto" commands are confined where the machine can, with "off" never; "outside": a container or a
+    virtual machine around kith confines them. Raises TreeError with "require" where the machine cannot, and
+    for a folder that holds kith's own state.
     """
     root, state, cache = root.resolve(), state.absolute(), cache.absolute()
     if state.resolve().is_relative_to(root):
         raise TreeError(f"{root} holds kith's own files ({state}); open a project in it instead")
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = state.resolve()
-    can = _OFF if sandbox == "off" else probe(root, state, cache)
+    can = _OFF if sandbox in ("off", "outside") else probe(root, state, cache)
     if sandbox == "require" and not can.sandbox:
         raise TreeError(f"commands cannot be confined: {can.no_sandbox}")
+    confined = can.sandbox or sandbox == "outside"
     toolchains = find_toolchains(root)
 
     async def run(place: Path, command: Command, limits: ExecLimits) -> Ran:
@@ -50,6 +52,6 @@ def open_tree(
     def begin(tree: LocalTree, name: str) -> AbstractAsyncContextManager[Trial]:
         if can.overlay:
             return open_overlay(tree.root, state, toolchains, name)
-        return open_copy(tree.root, state, toolchains, name, confined=can.sandbox)
+        return open_copy(tree.root, state, toolchains, name, boxed=can.sandbox, confined=confined)
 
-    return LocalTree(root, state, runner=run, trials=begin, confined=can.sandbox, limits=limits)
+    return LocalTree(root, state, runner=run, trials=begin, confined=confined, limits=limits)
