@@ -123,6 +123,12 @@ def status(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
+def profile(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
+    _json(parser)
+
+
 def templates(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 

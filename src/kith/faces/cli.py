@@ -46,6 +46,9 @@ COMMANDS = {
     "status": Command(
         "show how a build stands: tasks, attempts, gates", arguments.status, "status:status_command", "[ID]"
     ),
+    "profile": Command(
+        "what the builds so far teach: success by role and task", arguments.profile, "profile:profile_command"
+    ),
     "templates": Command("list common tasks to fill in", arguments.templates, "templates:templates_command"),
     "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),

@@ -206,6 +206,23 @@ class Log:
             else f"There is no session {prefix!r}; `kith sessions` lists them."
         )
 
+    def of_kind(self, kind: str, root: Path | None = None) -> list[str]:
+        """The sessions that a command of this name began, newest first, those of one folder if it is given."""
+        query = """
+            SELECT session, json_extract(body, '$.root') FROM events
+            WHERE kind = 'RunStarted' AND json_extract(body, '$.options.kind') = ? ORDER BY seq DESC
+        """
+        rows = self._read(query, (kind,))
+        return list(dict.fromkeys(id for id, place in rows if root is None or place == str(root)))
+
+    def is_open(self, session: str) -> bool:
+        """Whether a process works on a session now."""
+        path = self.path.parent / "locks" / f"{session}.lock"
+        if not path.exists():
+            return False
+        with path.open("r+") as file:
+            return not _try_lock(file)
+
     def delete(self, session: str) -> None:
         """Forget a session for good."""
         with self._in_words("written"):

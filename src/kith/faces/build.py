@@ -1,0 +1,53 @@
+"""`kith build`: from a request to tested code, as text, JSON or a stream of events."""
+
+import argparse
+import json
+import sys
+
+from kith.app.builds import find_build, resume_build, run_build, show_build
+from kith.app.project import Project
+from kith.core.run import new_id
+from kith.faces.arguments import settings_flags
+from kith.faces.asked import read_task
+from kith.faces.folder import find_root
+from kith.faces.run import print_event, print_text
+from kith.faces.signals import run_until_signal
+from kith.faces.status import status_text
+from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+
+UNFINISHED = ("failed", "limit", "unavailable", "interrupted")
+
+
+def build_command(args: argparse.Namespace) -> int:
+    """Build what is asked for; progress goes to stderr, the result to stdout."""
+    root = find_root(args.folder)
+    request = read_task(args, root)
+    project = Project.open(root, settings_flags(args))
+    format = args.output_format
+    interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
+    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
+    asked = voice.answer if interactive else PlainVoice().answer
+    answerer = yes_to_changes(asked) if args.yes else asked
+    listeners = [voice.hear] if format != "stream-json" else [print_event]
+    id = find_build(project, args.resume) if args.resume else new_id()
+    work = (
+        resume_build(project, id, answerer, listeners, agree=not args.yes)
+        if args.resume
+        else run_build(project, request, answerer, listeners, id=id, agree=not args.yes)
+    )
+    try:
+        result = run_until_signal(work)
+    except (SystemExit, KeyboardInterrupt):
+        if format == "json":
+            print(json.dumps(show_build(project.log, id), indent=2))
+        raise
+    finally:
+        voice.close()
+    if format == "json":
+        print(json.dumps(result.report, indent=2))
+    elif format == "text":
+        print(status_text(result.report["build"]), file=sys.stderr)
+        print_text(result.report, asked=interactive or args.yes)
+        if result.report["status"] in UNFINISHED:
+            print(f"To go on: kith build --resume {id}", file=sys.stderr)
+    return result.code

@@ -1,0 +1,127 @@
+"""`kith status`: how a build stands, once or for as long as one looks."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kith.app.builds import find_build, show_build
+from kith.app.project import Project
+from kith.core.errors import EXIT_DONE
+from kith.faces.folder import find_root
+from kith.faces.lines import count, printable, wrapped
+
+_EVERY_S = 0.5
+_MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}
+
+
+def status_command(args: argparse.Namespace) -> int:
+    """Tasks, attempts, gates, times, and what runs now."""
+    project = Project.open(find_root(args.folder), {})
+    id = find_build(project, args.id or "")
+    if args.watch:
+        return _watch(project, id, args.json)
+    _print(show_build(project.log, id), args.json)
+    return EXIT_DONE
+
+
+def _print(shown: dict[str, Any], as_json: bool) -> None:
+    print(json.dumps(shown, indent=2) if as_json else wrapped(status_text(shown), sys.stdout))
+
+
+def _watch(project: Project, id: str, as_json: bool) -> int:
+    """Until nobody works on it any more: the screen anew, or a line of JSON for each change."""
+    if as_json or not sys.stdout.isatty():
+        return _tell_changes(project, id, as_json)
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(auto_refresh=False, vertical_overflow="visible") as live:
+        while True:
+            shown = show_build(project.log, id)
+            live.update(Text(printable(status_text(shown)), no_wrap=False), refresh=True)
+            if not _is_running(shown):
+                return EXIT_DONE
+            time.sleep(_EVERY_S)
+
+
+def _is_running(shown: dict[str, Any]) -> bool:
+    return bool(shown["status"] == "running")
+
+
+def _tell_changes(project: Project, id: str, as_json: bool) -> int:
+    told = ""
+    while True:
+        shown = show_build(project.log, id)
+        state = json.dumps(shown) if as_json else status_text(shown)
+        if state != told:
+            print(state, flush=True)
+            told = state
+        if not _is_running(shown):
+            return EXIT_DONE
+        time.sleep(_EVERY_S)
+
+
+def status_text(shown: dict[str, Any]) -> str:
+    """A build on one screen."""
+    lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", ""]
+    for task in shown["tasks"]:
+        lines += _task_lines(task)
+    if shown["final"]:
+        lines += ["", f"  the whole: {_gates(shown['final'])}"]
+    lines += ["", *_metrics(shown)]
+    return "\n".join(lines).rstrip()
+
+
+def _state(shown: dict[str, Any]) -> str:
+    now = shown["now"]
+    if now:
+        task = f" of task {now['task']}" if now["task"] else ""
+        attempt = f", try {now['attempt']}" if now["attempt"] > 1 else ""
+        doing = f", {now['doing']}" if now["doing"] else ""
+        return f"{now['step']}{task}{attempt}, {now['seconds']:.0f} s{doing}"
+    if shown["status"] == "interrupted":
+        return f"interrupted before {shown['step']}. To go on: kith build --resume {shown['session']}"
+    return str(shown["status"])
+
+
+def _task_lines(task: dict[str, Any]) -> list[str]:
+    attempts, tokens = task["attempts"], task["tokens"]
+    tries = f"  {attempts} {'try' if attempts == 1 else 'tries'}" if attempts else ""
+    spent = f"  {task['seconds']:.0f} s  {tokens['input'] + tokens['output']:,} tokens" if attempts else ""
+    lines = [f"  {_MARKS.get(task['state'], '·')} {task['id']}. {task['title']}{tries}{spent}"]
+    lines += [f"      {task['state']}: {task['why']}"] if task["why"] else []
+    lines += [f"      {_gates(task['gates'])}"] if task["gates"] else []
+    return lines
+
+
+def _gates(gates: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(f"{gate['gate']} {_verdict(gate)}" for gate in gates)
+
+
+def _verdict(gate: dict[str, Any]) -> str:
+    figures, word = gate["figures"], "passed" if gate["ok"] else "failed"
+    if gate["skipped"]:
+        return "not checked"
+    if "tests" not in figures:
+        return word
+    return f"{word} ({figures['tests'] - figures.get('failed', 0):.0f} of {figures['tests']:.0f})"
+
+
+def _metrics(shown: dict[str, Any]) -> list[str]:
+    metrics = shown["metrics"]
+    testing = metrics["seconds_in_tests"]
+    lines = [f"  {shown['seconds']:.0f} s, of these {testing:.0f} s in the project's own build and tests"]
+    if metrics["coverage_after"] is not None:
+        before = metrics["coverage_before"]
+        was = f"{before:.1f}% -> " if before is not None else ""
+        lines.append(f"  coverage {was}{metrics['coverage_after']:.1f}%")
+    for name, role in metrics["roles"].items():
+        judged, tokens = role["good"] + role["bad"], role["tokens"]
+        good = f", {role['good']} of {judged} good" if judged else ""
+        used = tokens["input"] + tokens["output"]
+        if used or judged:
+            lines.append(f"  {name}: {count(role['steps'], 'step')}{good}, {used:,} tokens")
+    return lines

@@ -1,0 +1,301 @@
+"""How far a build has come: a fold of its log, which the driver, `kith status` and a resumed build read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from kith.core.events import (
+    Advanced,
+    Applied,
+    Called,
+    Event,
+    Judged,
+    Locked,
+    RunEnded,
+    RunStarted,
+    Said,
+    Stepped,
+    Tasked,
+    ToolBegan,
+    ToolEnded,
+)
+from kith.core.values import BuildTask, Usage
+from kith.workflows.build.machine import ENDS, TRANSITIONS, WRITES, Step
+from kith.workflows.build.tasks import dependents
+
+TaskState = Literal["waiting", "active", "done", "rolled back", "skipped"]
+
+# Who plays in a step that asks a model.
+ROLES: Final[Mapping[Step, str]] = {
+    Step.PLAN: "architect",
+    Step.SPECIFY: "spec-author",
+    Step.IMPLEMENT: "implementer",
+    Step.REVIEW: "reviewer",
+    Step.REFINE: "refiner",
+}
+# What came of a step tells whether a role's work was good.
+_GOOD: Final = {
+    (Step.PLAN, "tasks"): ("architect", True),
+    (Step.PLAN, "faulty"): ("architect", False),
+    (Step.LOCK, "locked"): ("spec-author", True),
+    (Step.LOCK, "wrong"): ("spec-author", False),
+    (Step.LOCK, "limit"): ("spec-author", False),
+    (Step.CHECK, "yes"): ("implementer", True),
+    (Step.CHECK, "better"): ("implementer", False),
+    (Step.CHECK, "no"): ("implementer", False),
+    (Step.CHECK, "limit"): ("implementer", False),
+    (Step.WEIGH, "kept"): ("refiner", True),
+    (Step.WEIGH, "discarded"): ("refiner", False),
+}
+
+
+@dataclass(slots=True)
+class Played:
+    """What a role has done: in how many steps it was asked, and how often its work was good or not."""
+
+    steps: int = 0
+    good: int = 0
+    bad: int = 0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+
+
+@dataclass(slots=True)
+class Piece:
+    """One task of a build, and how far it has come.
+
+    `refusals`: noes that count against the limit. `best`: the most of its tests that ever passed. `base`: the
+    checkpoint of the trial that a roll back returns to. `kept`: it was done once, and a person asked for more.
+    """
+
+    task: BuildTask
+    state: TaskState = "waiting"
+    attempts: int = 0
+    corrections: int = 0  # of its tests, before they were locked
+    refusals: int = 0
+    best: int = -1
+    gates: dict[str, Judged] = field(default_factory=dict)
+    locked: Locked | None = None
+    base: str = ""
+    kept: bool = False
+    why: str = ""
+    seconds: float = 0.0
+    usage: Usage = Usage()
+
+
+@dataclass(slots=True)
+class Build:
+    """The fold. `step` is what comes next, or runs now; `finished` counts the steps that are over.
+
+    `spoken`: somebody spoke to the model in the step that runs now. `landed`: the edits in its last message
+    are in the trial. `checkpoint`: the last one of the trial.
+    """
+
+    request: str = ""
+    began: float = 0.0  # seconds since the epoch
+    ended: RunEnded | None = None
+    at: float = 0.0  # when the last event happened
+    pieces: dict[str, Piece] = field(default_factory=dict)
+    step: Step = Step.PLAN
+    task: str = ""
+    last: Advanced | None = None
+    finished: int = 0
+    plans: int = 0  # how often the architect answered since a person last spoke
+    checkpoint: str = ""
+    spoken: bool = False
+    landed: bool = False
+    baseline: Locked | None = None  # what passed before anything was changed
+    before: Judged | None = None  # how the untouched project's tests ended
+    final: dict[str, Judged] = field(default_factory=dict)  # gates on the whole change, by name
+    applied: Applied | None = None
+    running: str = ""  # the step inside which things happen now, "" between two
+    since: float = 0.0
+    doing: str = ""  # the tool that runs now
+    seconds: float = 0.0
+    testing: float = 0.0  # of these, in the project's own build and tests
+    played: dict[str, Played] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> tuple[BuildTask, ...]:
+        return tuple(piece.task for piece in self.pieces.values())
+
+    @property
+    def piece(self) -> Piece:
+        """The task that is worked on. Raises KeyError where there is none."""
+        return self.pieces[self.task]
+
+    @property
+    def locks(self) -> tuple[Locked, ...]:
+        """The tests that hold now, those of earlier tasks first."""
+        return tuple(piece.locked for piece in self.pieces.values() if piece.locked)
+
+    @property
+    def done(self) -> tuple[Piece, ...]:
+        return tuple(piece for piece in self.pieces.values() if piece.state == "done")
+
+    @property
+    def attempt(self) -> int:
+        """How often the present step has come, this time included, where it may come again for a task."""
+        if self.step is Step.PLAN:
+            return self.plans + 1
+        piece = self.pieces.get(self.task)
+        if piece is None:
+            return 0
+        if self.step in (Step.SPECIFY, Step.LOCK):
+            return piece.corrections + 1
+        return piece.attempts + (self.step in (Step.IMPLEMENT, Step.CHECK))
+
+    # --- one more event ----------------------------------------------------------------------
+
+    def take(self, event: Event, path: tuple[str, ...] = (), at: float = 0.0) -> None:
+        """Take one more event in, with the step it happened in and when (seconds since the epoch)."""
+        self.at = at
+        match event:
+            case RunStarted(task):
+                self.request, self.began = task, at
+            case RunEnded():
+                self.ended, self.running, self.doing = event, "", ""
+            case Tasked(tasks):
+                self.pieces = {task.id: Piece(task) for task in tasks}
+            case Stepped() if len(path) == 1:
+                self._step(event, at)
+            case Advanced():
+                self._advance(event)
+            case Said(_, message):
+                self.landed = False
+                self.spoken = self.spoken or (message.role == "user" and message.author != "kith")
+            case Called():
+                self._call(event.usage)
+            case ToolBegan(_, name, _, target):
+                self.doing = f"{name} {target}".strip()
+            case ToolEnded():
+                self.doing = ""
+            case Locked():
+                self._lock(event)
+            case Judged():
+                self._judge(event)
+            case Applied():
+                self.applied = event
+
+    def _step(self, event: Stepped, at: float) -> None:
+        if event.state == "began":
+            self.running, self.since, self.ended = event.name, at, None
+            if self.step in ROLES:
+                self._player.steps += 1
+            return
+        self.running = self.doing = ""
+        self.seconds += event.seconds
+        if self.step in ROLES:
+            self._player.seconds += event.seconds
+        if self.task in self.pieces:
+            self.piece.seconds += event.seconds
+
+    @property
+    def _player(self) -> Played:
+        return self.played.setdefault(ROLES.get(self.step, "kith"), Played())
+
+    def _call(self, usage: Usage) -> None:
+        self._player.usage = _sum(self._player.usage, usage)
+        if self.task in self.pieces:
+            self.piece.usage = _sum(self.piece.usage, usage)
+
+    def _lock(self, event: Locked) -> None:
+        if event.task:
+            self.pieces[event.task].locked = event
+        else:
+            self.baseline = event
+
+    def _judge(self, event: Judged) -> None:
+        self.testing += sum(ran.seconds for ran in event.ran)
+        if event.gate == "edits":
+            self.landed = event.ok
+        elif event.when == "before":
+            self.before = event
+        elif self.step in (Step.FINISH, Step.APPROVE):
+            self.final[event.gate] = event
+        elif self.step is not Step.WEIGH and self.task in self.pieces:
+            self.piece.gates[event.gate] = event
+
+    # --- a step is over ----------------------------------------------------------------------
+
+    def _advance(self, event: Advanced) -> None:
+        step = Step(event.step)
+        self.last, self.spoken, self.landed = event, False, False
+        self.finished += 1
+        if step in WRITES:
+            self.checkpoint = checkpoint_name(self.finished)
+        self._credit(step, event.outcome)
+        self.step = TRANSITIONS[step, event.outcome]
+        match step, event.outcome:
+            case (Step.PLAN, _):
+                self.plans += 1
+            case (Step.AGREE, _):
+                self.plans = 0
+            case (Step.NEXT, "task"):
+                self.task = event.task
+                self.piece.state, self.piece.base = "active", self.checkpoint
+            case (Step.NEXT | Step.FINISH, _):
+                self.task = ""
+            case (Step.LOCK, "wrong" | "limit"):
+                self.piece.corrections += 1
+            case (Step.CHECK, outcome):
+                self._checked(outcome)
+            case (Step.ROLL_BACK, _):
+                self._roll_back(event.text)
+            case (Step.APPROVE, "revise"):
+                self._revise()
+        if self.step is Step.NEXT and self.task and self.piece.state == "active":
+            self.piece.state = "done"
+        if self.step is Step.FINISH:
+            self.final = {}
+
+    def _credit(self, step: Step, outcome: str) -> None:
+        """Count what came of it for the role whose work was judged, and for the reviewer who had advised."""
+        if (step, outcome) not in _GOOD:
+            return
+        role, good = _GOOD[step, outcome]
+        advised = role == "implementer" and self.piece.attempts > 0
+        for name in (role, "reviewer") if advised else (role,):
+            played = self.played.setdefault(name, Played())
+            played.good, played.bad = played.good + good, played.bad + (not good)
+
+    def _checked(self, outcome: str) -> None:
+        piece = self.piece
+        piece.attempts += 1
+        tests = piece.gates.get("tests")
+        if tests:
+            piece.best = max(piece.best, int(tests.figures.get("reached", -1)))
+        if outcome in ("no", "limit"):
+            piece.refusals += 1
+
+    def _roll_back(self, why: str) -> None:
+        piece = self.piece
+        if piece.kept:  # what a person wanted besides did not work out: the task is as it was
+            piece.state, piece.refusals = "done", 0
+            return
+        piece.state, piece.locked, piece.why = "rolled back", None, why
+        for id in dependents(self.tasks, self.task):
+            if self.pieces[id].state == "waiting":
+                self.pieces[id].state = "skipped"
+                self.pieces[id].why = f"it depends on task {self.task}"
+
+    def _revise(self) -> None:
+        """The person's words go to who did the last task."""
+        self.task = self.done[-1].task.id
+        piece = self.piece
+        piece.state, piece.base, piece.kept = "active", self.checkpoint, True
+        piece.refusals, piece.best = 0, -1
+
+
+def checkpoint_name(finished: int) -> str:
+    """What the trial's checkpoint after so many steps is called."""
+    return f"step-{finished}"
+
+
+def _sum(one: Usage, two: Usage) -> Usage:
+    return Usage(one.input + two.input, one.output + two.output, one.cached + two.cached)
+
+
+def is_over(build: Build) -> bool:
+    """True when there is nothing left to do; a build that failed can still be taken up again."""
+    return build.step in ENDS

@@ -1,0 +1,82 @@
+"""Roles are data: what a file says is what a role may do."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kith.app.cast import find_role, role_names
+from kith.core.errors import UsageError
+from kith.core.values import Effect, Sampling
+from kith.models.replay import Replay
+from kith.tools import standard_tools
+from kith.workflows.roles import make_role, read_role
+
+NOBODY = Replay("nobody", [])
+
+
+@pytest.mark.parametrize("name", role_names())
+def test_every_shipped_role_names_tools_that_exist(name: str) -> None:
+    known = {tool.name for tool in standard_tools(powershell="pwsh")} | {"symbols"}
+    spec = find_role(name)
+    assert known.issuperset(spec.tools) and known.issuperset(spec.small_tools)
+
+
+@pytest.mark.parametrize(
+    ("role", "effect", "target", "decision"),
+    [
+        ("architect", "read", "src/a.py", "allow"),
+        ("architect", "write", "src/a.py", "deny"),
+        ("architect", "exec", "ls", "deny"),
+        ("spec-author", "write", "tests/test_a.py", "allow"),
+        ("spec-author", "write", "test_a.py", "allow"),
+        ("spec-author", "write", "src/a.py", "deny"),
+        ("spec-author", "exec", "pytest", "allow"),
+        ("implementer", "write", "src/a.py", "allow"),
+        ("implementer", "write", "tests/test_a.py", "deny"),
+        ("implementer", "write", "src/conftest.py", "deny"),
+    ],
+)
+def test_what_a_role_may_do(role: str, effect: Effect, target: str, decision: str) -> None:
+    made = make_role(find_role(role), NOBODY, standard_tools(), Sampling())
+    assert made.policy.decide(effect, target) == decision
+
+
+def test_without_a_sandbox_every_command_is_asked_about() -> None:
+    for name in ("worker", "spec-author", "implementer"):
+        made = make_role(find_role(name), NOBODY, standard_tools(), Sampling(), confined=False)
+        assert made.policy.decide("exec", "pytest") == "ask"
+        assert "asked about every command" in made.system
+
+
+def test_the_users_own_role_takes_the_place_of_kiths(tmp_path: Path) -> None:
+    (tmp_path / "reviewer.md").write_text(
+        "---\npurpose: review\nmodel: ollama/qwen3:32b\ntools: read\npolicy: read-only\n---\nBe brief.\n"
+    )
+    spec = find_role("reviewer", tmp_path)
+    assert (spec.model, spec.tools, spec.words) == ("ollama/qwen3:32b", ("read",), "Be brief.\n")
+    assert find_role("refiner", tmp_path) == find_role("refiner")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Be brief.", "x.md: it should begin with purpose, tools, policy between two lines of ---."),
+        ("---\npurpose: a\ntools:\npolicy: all\n---\nb", "x.md, line 4: policy must be one of "),
+        ("---\npurpose: a\ntool: b\ntools:\npolicy: trial\n---\nb", "x.md, line 3: a role has no 'tool'; "),
+        ("---\npurpose: a\ntools:\npolicy: trial\n---\n", "x.md: there are no words below the second ---."),
+    ],
+)
+def test_a_role_that_is_not_well_written_names_the_line(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_role("x", text)
+    assert str(error.value).startswith(sentence)
+
+
+@given(st.text())
+def test_any_text_is_a_role_or_one_sentence(text: str) -> None:
+    try:
+        read_role("x", text)
+    except UsageError as error:
+        assert "\n" not in str(error).strip() or "\n" in text
