@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,15 @@ from kith.core.errors import NoModelError
 from kith.core.events import Called
 from kith.memory.log import Log
 from kith.models.engine.available import find_engine
-from kith.models.engine.home import Record
 from kith.models.engine.listing import running_engines, stop_engines
 from kith.models.providers.wire import Endpoint
+from processes import processes_of, record_of, wait_for, wait_until_gone
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).parents[1] / "engine" / "llama_server.py"
 LONG = "".join(f"value_{number} = compute({number})\n" for number in range(400))
 STOP = "with"  # the tiny model says noise, and this every twenty words
-WAIT_S = 10.0
 USUAL_PORTS = (11434, 8080, 1234, 8000)
 
 
@@ -49,39 +48,6 @@ def state(home: Path, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     yield folder
     stop_engines(folder)
     wait_until_gone(folder)
-
-
-def wait_for(done: Callable[[], Any], what: str) -> None:
-    until = time.monotonic() + WAIT_S
-    while not done():
-        assert time.monotonic() < until, what
-        time.sleep(0.02)
-
-
-def wait_until_gone(state: Path) -> None:
-    wait_for(lambda: not processes_of(state), "its processes stayed")
-    assert not [path for path in (state / "engines").glob("*") if path.is_dir()], "its files stayed"
-
-
-def processes_of(state: Path) -> list[int]:
-    """Every process that was called with a path in this state folder: a keeper, and its engine."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = file.read_bytes()
-        except OSError:  # it ended meanwhile
-            continue
-        if os.fsencode(state) in words:
-            found.append(int(file.parent.name))
-    return found
-
-
-def record_of(state: Path) -> Record:
-    """What the keeper of the only engine wrote last."""
-    (engine,) = running_engines(state)
-    record = engine.home.read()
-    assert record
-    return record
 
 
 def calls_of(state: Path, session: str) -> list[Called]:

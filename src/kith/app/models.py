@@ -86,13 +86,13 @@ async def list_all(chosen: Settings, log: Log) -> Listed:
     rows = list_models(servers, stored, places=places, memory=memory, learned=log.cards())
     if not rows:
         return Listed((), (advise(places, servers, memory),))
-    name = await default_model(chosen, servers)
+    name = await default_model(chosen, servers, own)
     choice = f"kith asks {name} unless told otherwise." if name else await own.excuse()
     loading = (f"The server at {server.url} still loads its model." for server in servers if server.loading)
     return Listed(rows, (*loading, choice))
 
 
-async def default_model(chosen: Settings, servers: "Sequence[Server]") -> str:
+async def default_model(chosen: Settings, servers: "Sequence[Server]", own: OwnEngine) -> str:
     """The name of the model that is asked where none is named; "" when there is none."""
     from kith.models.choose import first_model
 
@@ -101,7 +101,7 @@ async def default_model(chosen: Settings, servers: "Sequence[Server]") -> str:
     if found := first_model(servers):
         server, card = found
         return full_name(server, card.name, places_of(chosen))
-    stored = await engine_of(chosen).best()
+    stored = await own.best()
     return f"file/{stored.name}" if stored else ""
 
 

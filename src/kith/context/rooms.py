@@ -13,6 +13,6 @@ def output_room(window: int, most: int) -> int:
 def opening_room(window: int) -> int:
     """How many tokens the layout of the project may take: a twelfth of the window, and never much.
 
-    They are read before the first answer; on a processor alone that is a thousand tokens in half a minute.
+    They are read before the first answer, and a processor alone reads slowly.
     """
     return min(window or ASSUMED_WINDOW, ASSUMED_WINDOW) // 12

@@ -23,7 +23,6 @@ from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
 
 _CARDED = ("tokens_per_estimate", "read_rate")  # facts of a card that a new process begins with
-
 _REMINDED = 16_384  # tokens of a window, from which on a model sees its former thoughts again
 _NEWS = 0.1  # a figure that differs by less is no news
 _ENOUGH = 32  # tokens of one call, from which on its speed means something

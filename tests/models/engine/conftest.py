@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engines import HELP, processes_of, wait_for
+from engines import HELP
 
 from kith.core.errors import NoModelError
 from kith.models.engine.available import find_engine
 from kith.models.engine.listing import stop_engines
+from processes import processes_of, wait_for
 
 
 @pytest.fixture

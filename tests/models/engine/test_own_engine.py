@@ -11,20 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import (
-    SMALL,
-    another_kith,
-    heard,
-    ignore,
-    kill,
-    names_of,
-    only,
-    processes_of,
-    provider,
-    record_of,
-    wait_for,
-    wait_until_gone,
-)
+from engines import SMALL, another_kith, heard, ignore, kill, names_of, provider
 
 from kith.core.errors import KithError, ModelError
 from kith.core.events import Delta, Event, Notice, Progress
@@ -37,6 +24,7 @@ from kith.models.engine.processes import birth
 from kith.models.engine.share import EngineAddress, open_engine
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
+from processes import only, processes_of, record_of, wait_for, wait_until_gone
 
 pytestmark = pytest.mark.slow
 

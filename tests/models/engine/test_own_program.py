@@ -8,18 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from engines import (
-    SMALL,
-    another_kith,
-    heard,
-    ignore,
-    kill,
-    only,
-    provider,
-    record_of,
-    wait_for,
-    wait_until_gone,
-)
+from engines import SMALL, another_kith, heard, ignore, kill, provider
 
 from kith.core.errors import ModelError
 from kith.core.events import Event, Progress
@@ -30,6 +19,7 @@ from kith.models.engine.locks import take
 from kith.models.engine.options import EngineOptions
 from kith.models.engine.share import open_engine
 from kith.models.own import OwnEngine
+from processes import only, record_of, wait_for, wait_until_gone
 
 
 def test_it_is_called_with_the_flags(state: Path, program: Path) -> None:
