@@ -5,6 +5,7 @@ import textwrap
 from typing import IO
 
 from kith.core.events import (
+    Advanced,
     Applied,
     Delta,
     Event,
@@ -15,15 +16,28 @@ from kith.core.events import (
     Proposed,
     RunEnded,
     Stepped,
+    Tasked,
     TodoSet,
     ToolBegan,
     ToolEnded,
 )
-from kith.core.values import Plan, TodoItem
+from kith.core.values import BuildTask, Plan, TodoItem
 from kith.memory.applied import short_id
 
 STYLES = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}
 _BAR = 16  # columns
+_STEPS = {
+    ("plan", "faulty"): ("bad", "  ✗ the architect's tasks are sent back: {why}"),
+    ("next", "task"): ("plain", "Task {task}"),
+    ("lock", "locked"): ("good", "  ✓ its tests fail as they should, and are locked now"),
+    ("lock", "wrong"): ("bad", "  ✗ the tests are sent back: {why}"),
+    ("lock", "limit"): ("bad", "  ✗ no usable tests: {why}"),
+    ("review", "advised"): ("tool", "  · reviewer: {why}"),
+    ("roll_back", "rolled back"): ("bad", "  ✗ task {task} is rolled back: {why}"),
+    ("weigh", "kept"): ("good", "  ✓ the refiner's change is kept"),
+    ("weigh", "discarded"): ("tool", "  · the refiner's change is thrown away: {why}"),
+}
+_PLURAL = ("tests", "types", "secrets", "limits")  # gates
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
@@ -45,6 +59,10 @@ def line_of(event: Event) -> tuple[str, str]:
             return _judged_line(event)
         case Planned(plan):
             return ("plain", plan_text(plan))
+        case Tasked(tasks):
+            return ("plain", tasks_text(tasks))
+        case Advanced():
+            return _advanced_line(event)
         case TodoSet(items):
             return ("tool", todo_text(items))
         case Applied(change_id=id, files=files, undoes=undoes):
@@ -98,13 +116,14 @@ def _judged_line(event: Judged) -> tuple[str, str]:
     if not event.ran:
         return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}: {_first_line(event.feedback)}")
     ran = event.ran[-1]
-    how = "passes" if event.ok else "timed out" if ran.timed_out else f"fails (exit {ran.code})"
+    passes, fails = ("pass", "fail") if event.gate in _PLURAL else ("passes", "fails")
+    how = passes if event.ok else "timed out" if ran.timed_out else f"{fails} (exit {ran.code})"
     if event.when == "before":
         return ("tool", f"  · before the change {event.gate} {how}")
-    return (
-        "good" if event.ok else "bad",
-        f"  {'✓' if event.ok else '✗'} {event.gate} {how}  {ran.seconds:.1f} s",
-    )
+    if event.ok:
+        return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
+    why = _first_line(event.feedback)
+    return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s" + (f"\n      {why}" if why else ""))
 
 
 def plan_text(plan: Plan) -> str:
@@ -114,6 +133,23 @@ def plan_text(plan: Plan) -> str:
         if items:
             lines.append(f"  {title}: " + "; ".join(items))
     return "\n".join(lines)
+
+
+def tasks_text(tasks: tuple[BuildTask, ...]) -> str:
+    """The tasks of a build, with what holds when each is done."""
+    lines = ["Tasks"]
+    for task in tasks:
+        after = f"  (after {', '.join(task.after)})" if task.after else ""
+        lines.append(f"  {task.id}. {task.title}{after}")
+        lines += [f"     - {criterion}" for criterion in task.criteria]
+    return "\n".join(lines)
+
+
+def _advanced_line(event: Advanced) -> tuple[str, str]:
+    """What a person should see of a build's finished step; the gates have lines of their own."""
+    style, words = _STEPS.get((event.step, event.outcome), ("", ""))
+    why = _first_line(event.text)
+    return (style, words.format(task=event.task, why=why)) if words else ("", "")
 
 
 def todo_text(items: tuple[TodoItem, ...]) -> str:

@@ -34,7 +34,7 @@ _WORDS: Final = {
     "recounted": "kith had the prompt counted part by part, as this server cannot do it otherwise: {tokens} "
     "tokens were read again.",
     "evicted": "The server had forgotten the prompt's beginning: {tokens} tokens were read again; another "
-    "client uses it, or its cache is too small (llama-server: --cache-ram).",
+    "client uses it, or it keeps fewer conversations than are held (llama-server: --cache-ram).",
 }
 
 
