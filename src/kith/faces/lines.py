@@ -2,6 +2,7 @@
 
 import shutil
 import textwrap
+from collections.abc import Sequence
 from typing import IO
 
 from kith.core.events import (
@@ -14,6 +15,7 @@ from kith.core.events import (
     Planned,
     Progress,
     Proposed,
+    Reviewed,
     RunEnded,
     Stepped,
     Tasked,
@@ -21,11 +23,12 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
-from kith.core.values import BuildTask, Plan, TodoItem
+from kith.core.values import BuildTask, Finding, Plan, TodoItem
 from kith.memory.applied import short_id
 
 STYLES = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}
 _BAR = 16  # columns
+_FINDINGS = 10  # of a review, shown beside a diff
 _STEPS = {
     ("plan", "faulty"): ("bad", "  ✗ the architect's tasks are sent back: {why}"),
     ("next", "task"): ("plain", "Task {task}"),
@@ -47,14 +50,8 @@ def line_of(event: Event) -> tuple[str, str]:
     Lines hold foreign text as it is: who shows one makes it `printable` first.
     """
     match event:
-        case ToolEnded(name=name, ok=ok, seconds=seconds, line=line, ran=ran):
-            if ok and name in ("todo", "done"):
-                return ("", "")  # the list and the summary are shown for themselves
-            took = f"  {seconds:.1f} s" if seconds >= 0.1 else ""
-            said = f"{name:<6} {_first_line(line)}"
-            if ran is not None:
-                said = f"$ {_first_line(ran.command)}  exit {ran.code}"
-            return ("tool" if ok else "bad", f"  {'·' if ok else '!'} {said}{took}")
+        case ToolEnded():
+            return _tool_line(event)
         case Judged():
             return _judged_line(event)
         case Planned(plan):
@@ -68,6 +65,8 @@ def line_of(event: Event) -> tuple[str, str]:
         case Applied(change_id=id, files=files, undoes=undoes):
             verb = "Undone" if undoes else "Applied"
             return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {short_id(id)}")
+        case Reviewed(findings):
+            return ("note", findings_text(findings))
         case RunEnded("interrupted", text):
             return ("bad", text)
         case Notice(text, level):
@@ -103,11 +102,22 @@ def _progress(what: str, done: int, total: int) -> str:
         return "waiting for the model"
     if not done and not total:
         return what
+    unit = " tokens" if what.startswith("reading") else ""
     if not total or (not done and "loading" not in what):
-        return f"{what}: {done or total:,} tokens"
+        return f"{what}: {done or total:,}{unit}"
     bar = "━" * (_BAR * done // total)
-    how_far = f"{100 * done // total}%" if "loading" in what else f"{done:,} of {total:,} tokens"
+    how_far = f"{100 * done // total}%" if "loading" in what else f"{done:,} of {total:,}{unit}"
     return f"{what}  {bar:╌<{_BAR}}  {how_far}"
+
+
+def _tool_line(event: ToolEnded) -> tuple[str, str]:
+    if event.ok and event.name in ("todo", "done"):
+        return ("", "")  # the list and the summary are shown for themselves
+    took = f"  {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
+    said = f"{event.name:<6} {_first_line(event.line)}"
+    if event.ran is not None:
+        said = f"$ {_first_line(event.ran.command)}  exit {event.ran.code}"
+    return ("tool" if event.ok else "bad", f"  {'·' if event.ok else '!'} {said}{took}")
 
 
 def _judged_line(event: Judged) -> tuple[str, str]:
@@ -124,6 +134,13 @@ def _judged_line(event: Judged) -> tuple[str, str]:
         return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
     why = _first_line(event.feedback)
     return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s" + (f"\n      {why}" if why else ""))
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """What a review says of a change, one line each; the rest is counted."""
+    lines = [f"  ! {each.path}:{each.line}: {each.text} ({each.by})" for each in findings[:_FINDINGS]]
+    more = len(findings) - _FINDINGS
+    return "\n".join([*lines, f"    and {count(more, 'more finding')}"] if more > 0 else lines)
 
 
 def plan_text(plan: Plan) -> str:

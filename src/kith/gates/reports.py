@@ -6,6 +6,8 @@ from typing import Literal
 
 from kith.core.values import Ran
 
+Outcome = Literal["passed", "failed", "error", "skipped"]
+
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
@@ -15,7 +17,7 @@ class CaseResult:
     """
 
     id: str
-    outcome: Literal["passed", "failed", "error", "skipped"]
+    outcome: Outcome
     message: str = ""
     path: str = ""
     line: int = 0
@@ -42,7 +44,8 @@ class Coverage:
 class SuiteReport:
     """A run of tests. `problem` says why it tells nothing: not installed, no tests.
 
-    `built` is False when the build or the collection failed before a test could run.
+    `built` is False when the build or the collection failed before a test could run. `unmeasured` says why
+    there is no coverage although it was asked for.
     """
 
     ran: Ran
@@ -50,6 +53,17 @@ class SuiteReport:
     coverage: Coverage | None = None
     problem: str = ""
     built: bool = True
+    unmeasured: str = ""
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Numbers for a verdict: tests, failed, and coverage (0 to 1) when it was measured."""
+        figures: dict[str, float] = {}
+        if self.cases:
+            figures |= {"tests": len(self.cases), "failed": len(self.failed)}
+        if self.coverage:
+            figures["coverage"] = round(self.coverage.share, 4)
+        return figures
 
     @property
     def passed(self) -> frozenset[str]:

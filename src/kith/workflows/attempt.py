@@ -94,6 +94,7 @@ async def _work(
             continue
         if not changes:
             return Outcome("done", thread.last_words)
+        await _tell_notes(inside, changes, role if judges.review else None, thread)
         decision = await judges.person(inside, changes)
         if decision.ok:
             return await adopt(run, trial, judges, changes, decision, thread.last_words)
@@ -104,19 +105,23 @@ async def _work(
     return Outcome("failed", f"Nothing was applied: after {tries}, {_reason(progress.refusal)}")
 
 
+async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
+    """What a reviewer would say, beside the diff."""
+    from kith.workflows.review.notes import tell_notes  # linters and their readers, when there is a change
+
+    await tell_notes(run, changes, role, thread)
+
+
 def _reason(refusal: Verdict | None) -> str:
     """A gate's no for the person, in a line; the letter to the model is in the log."""
     if refusal is None:
         return "the checks had said no."
+    first = (refusal.feedback.strip() or "it does not say why").splitlines()[0]
     if refusal.ran:
-        from kith.gates.distil import failing_tests
-
         ran = refusal.ran[-1]
         how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
-        failing = sorted(failing_tests(ran.output))
-        which = f" ({', '.join(failing[:3])}{', ...' if len(failing) > 3 else ''})" if failing else ""
-        return f"`{ran.command}` {how}{which}. Other checks: --check CMD, or --check none."
-    return f"{refusal.by}: {refusal.feedback.strip().splitlines()[0]}"
+        return f"`{ran.command}` {how} ({first}). Other checks: --check CMD, or --check none."
+    return f"{refusal.by}: {first}"
 
 
 async def _try(
@@ -224,12 +229,24 @@ async def _ask_gates(
     for gate in gates:
         verdict = await gate(run, changes)
         skipped = verdict.ok and bool(verdict.feedback)
-        run.emit(Judged(verdict.by, verdict.ok, attempt, verdict.feedback, verdict.ran, skipped=skipped))
+        run.emit(_judged(verdict, attempt, skipped))
         if not verdict.ok and verdict.by not in forgiven:
             return verdict
         if not verdict.ok:
             run.emit(Notice(f"{verdict.by} fails, as it did before the change.", "warning"))
     return Verdict(True, by="gates")
+
+
+def _judged(verdict: Verdict, attempt: int, skipped: bool) -> Judged:
+    return Judged(
+        verdict.by,
+        verdict.ok,
+        attempt,
+        verdict.feedback,
+        verdict.ran,
+        skipped=skipped,
+        figures=dict(verdict.figures),
+    )
 
 
 async def adopt(

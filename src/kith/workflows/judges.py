@@ -9,10 +9,10 @@ from kith.core.events import Judged
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Question
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.gates.command import check_before, command_gate, not_allowed
-from kith.gates.find import Check, choose_clues, find_checks
+from kith.gates.command import check_before, command_gate, name_command, not_allowed
 from kith.gates.human import human_gate
 from kith.gates.limits import limits_gate
+from kith.gates.toolchains import Toolchain, choose_clues, find_toolchains
 
 # Commits the applied paths of the real tree under a message.
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
@@ -23,7 +23,8 @@ class Judges:
     """The gates in their order, then the person.
 
     `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one.
-    `must_check`: the person named a check, so it runs even when nothing was changed.
+    `must_check`: the person named a check, so it runs even when nothing was changed. `review`: a model's
+    notes on the change are told beside it.
     """
 
     gates: Callable[[], Awaitable[Sequence[Gate]]]
@@ -31,6 +32,7 @@ class Judges:
     person: Gate
     commit: Commit
     must_check: bool = False
+    review: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +53,19 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     found = checking.commands is None
     answers: dict[str, bool] = {}
 
-    async def may_run(check: Check) -> bool:
+    async def may_run(check: Toolchain) -> bool:
         if run.workspace.confined or (checking.trusted and not found):
             return True
-        if check.command not in answers:
-            text = f"Run `{check.command}` without a sandbox? It runs this project's code on your machine."
+        if check.test not in answers:
+            text = f"Run `{check.test}` without a sandbox? It runs this project's code on your machine."
             answer = await run.ask(Question(new_id(), "trust", text, ("yes", "no")))
-            answers[check.command] = answer.choice == "yes"
-        return answers[check.command]
+            answers[check.test] = answer.choice == "yes"
+        return answers[check.test]
 
-    async def checks() -> list[Check]:
+    async def checks() -> list[Toolchain]:
         if checking.commands is not None:
-            named = [Check(command, command, "named") for command in checking.commands]
-        else:
-            named = list(await _find(run))
-        return named
+            return [name_command(command) for command in checking.commands]
+        return list(await find_project_toolchains(run))
 
     async def gates() -> list[Gate]:
         chosen: list[Gate] = [limits_gate(checking.sizes)]
@@ -84,10 +84,11 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     return Judges(gates, baseline, human_gate(), commit, must_check=bool(checking.commands))
 
 
-async def _find(run: Run) -> tuple[Check, ...]:
+async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
+    """The toolchains of the tree that `run.workspace` is, by its own files."""
     files = await run.workspace.files()
     contents: dict[str, bytes] = {}
     for path in choose_clues(files):
         with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of checks
             contents[path] = await run.workspace.read(path)
-    return find_checks(files, contents.get)
+    return find_toolchains(files, contents.get)

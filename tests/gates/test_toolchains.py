@@ -1,4 +1,4 @@
-"""Which checks are found, and that the commands run."""
+"""Which toolchains are found, and the commands that run some of their tests."""
 
 import asyncio
 import json
@@ -10,7 +10,9 @@ import pytest
 
 from kith.core.values import Changes, Ran
 from kith.core.workspace import Command
-from kith.gates.find import BUILD_FOLDER, PYTHON, choose_clues, find_checks
+from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain, choose_clues, find_toolchains
+from kith.gates.toolchains.narrow import narrow
+from kith.gates.toolchains.toolchain import Runner
 from kith.trees.trials import open_tree
 
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
@@ -20,7 +22,7 @@ NO_TESTS = 'echo "Error: no test specified" && exit 1'
 
 def commands(tree: Mapping[str, str]) -> list[str]:
     contents = {path: text.encode() for path, text in tree.items()}
-    return [check.command for check in find_checks(contents, contents.get)]
+    return [check.test for check in find_toolchains(contents, contents.get)]
 
 
 @pytest.mark.parametrize(
@@ -35,11 +37,16 @@ def commands(tree: Mapping[str, str]) -> list[str]:
         ),
         ({"setup.cfg": "[tool:pytest]\n"}, f"{PYTHON} -m pytest -q"),
         ({"tox.ini": "[pytest]\n"}, f"{PYTHON} -m pytest -q"),
+        ({"tox.ini": "[testenv]\ncommands = pytest {posargs}\n"}, f"{PYTHON} -m pytest -q"),
         ({"tests/test_a.py": PYTEST}, f"{PYTHON} -m pytest -q"),
         ({"tests/conftest.py": "", "tests/test_a.py": UNITTEST}, f"{PYTHON} -m pytest -q"),
         ({"test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover"),
         ({"tests/__init__.py": "", "tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover"),
         ({"tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover -s tests"),
+        (
+            {"test_a.py": "from harness import TestCase\nclass T(TestCase):\n"},
+            f"{PYTHON} -m unittest discover",
+        ),
         ({"my tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover -s 'my tests'"),
         ({"Cargo.toml": ""}, "cargo test --offline"),
         ({"go.mod": ""}, "go test ./..."),
@@ -61,6 +68,7 @@ def test_each_ecosystem(tree: dict[str, str], command: str) -> None:
         {"pyproject.toml": "[project]\nname = 'x'\n"},
         {"pyproject.toml": "[dependency-groups]\ndev = ['pytest-cov']\n"},
         {"pyproject.toml": "not toml ["},
+        {"tox.ini": "[testenv]\n# pytest\ndeps = pytest-cov\n"},
         {"package.json": json.dumps({"scripts": {"test": NO_TESTS}})},
         {"package.json": "[]"},
         {"package.json": "{"},
@@ -80,8 +88,14 @@ def test_the_most_specific_come_first_and_make_does_not_repeat_them() -> None:
     assert commands(tree) == [f"{PYTHON} -m pytest -q", "go test ./...", "make test"]
 
 
+def test_scripts_of_a_cmake_project_are_its_own() -> None:
+    tree = {"CMakeLists.txt": "enable_testing()\n", "test/test_output.py": PYTEST}
+    assert [each.split()[0] for each in commands(tree)] == ["cmake"]
+    assert commands({**tree, "pyproject.toml": "[project]\n"})[0] == f"{PYTHON} -m pytest -q"
+
+
 def test_why_names_what_spoke_for_it() -> None:
-    (check,) = find_checks(["CMakeLists.txt"], lambda path: b"include(CTest)\n")
+    (check,) = find_toolchains(["CMakeLists.txt"], lambda path: b"include(CTest)\n")
     assert (check.name, check.why) == ("ctest", "CMakeLists.txt has include")
 
 
@@ -94,7 +108,7 @@ def test_clues_are_what_is_read() -> None:
         asked.append(path)
         return tree[path].encode()
 
-    find_checks(tree, read)
+    find_toolchains(tree, read)
     assert set(asked) <= set(choose_clues(tree))
     assert len(choose_clues(tree)) == 10
 
@@ -120,14 +134,36 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
     async def run() -> tuple[Ran, Ran, Changes]:
         tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
         contents = {path: await tree.read(path) for path in await tree.files()}
-        (check,) = find_checks(contents, contents.get)
+        (check,) = find_toolchains(contents, contents.get)
         async with tree.trial() as trial:
-            failed = await trial.exec(Command(check.command))
+            failed = await trial.exec(Command(check.test))
             await trial.write("sample.c", b"int main(void) { return 0; }\n")
-            return failed, await trial.exec(Command(check.command)), await trial.changes()
+            return failed, await trial.exec(Command(check.test)), await trial.changes()
 
     failed, passed, changes = asyncio.run(run())
     assert failed.code != 0 and "sample (Failed)" in failed.output
     assert passed.code == 0, passed.output
     assert [change.path for change in changes] == ["sample.c"]
     assert not (root / BUILD_FOLDER).exists()
+
+
+@pytest.mark.parametrize(
+    ("runner", "only", "run"),
+    [
+        ("pytest", ("a b.py::t[x]",), "run 'a b.py::t[x]'"),
+        ("unittest", ("tests/test_a.py", "m.T.t"), "run -k '*test_a.*' -k '*m.T.t'"),
+        ("ctest", ("a.b", "c++"), r"run -R '^(a\.b|c\+\+)$'"),
+        ("ctest", ("unit::A.b", "unit::P/A.b/0"), "GTEST_FILTER=A.b:P/A.b/0 run -R '^(unit)$'"),
+        ("ctest", ("unit::A.b", "other"), "run -R '^(unit|other)$'"),
+        ("ctest", ("tests/a.cpp",), "run"),
+        ("cargo", ("m::a", "m::b"), "run -- --exact m::a m::b"),
+        ("go", ("x.org/p.TestA/sub", "x.org/p.TestB"), "run x.org/p -run '^(TestA|TestB)$'"),
+        ("jest", ("adds (two)",), r"run -- -t '^(adds \(two\))$'"),
+        ("jest", ("a.test.ts",), "run -- a.test.ts"),
+        ("command", ("anything",), "run"),
+        ("pytest", (), "run"),
+    ],
+)
+def test_some_tests_only(runner: Runner, only: tuple[str, ...], run: str) -> None:
+    line = "run ./..." if runner == "go" else "run"
+    assert narrow(Toolchain("t", "", "", line, runner, build="make"), only).test == f"make && {run}"

@@ -1,0 +1,100 @@
+"""Which linters speak for a project: its own configuration says, and the languages it is written in."""
+
+import configparser
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from kith.gates.linters import clang_tidy, cppcheck, ruff, shellcheck
+from kith.gates.linters.linter import Linter
+from kith.gates.linters.mypy import make_mypy
+from kith.gates.linters.pyright import make_pyright
+from kith.gates.toolchains import Read
+
+_CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "pyproject.toml", "setup.cfg"})
+_READ_AT_MOST: Final = 8  # manifests of projects inside the project
+# The keys of mypy's configuration that name what is checked.
+_NAMES_FILES: Final = ("files", "packages", "modules")
+
+
+def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
+    """The linters of a tree: for each language one that needs no asking, and what the project configures.
+
+    `files` are paths relative to the root, `read` gives a file's bytes or None. Nobody looks here whether a
+    tool is installed; that shows when it is run.
+    """
+    names = frozenset(files)
+    suffixes = {PurePosixPath(path).suffix for path in names}
+    found = [*_python(names, read)] if suffixes & ruff.SUFFIXES else []
+    if suffixes & cppcheck.SUFFIXES:
+        if "CMakeLists.txt" in names:
+            found.append(clang_tidy.make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
+        found.append(cppcheck.make_cppcheck())
+    if suffixes & shellcheck.SUFFIXES:
+        found.append(shellcheck.make_shellcheck())
+    return tuple(found)
+
+
+def lint_clues(files: Collection[str]) -> tuple[str, ...]:
+    """The files that `find_linters` would read: for who reads them beforehand."""
+    return (*sorted(_CLUES.intersection(files)), *_inner_manifests(files))
+
+
+def _inner_manifests(files: Collection[str]) -> list[str]:
+    inner = (path for path in files if path.endswith("/pyproject.toml"))
+    return sorted(inner, key=lambda path: (path.count("/"), path))[:_READ_AT_MOST]
+
+
+def _python(files: Collection[str], read: Read) -> Iterator[Linter]:
+    tools = _tools(read("pyproject.toml")) if "pyproject.toml" in files else {}
+    yield ruff.make_ruff(_ruff_rules(files, read, tools))
+    settings = _mypy_settings(files, read, tools)
+    if settings:
+        path, keys = settings
+        yield make_mypy(path, whole=any(keys.get(name) for name in _NAMES_FILES))
+    if "pyrightconfig.json" in files:
+        yield make_pyright("pyrightconfig.json")
+    elif "pyright" in tools or "basedpyright" in tools:
+        yield make_pyright("pyproject.toml")
+
+
+def _ruff_rules(files: Collection[str], read: Read, tools: Mapping[str, Any]) -> str:
+    """The file that holds rules for ruff, wherever in the tree, "" when there is none."""
+    for path in sorted(files, key=lambda path: (path.count("/"), path)):
+        if path.rpartition("/")[2] in ("ruff.toml", ".ruff.toml"):
+            return path
+    if "ruff" in tools:
+        return "pyproject.toml"
+    return next((path for path in _inner_manifests(files) if "ruff" in _tools(read(path))), "")
+
+
+def _mypy_settings(
+    files: Collection[str], read: Read, tools: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]] | None:
+    """The file that configures mypy and what it says, in the order in which mypy looks for it."""
+    for path in ("mypy.ini", ".mypy.ini"):
+        if path in files:
+            return path, _section(read(path))
+    if isinstance(tools.get("mypy"), dict):
+        return "pyproject.toml", tools["mypy"]
+    keys = _section(read("setup.cfg")) if "setup.cfg" in files else {}
+    return ("setup.cfg", keys) if keys else None
+
+
+def _tools(content: bytes | None) -> Mapping[str, Any]:
+    try:
+        tools = tomllib.loads((content or b"").decode("utf-8", "replace")).get("tool")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+    return tools if isinstance(tools, dict) else {}
+
+
+def _section(content: bytes | None) -> Mapping[str, str]:
+    """The section `[mypy]` of an ini file."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string((content or b"").decode("utf-8", "replace"))
+        return dict(parser["mypy"]) if "mypy" in parser else {}
+    except configparser.Error:
+        return {}

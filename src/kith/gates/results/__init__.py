@@ -1,0 +1,1 @@
+"""What tools report of tests and coverage, read into one form; reports are foreign text."""

@@ -1,0 +1,144 @@
+"""What googletest, Catch2 and CTest report; the cases inside one CTest test are told apart."""
+
+import json
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kith.gates.distil import distil
+from kith.gates.reports import CaseResult, Outcome
+from kith.gates.results.junit import Entry, read_junit
+from kith.gates.results.place import Place
+from kith.gates.results.python import worst_of
+
+_TOLD: Final = 1_200  # characters of what a test printed
+# CTest before 3.21 writes no report: `1/3 Test #1: name .....   Passed    0.00 sec`.
+_LINE: Final = re.compile(
+    r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{3,}\s*(?:([^\n*]*)(\*{3}))?(\w[^\d\n]*?):? +([\d.]+) sec", re.M
+)
+_CATCH2: Final = re.compile(
+    r" is a Catch2? v[\d.]+ host application|^All tests passed \(\d+ assertions? in \d+ test cases?\)", re.M
+)
+# What assert() of the C library says: `program: path:line: function: Assertion ...`.
+_ASSERT: Final = re.compile(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program that CTest starts for one test only, so that its cases are this test's."""
+
+    test: str
+    command: tuple[str, ...]
+    folder: str
+
+    @property
+    def report(self) -> str:
+        return f"{posixpath.basename(self.command[0].replace(chr(92), '/')).removesuffix('.exe')}.xml"
+
+
+def read_googletest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+    """Ids are googletest's full names, `Suite.Case`, from all the reports there are."""
+    reports = (data for name, data in sorted(files.items()) if name.startswith("googletest/"))
+    return worst_of(case for data in reports for case in _googletest(data, place))
+
+
+def _googletest(data: bytes, place: Place) -> Iterator[CaseResult]:
+    for entry in read_junit(data):
+        name = f"{entry.group}.{entry.name}" if entry.group else entry.name
+        # The first line of each failure is its place.
+        message = re.sub(r"^\S[^\n]*:\d+\n", "", entry.text or entry.said, flags=re.M)
+        yield place.case(name, entry.outcome, message, _located(entry.text), entry.seconds)
+
+
+def _located(text: str) -> str:
+    """googletest's first line and Catch2's last one, as frames."""
+    return re.sub(r"^(?:at )?(\S[^\n]*:\d+)$", r"\1: ", text, flags=re.M)
+
+
+def _catch2(data: bytes, place: Place) -> Iterator[CaseResult]:
+    """A section is a case of its own: `Case/section`."""
+    for entry in read_junit(data):
+        message = re.sub(r"^(?:FAILED:|at \S[^\n]*:\d+)\n?", "", entry.text, flags=re.M) or entry.said
+        yield place.case(entry.name, entry.outcome, message, _located(entry.text), entry.seconds)
+
+
+def read_ctest(files: Mapping[str, bytes], place: Place, output: str) -> tuple[CaseResult, ...]:
+    """Ids are CTest's names, with `::case` for each case that is known inside a test."""
+    entries = read_junit(files.get("ctest.xml", b"")) or tuple(_lines(output))
+    programs = {program.test: program for program in find_programs(files)}
+    known = {case.id: case for case in read_googletest(files, place)}
+    endings = {entry.name: entry.said for entry in _lines(output)}
+    cases: list[CaseResult] = []
+    for entry in entries:
+        inner = _cases_of(programs.get(entry.name), files, place)
+        failing = any(case.outcome in ("failed", "error") for case in inner)
+        # CTest's word counts: it may expect a failure, or see a crash that no report tells of.
+        if inner and failing <= (entry.outcome == "failed"):
+            cases += (replace(case, id=f"{entry.name}::{case.id}") for case in inner)
+        if not inner or failing != (entry.outcome == "failed"):
+            cases.append(_ctest_case(replace(entry, said=endings.get(entry.name, "")), known, place))
+    return worst_of(cases)
+
+
+def _lines(output: str) -> Iterator[Entry]:
+    for match in _LINE.finditer(output):
+        name, first, bad, how, seconds = match.groups()
+        skipped = how.startswith(("Skipped", "Not Run (Disabled)"))
+        outcome: Outcome = "skipped" if skipped else "failed" if bad else "passed"
+        yield Entry(name, name, outcome, said=first or how if bad else "", seconds=float(seconds[:9]))
+
+
+def _cases_of(program: Program | None, files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+    if program is None:
+        return ()
+    googletest = files.get(f"googletest/{program.report}")
+    if googletest is not None:
+        return worst_of(_googletest(googletest, place))
+    return worst_of(_catch2(files.get(f"catch2/{program.report}", b""), place))
+
+
+def _ctest_case(entry: Entry, known: Mapping[str, CaseResult], place: Place) -> CaseResult:
+    """One test as CTest saw it; what googletest says of the same case is more exact than the output."""
+    missing = entry.outcome == "skipped" and "Unable to find executable" in entry.output
+    outcome: Outcome = "failed" if missing else entry.outcome
+    case = known.get(entry.name)
+    if case and case.outcome == outcome:
+        return replace(case, id=entry.name)
+    ending = entry.said if entry.said not in ("", "Failed") else ""
+    told = distil(entry.output, "ctest", _TOLD).strip()
+    message = "\n".join(filter(None, (ending, told))) or "It printed nothing."
+    return place.case(entry.name, outcome, message, _ASSERT.sub(r"\1: ", entry.output), entry.seconds)
+
+
+def find_programs(files: Mapping[str, bytes]) -> tuple[Program, ...]:
+    """The programs of a build that belong to one test each, by what `ctest --show-only` lists."""
+    try:
+        data = json.loads(files.get("ctest.json", b""))
+        found = [program for test in data["tests"] if (program := _program(test))]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ()
+    uses = Counter(program.report for program in found)
+    return tuple(program for program in found if uses[program.report] == 1)
+
+
+def _program(test: Any) -> Program | None:
+    command, name = test.get("command"), test["name"]
+    if not command or not all(isinstance(word, str) for word in (name, *command)):
+        return None
+    properties = {each["name"]: each.get("value") for each in test.get("properties", ())}
+    chosen = any(word.startswith("--gtest_filter") for word in command)
+    folder = str(properties.get("WORKING_DIRECTORY") or "")
+    return None if chosen else Program(name, tuple(command), folder)
+
+
+def find_catch2(files: Mapping[str, bytes], seconds: float) -> tuple[Program, ...]:
+    """The programs that are Catch2's, as what they printed says, and took no longer than `seconds`."""
+    programs = {program.test: program for program in find_programs(files)}
+    return tuple(
+        programs[entry.name]
+        for entry in read_junit(files.get("ctest.xml", b""))
+        if entry.name in programs and entry.seconds <= seconds and _CATCH2.search(entry.output)
+    )

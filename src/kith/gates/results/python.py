@@ -1,0 +1,83 @@
+"""What pytest and unittest report, with ids in their own spelling."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kith.gates.reports import CaseResult
+from kith.gates.results.junit import Entry, read_junit
+from kith.gates.results.place import Place
+
+_CAPTURED: Final = re.compile(r"\n(?:Stdout|Stderr):\n.*", re.S)
+
+
+def read_pytest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+    """Ids as pytest takes them back: `path::Class::test[parameters]`; of a module that failed, its path."""
+    entries = read_junit(files.get("pytest.xml", b""))
+    return worst_of(
+        place.case(
+            _node_id(entry, place),
+            entry.outcome,
+            _without_prefix(entry.said if entry.group else entry.text),
+            entry.text,
+            entry.seconds,
+        )
+        for entry in entries
+    )
+
+
+def _node_id(entry: Entry, place: Place) -> str:
+    """JUnit's `tests.test_a.Class` is a path, then classes; the files there are tell where the path ends."""
+    dotted = entry.group or entry.name
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        path = "/".join(parts[:length])
+        found = next((name for name in (f"{path}.py", _with_suffix(path)) if name in place.files), "")
+        if found:
+            return "::".join([found, *parts[length:], *([entry.name] if entry.group else [])])
+    path = _dotted_path(dotted, place.files)
+    return "::".join([path or dotted, *([entry.name] if entry.group else [])])
+
+
+def _with_suffix(path: str) -> str:
+    """Documents with doctests keep their suffix: `docs/index/rst` was `docs/index.rst`."""
+    return re.sub(r"/(\w+)$", r".\1", path)
+
+
+def _dotted_path(dotted: str, files: Iterable[str]) -> str:
+    """For folders with dots in their names."""
+    return next((path for path in files if path.removesuffix(".py").replace("/", ".") == dotted), "")
+
+
+def _without_prefix(message: str) -> str:
+    """pytest's E margin, where the message is a whole text."""
+    marked = [line[1:].strip() for line in message.splitlines() if line.startswith("E  ")]
+    return "\n".join(marked) or message
+
+
+def read_unittest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+    """Ids are dotted names: `package.module.Class.test`."""
+    entries = read_junit(files.get("unittest.xml", b""))
+    return worst_of(
+        place.case(entry.name, entry.outcome, _last_words(entry.text), entry.text, entry.seconds)
+        for entry in entries
+    )
+
+
+def _last_words(traceback: str) -> str:
+    """The exception and its message: what follows the last frame's source."""
+    lines = _CAPTURED.sub("", traceback).splitlines()
+    frames = [at for at, line in enumerate(lines) if re.match(r'\s+File "', line)]
+    after = lines[frames[-1] + 1 :] if frames else lines
+    begin = next((at for at, line in enumerate(after) if line and not line[0].isspace()), 0)
+    return "\n".join(after[begin:])
+
+
+def worst_of(cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
+    """One result for each id: a test that passes and then breaks in its teardown is told twice."""
+    kept: dict[str, CaseResult] = {}
+    for case in cases:
+        before = kept.get(case.id)
+        if before is None or (case.outcome in ("failed", "error") and not before.message):
+            kept[case.id] = case
+    return tuple(kept.values())

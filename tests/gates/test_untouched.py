@@ -1,0 +1,161 @@
+"""Locked tests stay as they are: files are put back byte for byte, settings have to be."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from gating import in_trial, make_repository, write_all
+
+from kith.core.run import Run
+from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes, Verdict
+from kith.core.workspace import Trial
+from kith.gates.untouched import is_test_file, untouched_gate
+
+SPEC = "from stack import push\n\n\ndef test_push():\n    assert push([], 1) == [1]\n"
+CMAKE = """\
+project(p)
+enable_testing()
+add_library(lib lib.cpp)
+add_executable(all_tests lib_test.cpp helper.cpp)
+add_test(NAME all COMMAND all_tests)
+"""
+FILES = {
+    "stack.py": "",
+    "tests/test_old.py": "def test_old():\n    assert 1 + 1 == 2\n",
+    "pyproject.toml": '[project]\nname = "p"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n',
+    "setup.cfg": "[metadata]\nname = p\n",
+    "tox.ini": "[tox]\nenvlist = py\n",
+    "CMakeLists.txt": CMAKE,
+    "Makefile": "all:\n\tcc\n\ntest: all\n\t./run-tests\n",
+    "package.json": '{"scripts": {"test": "jest", "lint": "eslint"}}',
+}
+Told = tuple[Verdict, Changes, Changes]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "project", FILES)
+
+
+def lock_then(root: Path, later: dict[str, str | None]) -> Told:
+    """The verdict on what is written after a spec was locked, and the changes then and in the end."""
+
+    async def work(home: Run, run: Run) -> Told:
+        trial = run.workspace
+        assert isinstance(trial, Trial)
+        await write_all(trial, {"tests/test_stack.py": SPEC, "checks/spec.txt": "locked too\n"})
+        since = await trial.changes()
+        locked = {change.path: sha256(change.after or b"").hexdigest() for change in since}
+        await write_all(trial, later)
+        verdict = await untouched_gate(locked, since)(run, await trial.changes())
+        return verdict, since, await trial.changes()
+
+    return in_trial(root, work)
+
+
+def test_code_may_change(project: Path) -> None:
+    verdict, since, now = lock_then(
+        project, {"stack.py": "def push(s, x):\n    return [*s, x]\n", "new.py": "x\n"}
+    )
+    assert verdict.ok and not verdict.feedback and verdict.by == "untouched"
+    assert len(now) == len(since) + 2
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"tests/test_stack.py": SPEC.replace("== [1]", "is not None")},
+        {"tests/test_stack.py": None},
+        {"tests/test_old.py": "def test_old():\n    pass\n"},
+        {"tests/test_old.py": None},
+        {"tests/conftest.py": "collect_ignore = ['test_stack.py']\n"},
+        {"conftest.py": "import pytest\n"},
+        {"pytest.ini": "[pytest]\naddopts = --co\n"},
+        {"sitecustomize.py": "import sys\nsys.exit(0)\n"},
+        {"checks/spec.txt": "other\n"},
+        {"lib_test.cpp": "int main() {}\n"},
+    ],
+    ids=lambda later: next(iter(later)),
+)
+def test_tests_are_put_back(project: Path, later: dict[str, str | None]) -> None:
+    verdict, since, now = lock_then(project, {**later, "stack.py": "def push(): ...\n"})
+    assert not verdict.ok and next(iter(later)) in verdict.feedback and "was put back" in verdict.feedback
+    assert [change for change in now if change.path != "stack.py"] == list(since)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("pyproject.toml", "-q", "-q --co"),
+        ("setup.cfg", "name = p\n", "name = p\n[tool:pytest]\naddopts = --co\n"),
+        ("tox.ini", "[tox]\n", "[pytest]\naddopts = --co\n[tox]\n"),
+        ("CMakeLists.txt", "add_test(NAME all COMMAND all_tests)", "# add_test(NAME all COMMAND all_tests)"),
+        ("CMakeLists.txt", "COMMAND all_tests", "COMMAND true"),
+        ("CMakeLists.txt", "lib_test.cpp helper", "helper"),
+        ("Makefile", "./run-tests", "true"),
+        ("package.json", "jest", "true"),
+        ("pyproject.toml", "[project]", "not toml"),
+    ],
+)
+def test_how_tests_are_run_has_to_be_put_back(project: Path, path: str, old: str, new: str) -> None:
+    verdict, _, now = lock_then(project, {path: FILES[path].replace(old, new)})
+    assert not verdict.ok and f"how tests are run or counted in {path}" in verdict.feedback
+    assert path in {change.path for change in now}  # there may be other things in it
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("pyproject.toml", 'name = "p"', 'name = "p"\ndependencies = ["attrs"]'),
+        ("setup.cfg", "name = p", "name = q"),
+        ("CMakeLists.txt", "lib lib.cpp", "lib lib.cpp stack.cpp  # new"),
+        (
+            "CMakeLists.txt",
+            "add_test(NAME all COMMAND all_tests)",
+            "add_test(NAME  all\n  COMMAND all_tests)",
+        ),
+        ("Makefile", "\tcc\n", "\tcc -O2\n"),
+        ("package.json", "eslint", "eslint ."),
+    ],
+)
+def test_the_rest_of_such_a_file_is_free(project: Path, path: str, old: str, new: str) -> None:
+    verdict, _, _ = lock_then(project, {path: FILES[path].replace(old, new)})
+    assert verdict.ok, verdict.feedback
+
+
+def test_a_test_that_became_a_link_or_changed_its_mode_is_put_back(project: Path) -> None:
+    async def work(home: Run, run: Run) -> tuple[Verdict, Changes]:
+        trial = run.workspace
+        assert isinstance(trial, Trial)
+        old = FILES["tests/test_old.py"].encode()
+        await trial.apply((Change("tests/test_old.py", old, b"../stack.py", SYMLINK),))
+        await trial.apply((Change("tests/run.py", None, b"x", FILE),))
+        since = tuple(change for change in await trial.changes() if change.path == "tests/run.py")
+        await trial.apply((Change("tests/run.py", b"x", b"x", EXECUTABLE),))
+        return await untouched_gate({}, since)(run, await trial.changes()), await trial.changes()
+
+    verdict, now = in_trial(project, work)
+    assert not verdict.ok and "tests/run.py, tests/test_old.py" in verdict.feedback
+    assert [(change.path, change.mode) for change in now] == [("tests/run.py", 0o100644)]
+
+
+def test_a_locked_file_that_nobody_can_restore_is_named(project: Path) -> None:
+    async def work(home: Run, run: Run) -> Verdict:
+        return await untouched_gate({"stack.py": "0" * 64, "gone.py": "1" * 64}, ())(run, ())
+
+    verdict = in_trial(project, work)
+    assert "stack.py, gone.py is not as it was locked" in verdict.feedback
+
+
+TESTS = """
+conftest.py a/test_x.py x_test.py tests/data/a.json pkg/tests/helper.py src/a_test.cc test.cpp unit/test_a.cpp
+StackTest.cpp a_unittest.cc a_test.go web/a.spec.tsx samples/sample1_unittest.cc app/tests.py
+"""
+CODE = (
+    "contest.py src/latest.py testing.md attest.cpp protest.cc pytest.ini a.py numpy/testing/a.py Contest.cpp"
+)
+
+
+def test_the_names_of_tests() -> None:
+    assert [path for path in TESTS.split() if not is_test_file(path)] == []
+    assert [path for path in CODE.split() if is_test_file(path)] == []
