@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kith.app.cast import find_role, role_names
+from kith.context.definitions import Found
 from kith.core.values import Sampling
 from kith.models.providers.rows import tool_rows
 from kith.models.replay import Replay
@@ -52,9 +53,10 @@ def count_tokens(text: str) -> int:
 
 def size_of(name: str, small: bool) -> int:
     """What a role's words and tools cost before anybody said anything."""
-    role = make_role(find_role(name), Replay("nobody", []), standard_tools(), Sampling(), small=small)
-    tools = "".join("\n" + json.dumps(row) for row in tool_rows(role.tools))
-    return count_tokens(TEMPLATE.format(system=role.system, tools=tools))
+    tools = standard_tools(look=lambda name: Found())
+    role = make_role(find_role(name), Replay("nobody", []), tools, Sampling(), small=small)
+    rows = "".join("\n" + json.dumps(row) for row in tool_rows(role.tools))
+    return count_tokens(TEMPLATE.format(system=role.system, tools=rows))
 
 
 @pytest.mark.parametrize("name", role_names())

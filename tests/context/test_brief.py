@@ -11,6 +11,8 @@ from kith.context.brief import brief
 from kith.context.budget import estimate_tokens
 from kith.core.run import Run
 from kith.core.values import Answer, Question
+from kith.memory.index import open_index
+from kith.memory.refresh import refresh
 from kith.trees.trials import open_tree
 
 
@@ -83,3 +85,22 @@ def test_a_folder_without_git_is_told_too(tmp_path: Path, tell: Tell) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "main.c").write_text("int main(void) { return 1; }\n")
     assert "int main(void)" in tell(tmp_path / "plain", "main must return 0")
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_an_index_finds_the_file_whose_names_fit(repository: Path, tmp_path: Path) -> None:
+    for number in range(60):
+        (repository / f"part_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
+    (repository / "zebra.py").write_text("def throttle_requests(host):\n    return host.waiting\n")
+    task = "requests to a waiting host are not throttled"
+
+    async def scenario() -> list[str]:
+        tree = open_tree(repository, tmp_path / "state", tmp_path / "cache")
+        index = open_index(tmp_path / "cache", repository)
+        await refresh(index, tree)
+        run = Run(lambda event, path: None, nobody, tree)
+        return [await brief(run, task, 400), *[await brief(run, task, 400, index.fitting) for _ in range(2)]]
+
+    without, *texts = asyncio.run(scenario())
+    assert "throttle_requests" not in without
+    assert "1\tdef throttle_requests(host):" in texts[0] and texts[0] == texts[1]

@@ -73,6 +73,14 @@ def test_after_the_last_try_nothing_is_applied_and_the_reason_is_said(kith: Kith
     assert (kith.folder / "utils.py").read_bytes() == before
 
 
+def test_a_person_sees_which_test_fails_and_why(kith: Kith, serve: Serve) -> None:
+    serve([edit(OLD, OLD.replace("+ 1", "+ 2")), DONE])
+    told = kith("run", "--yes", "--tries", "1", "fix mean", code=1)
+    line = "1 of 3 tests fail: tests.test_utils.TestUtils.test_mean: AssertionError: 1.5 != 3"
+    assert line in told.stderr  # when it happens, and as the reason at the end
+    assert f"`python3 -m unittest discover` ends with exit code 1 ({line})" in told.stdout + told.stderr
+
+
 def test_a_claim_is_not_a_check(kith: Kith, serve: Serve) -> None:
     lie = {"calls": [{"name": "done", "args": {"summary": "All tests pass."}}]}
     serve([lie, lie, lie])

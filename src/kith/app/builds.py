@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kith.app.cast import open_cast
+from kith.app.index import open_known
 from kith.app.project import Project, Result
 from kith.core.errors import UsageError
 from kith.core.run import Answerer, Run, new_id
@@ -70,7 +71,10 @@ async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> R
 
     async def work() -> Outcome:
         past = session.past()
-        async with open_cast(project, run, session.id) as cast:
+        async with (
+            open_known(project, run.emit) as known,
+            open_cast(project, run, session.id, known.look) as cast,
+        ):
             return await build(
                 run,
                 cast,

@@ -12,13 +12,13 @@ from kith.app.project import Project
 from kith.context.rooms import output_room
 from kith.core.errors import LimitError, UsageError
 from kith.core.events import Called
-from kith.core.model import Tool
 from kith.core.run import Run
 from kith.memory.past import fold
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
+from kith.tools.symbols import Look
 from kith.workflows.roles import Cast, Player, RoleSpec, is_small, make_role, read_role
 
 _FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
@@ -51,11 +51,11 @@ def find_role(name: str, own: Path | None = None) -> RoleSpec:
 
 
 @asynccontextmanager
-async def open_cast(project: Project, run: Run, id: str, more: Sequence[Tool] = ()) -> AsyncIterator[Cast]:
+async def open_cast(project: Project, run: Run, id: str, look: Look | None = None) -> AsyncIterator[Cast]:
     """The roles of session `id`; their models are let go of, and what they taught is kept, at the end.
 
-    `more` are tools beside the standard ones. Each call of the cast begins a step: with the tokens and
-    seconds of one. Raises UsageError for a role badly written, NoModelError, ModelError.
+    `look` asks an index, if there is one. Each call of the cast begins a step: with the tokens and seconds
+    of one. Raises UsageError for a role badly written, NoModelError, ModelError.
     """
     chosen, opened = project.settings, dict[str, Opened]()
 
@@ -64,7 +64,7 @@ async def open_cast(project: Project, run: Run, id: str, more: Sequence[Tool] = 
         model = spec.model or chosen.model
         if model not in opened:
             opened[model] = await project.open_model(run.emit, model)
-        return _play(project, id, spec, opened[model], more)
+        return _play(project, id, spec, opened[model], look)
 
     try:
         yield cast
@@ -74,16 +74,16 @@ async def open_cast(project: Project, run: Run, id: str, more: Sequence[Tool] = 
             await each.aclose()
 
 
-def _play(project: Project, id: str, spec: RoleSpec, opened: Opened, more: Sequence[Tool]) -> Player:
+def _play(project: Project, id: str, spec: RoleSpec, opened: Opened, look: Look | None) -> Player:
     chosen, window = project.settings, opened.window
     past = fold(record.event for record in project.log.events(id))
     budget = Budget(_tokens_left(project, past.calls), chosen.build.step_seconds)
-    tools = standard_tools(past.todo, limits=ReadLimits(bytes=output_room(window, 24_000)))
+    tools = standard_tools(past.todo, look=look, limits=ReadLimits(bytes=output_room(window, 24_000)))
     small = is_small(window) or _has_few_parameters(opened.facts.name)
     role = make_role(
         spec,
         opened.wrap(budget, past.compacted),
-        watch_repeats((*more, *tools)),
+        watch_repeats(tools),
         replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
         confined=project.tree.confined,
         small=small,

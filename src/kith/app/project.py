@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +84,13 @@ class Project:
         do: Callable[[Run], Awaitable[Outcome]],
         answerer: Answerer,
         listeners: Sequence[Listener] = (),
+        id: str = "",
     ) -> Result:
-        """Do something in a session of its own, from its first event to its last.
+        """Do something in a session of its own (called `id` if given), from its first event to its last.
 
         `words` say what was wanted; `kind` is the command, by which the log tells a review from a task.
         """
-        with Session(self.log, new_id()) as session:
+        with Session(self.log, id or new_id()) as session:
             session.listeners += listeners
             run = self.begin(session, answerer)
             run.emit(self.started(words, {"kind": kind}))
@@ -217,7 +218,7 @@ class Project:
             except TreeError as error:  # the change itself is applied
                 run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
 
-        return make_judges(run, checking, commit)
+        return replace(make_judges(run, checking, commit), review=chosen.review)
 
     # --- taking back -------------------------------------------------------------------------
 

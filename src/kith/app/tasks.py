@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from kith.app.cast import find_role
+from kith.app.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import UsageError
-from kith.core.events import Notice
+from kith.core.events import Notice, RunStarted
 from kith.core.model import Prompt, Role
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
@@ -22,6 +23,7 @@ from kith.models.stack import Opened as Opened
 from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
+from kith.tools.symbols import Look
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
 from kith.workflows.direct import make_direct, parse_direct
@@ -77,7 +79,7 @@ async def run_in(
     if task.resume:
         await project.recover(session)
     else:
-        run.emit(project.started(task.words, _options(project, task)))
+        run.emit(project.started(task.words, _options(project, task, session.past().started)))
     past = session.past()
     work = _do(project, run, session.id, task, past, opened)
     code = await project.to_the_end(run, work, f"kith run --resume {session.id}")
@@ -104,36 +106,48 @@ async def _ask_model(
     earlier = _progress_of(past) if task.resume and past.task_said else None
     # Git looks at the tree while the model's client is loaded and its server asked.
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
-    opening = asyncio.ensure_future(_open_task(project, run, task, past, room)) if earlier is None else None
-    try:
-        opened = opened or await project.open_model(run.emit)
-        if task.resume:
-            run.emit(Notice(f"Going on with session {id}."))
-        run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
-        role = _role(project, opened, past)
-        thread = Thread(THREAD, past.threads.get(THREAD, ()))
-        words = await opening if opening else ""
-        if opening and 0 < opened.window < room:
-            words = await _open_task(project, run, task, past, opened.window)
-        if project.settings.read_only:
-            return await chat(run, role, thread, words or None)
-        # Each task of a conversation has a trial of its own, found again when it is resumed.
-        name, judges = f"{id}-{past.tasks}", project.judges(run)
-        return await attempt(run, role, thread, words, judges, name=name, plan=task.plan, earlier=earlier)
-    finally:
-        if opened:
-            project.learn(run, id, opened)
-        if opened and not held:
-            await opened.aclose()
-        if opening:
-            opening.cancel()
-            await asyncio.gather(opening, return_exceptions=True)
+    async with open_known(project, run.emit) as known:
+        first = _open_task(project, run, task, past, room, known) if earlier is None else None
+        opening = asyncio.ensure_future(first) if first else None
+        try:
+            opened = opened or await project.open_model(run.emit)
+            if task.resume:
+                run.emit(Notice(f"Going on with session {id}."))
+            words = await opening if opening else ""
+            if opening and 0 < opened.window < room:
+                words = await _open_task(project, run, task, past, opened.window, known)
+            offered = past.started is not None and past.started.options.get("symbols") == "yes"
+            # A tool that was offered stays, even where the index was lost since.
+            role = _role(project, opened, past, (known.look or look_nowhere) if offered else None)
+            return await _work(project, run, id, replace(task, words=words), past, role, opened.window)
+        finally:
+            if opened:
+                project.learn(run, id, opened)
+            if opened and not held:
+                await opened.aclose()
+            if opening:
+                opening.cancel()
+                await asyncio.gather(opening, return_exceptions=True)
 
 
-async def _open_task(project: Project, run: Run, task: Task, past: Past, window: int) -> str:
+async def _work(
+    project: Project, run: Run, id: str, task: Task, past: Past, role: Role, window: int
+) -> Outcome:
+    """The task whose first message is written: answered, or done in a trial."""
+    run = replace(run, limits=replace(run.limits, exec=project.exec_limits(window)))
+    thread = Thread(THREAD, past.threads.get(THREAD, ()))
+    if project.settings.read_only:
+        return await chat(run, role, thread, task.words or None)
+    earlier = _progress_of(past) if task.resume and past.task_said else None
+    # Each task of a conversation has a trial of its own, found again when it is resumed.
+    name, judges = f"{id}-{past.tasks}", project.judges(run)
+    return await attempt(run, role, thread, task.words, judges, name=name, plan=task.plan, earlier=earlier)
+
+
+async def _open_task(project: Project, run: Run, task: Task, past: Past, window: int, known: Known) -> str:
     """The task as the model gets it, after what became of its last change."""
     if not past.threads:
-        return await open_task(run, task.words, opening_room(window))
+        return await open_task(run, task.words, opening_room(window), await known.fitting())
     news = _news_of(project, past.last) if past.last else ""
     return f"{news}\n\n{task.words}" if news else task.words
 
@@ -150,9 +164,10 @@ def _news_of(project: Project, last: Past) -> str:
     return ""
 
 
-def _role(project: Project, opened: Opened, past: Past) -> Role:
+def _role(project: Project, opened: Opened, past: Past, look: Look | None = None) -> Role:
     chosen = project.settings
-    tools = standard_tools(past.todo, limits=ReadLimits(bytes=output_room(opened.window, 24_000)))
+    limits = ReadLimits(bytes=output_room(opened.window, 24_000))
+    tools = standard_tools(past.todo, look=look, limits=limits)
     budget = Budget(chosen.max_task_tokens, chosen.max_task_seconds)
     model = opened.wrap(budget, past.compacted)
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
@@ -169,11 +184,13 @@ def _role(project: Project, opened: Opened, past: Past) -> Role:
 # --- going on after a crash --------------------------------------------------------------
 
 
-def _options(project: Project, task: Task) -> dict[str, str]:
-    """What a resumed task must not forget."""
+def _options(project: Project, task: Task, before: RunStarted | None) -> dict[str, str]:
+    """What a resumed task must not forget; the tools stay what they were `before`, in this conversation."""
     chosen = project.settings
+    symbols = before.options.get("symbols", "no") if before else "yes" if has_symbols(project) else "no"
     read_only = "yes" if chosen.read_only else "no"
-    return {"plan": task.plan, "read_only": read_only, "check": "\n".join(chosen.check)}
+    check = "\n".join(chosen.check)
+    return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols}
 
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
@@ -184,6 +201,10 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
         raise UsageError(f"Session {session.id} holds no task.")
     if started.root != str(project.root):
         raise UsageError(f"Session {session.id} belongs to {started.root}; use -C.")
+    kind = started.options.get("kind", "run")
+    if kind != "run":
+        again = f"; kith {kind} --resume {session.id} goes on with it" if kind == "build" else ""
+        raise UsageError(f"Session {session.id} is no task but a {kind}{again}.")
     if past.ended and past.ended.status in ("done", "rejected", "failed"):
         raise UsageError(f"Session {session.id} is over ({past.ended.status}); there is nothing to resume.")
     was: dict[str, Any] = {
@@ -205,7 +226,7 @@ async def warm_up(project: Project) -> None:
     """
     apart = replace(project, log=Log(project.log.path))
     async with aclosing(await apart.open_model(lambda event: None)) as opened:
-        role = _role(project, opened, Past())
+        role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)
         await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 
 
@@ -214,7 +235,7 @@ async def explain_task(project: Project, task: str) -> Explained:
     async with aclosing(await project.open_model(lambda event: None)) as opened:
         run = Run(lambda event, path: None, _nobody, project.tree)
         parts = await opening_parts(run, task, opening_room(opened.window))
-        role = _role(project, opened, Past())
+        role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)
         exact = await opened.provider.count(Prompt(role.system, (say("hi"),))) is not None
         costs = await explain(role, parts, opened.count)
     return Explained(opened.facts.name, opened.window, exact, costs)

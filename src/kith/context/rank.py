@@ -32,6 +32,7 @@ _WANTED_TESTS = 1.2
 _NAMED_FULLY, _NAMED_LAST = 40.0, 25.0  # the task writes the whole path; its last part
 _IN_NAME, _IN_FOLDER, _INSIDE_WORD = 3.0, 1.0, 0.4  # times the rarity of the word
 _HIT, _RECENT = 4.0, 0.6  # times log2(1 + count)
+_FIT = 30.0  # times how well an index says that the file fits
 _SHORTLIST: Final = 200  # paths that get a closer look
 
 
@@ -49,24 +50,27 @@ def rank(
     files: Sequence[str],
     recent: Mapping[str, int] = {},
     hits: Mapping[str, int] = {},
+    fit: Mapping[str, float] = {},
 ) -> tuple[Scored, ...]:
     """The files that have something to do with the task, best first; the rest is left out.
 
     `recent` says in how many of the last commits a file was changed, `hits` how often it holds the
-    task's own words. A word counts by its rarity among the paths (log2(files / files with it), as in
-    inverse document frequency). The order depends on the arguments alone. Secrets are never listed.
+    task's own words, `fit` how well an index of the files' contents finds that it fits (0 to about 1).
+    A word counts by its rarity among the paths (log2(files / files with it), as in inverse document
+    frequency). The order depends on the arguments alone. Secrets are never listed.
     """
     words = find_words(task)
     rarity, likely = _shortlist(words.stems, files)
     named = _match_paths(words.paths, files)
     scored = []
-    for path in {*likely, *named, *(recent.keys() | hits.keys()).intersection(files)}:
+    for path in {*likely, *named, *(recent.keys() | hits.keys() | fit.keys()).intersection(files)}:
         weight, matches = weigh_kind(path, words), _weigh(words.stems, path)
         by_words = sum(rarity[word] * part for word, part in matches.items())
         known = _RECENT * math.log2(1 + recent.get(path, 0)) + _HIT * math.log2(1 + hits.get(path, 0))
+        known += _FIT * fit.get(path, 0.0)
         score = weight * (by_words + known - 0.1 * path.count("/")) + named.get(path, 0.0)
         if weight and score > 0:
-            why = _why(path in named, matches, hits.get(path, 0), recent.get(path, 0))
+            why = _why(path in named, matches, hits.get(path, 0), recent.get(path, 0), path in fit)
             scored.append(Scored(path, round(score, 3), why))
     return tuple(sorted(scored, key=lambda each: (-each.score, each.path)))
 
@@ -168,12 +172,14 @@ def _match_paths(paths: Sequence[str], files: Sequence[str]) -> dict[str, float]
     return named
 
 
-def _why(named: bool, matches: Mapping[str, float], hits: int, recent: int) -> str:
+def _why(named: bool, matches: Mapping[str, float], hits: int, recent: int, fits: bool) -> str:
     reasons = ["named in the task"] if named else []
     if matches:
         reasons.append("path has " + ", ".join(sorted(matches)))
     if hits:
         reasons.append(f"holds words of the task ({hits})")
+    if fits:
+        reasons.append("its names fit the task")
     if recent:
         reasons.append(f"changed lately ({recent})")
     return "; ".join(reasons)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import splitext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 _CPP: Final = frozenset({".c", ".cc", ".cpp", ".cu", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp"})
 _PYTHON: Final = frozenset({".py", ".pyi", ".pyw"})
 
+Sort = Literal["function", "method", "class", "constant", "namespace"]
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition: its name with what encloses it (`Cache.get`), and its first and last line, from 1."""
+    """A definition: its name with what encloses it (`Cache.get`), and its first and last line, from 1.
+
+    `sort` is what it defines: any type counts as a class, any variable or alias as a constant.
+    """
 
     name: str
     first: int
     last: int
+    sort: Sort = "function"
 
 
 def find_symbols(path: str, text: str) -> tuple[Symbol, ...]:
@@ -59,14 +65,17 @@ def _python_definitions(body: list[ast.stmt], outer: str) -> Iterator[Symbol]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            yield Symbol(outer + node.name, first, node.end_lineno or first)
+            is_class = isinstance(node, ast.ClassDef)
+            sort: Sort = "class" if is_class else "method" if outer else "function"
+            yield Symbol(outer + node.name, first, node.end_lineno or first, sort)
             if isinstance(node, ast.ClassDef):
                 yield from _python_definitions(node.body, f"{outer}{node.name}.")
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 if isinstance(target, ast.Name):
-                    yield Symbol(outer + target.id, node.lineno, node.end_lineno or node.lineno)
+                    last = node.end_lineno or node.lineno
+                    yield Symbol(outer + target.id, node.lineno, last, "constant")
         elif isinstance(node, ast.If | ast.Try):
             yield from _python_definitions(node.body, outer)
             yield from _python_definitions(node.orelse, outer)
@@ -86,6 +95,12 @@ _CPP_HOLDING = """
     preproc_elif declaration field_declaration ERROR
 """
 _CPP_HOLDERS: Final = frozenset(_CPP_HOLDING.split())
+_CPP_WRAPPINGS: Final = frozenset({"template_declaration", "preproc_if", "preproc_ifdef", "preproc_else"})
+_CPP_SORTS: Final[dict[str, Sort]] = {
+    "namespace_definition": "namespace",
+    "preproc_def": "constant",
+    "preproc_function_def": "function",
+}
 _DEEPEST: Final = 40
 
 
@@ -112,7 +127,8 @@ def _cpp_definitions(node: "Node", outer: str, depth: int = 0) -> Iterator[Symbo
             whole = node if node.type == "template_declaration" else child
             first, end = whole.start_point.row + 1, whole.end_point
             # A macro's node ends at the start of the line after it.
-            yield Symbol(outer + name, first, max(first, end.row + (1 if end.column else 0)))
+            last = max(first, end.row + (1 if end.column else 0))
+            yield Symbol(outer + name, first, last, _cpp_sort(child))
         if child.type in _CPP_HOLDERS and depth < _DEEPEST:
             yield from _cpp_definitions(child, f"{outer}{name}::" if name else outer, depth + 1)
 
@@ -122,6 +138,16 @@ def _defines(node: "Node") -> bool:
     if node.type not in _CPP_DEFINITIONS:
         return False
     return not node.type.endswith("_specifier") or node.child_by_field_name("body") is not None
+
+
+def _cpp_sort(node: "Node") -> Sort:
+    """What a definition defines. `A::f` outside of its class is a function: A may be a namespace."""
+    if node.type == "function_definition":
+        holder = node.parent
+        while holder is not None and holder.type in _CPP_WRAPPINGS:
+            holder = holder.parent
+        return "method" if holder is not None and holder.type == "field_declaration_list" else "function"
+    return _CPP_SORTS.get(node.type, "class")
 
 
 def _cpp_name(node: "Node") -> str:
@@ -174,6 +200,9 @@ _PATTERNS: Final = {
     ".rb": _RUBY,
 }
 _GUESSED_LINES: Final = 60
+_TYPE_WORD: Final = re.compile(r"\b(?:class|enum|impl|interface|object|record|struct|trait|type|union)\b")
+_SPACE_WORD: Final = re.compile(r"\b(?:mod|module|namespace)\b")
+_VALUE: Final = re.compile(r"(?:var|const|#define)\b|[A-Za-z_]\w*\s*(?::[^=\n]+)?=")
 
 
 def _guess_symbols(pattern: re.Pattern[str] | None, text: str) -> Iterator[Symbol]:
@@ -188,4 +217,16 @@ def _guess_symbols(pattern: re.Pattern[str] | None, text: str) -> Iterator[Symbo
         last = min(after - 1, first + _GUESSED_LINES)
         while last > first and not lines[last - 1].strip():
             last -= 1
-        yield Symbol(match[2] or match[3], first, last)
+        yield Symbol(match[2] or match[3], first, last, _guess_sort(pattern, match))
+
+
+def _guess_sort(pattern: re.Pattern[str], match: re.Match[str]) -> Sort:
+    """What the first line of a definition says that it defines."""
+    head = match.group()
+    if _TYPE_WORD.search(head):
+        return "class"
+    if _SPACE_WORD.search(head):
+        return "namespace"
+    if pattern is not _SCRIPT and _VALUE.match(head):  # a script's `const` counts when it holds a function
+        return "constant"
+    return "method" if match[1] else "function"

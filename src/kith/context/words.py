@@ -117,6 +117,7 @@ def stems_of(name: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in words if word not in _STOP_WORDS)
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A lower-case word without its ending, where at least three letters remain."""
     for ending in _ENDINGS:

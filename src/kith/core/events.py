@@ -9,6 +9,7 @@ from kith.core.values import (
     CacheUse,
     Effect,
     FileChange,
+    Finding,
     Message,
     Plan,
     Question,
@@ -196,6 +197,17 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What is wrong with a change, as far as anybody looked.
+
+    `thrown_out` counts, by reason, what a model said of it that did not hold.
+    """
+
+    findings: tuple[Finding, ...]
+    thrown_out: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Proposed:
     """The change that waits for a yes."""
 
@@ -256,6 +268,7 @@ Event = (
     | Locked
     | TodoSet
     | Judged
+    | Reviewed
     | Proposed
     | Applied
     | Notice

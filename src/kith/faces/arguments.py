@@ -6,10 +6,15 @@ from typing import Any
 FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
 _SETTINGS = (
-    *("model", "window", "think", "think_tokens", "offline", "read_only"),
+    *("model", "window", "think", "think_tokens", "offline", "read_only", "review"),
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds"),
 )
 _BUILD = ("max_retries", "coverage", "refine", "auto_commit", "step_seconds", "step_tokens")
+_REFACTORINGS = (
+    "nothing or a PATH: suggestions; rename PATH:NAME NEW, move PATH:NAME TARGET.py, "
+    "extract PATH:FIRST-LAST NAME, inline PATH:NAME, remove PATH:NAME, organise-imports PATH; "
+    "or what a model is to do, in words"
+)
 _ENGINE = ("ngl", "flash_attn", "threads", "cache_type_k", "cache_type_v")
 
 
@@ -82,6 +87,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     plan.add_argument(
         "--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask"
     )
+    add("--review", action="store_const", const=True, help="ask the model what may go wrong with its change")
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add("--resume", metavar="ID", help="go on with an unfinished session")
@@ -116,6 +122,20 @@ def build(parser: argparse.ArgumentParser) -> None:
     _work(parser)
 
 
+def testgen(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("target", nargs="?", metavar="TARGET", help="file, file::function or file::Class.method")
+    add("--diff", action="store_true", help="what is not committed (as without a TARGET)")
+    add("--out", metavar="FILE", help="the file of tests to write, or to add to")
+    add("--score", action="store_true", help="write nothing, measure the present tests")
+    add("--existing", action="store_true", help="count what the present tests notice already")
+    add("--max-mutants", type=_positive, metavar="N", help="faults to plant (60)")
+    add("--time", type=_positive, metavar="SECONDS", help="for trying them (300)")
+    add("--yes", action="store_true", help="apply without asking")
+    _json(parser)
+    _work(parser)
+
+
 def status(parser: argparse.ArgumentParser) -> None:
     common(parser)
     parser.add_argument("id", nargs="?", metavar="ID", help="which build (the last one)")
@@ -136,6 +156,52 @@ def templates(parser: argparse.ArgumentParser) -> None:
 def _template(parser: argparse.ArgumentParser) -> None:
     meaning = "a common task to fill in, with TASK as name=value words; kith templates lists them"
     parser.add_argument("--template", metavar="NAME", help=meaning)
+
+
+def review(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    what = "a commit or a range such as main..HEAD (what is not committed)"
+    parser.add_argument("revision", nargs="?", metavar="COMMIT", help=what)
+    add = parser.add_argument
+    add("--staged", action="store_true", help="what the next commit would hold")
+    add("--branch", metavar="BASE", help="HEAD, since it left BASE")
+    add("--patch", metavar="FILE", help="a diff, applied already or not; - reads it from stdin")
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
+    add("--no-model", action="store_true", help="linters and kith's own rules only")
+    add("--second-look", action="store_true", help="ask the model twice about what it calls an error")
+    add("--fail-on", choices=("error", "warning", "note", "never"), default="error",
+        help="the severity from which on the exit code is 1 (error)")  # fmt: skip
+    add("--max", type=_positive, metavar="N", help="show the worst N findings")
+    add("--apply", action="store_true", help="propose the suggestions as one change, checked and asked about")
+    add("--yes", action="store_true", help="apply without asking")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="as JSON")
+    forms.add_argument("--sarif", action="store_true", help="as SARIF 2.1.0, for code hosts and editors")
+    _offline(parser)
+    _model(parser)
+
+
+def refactor(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("words", nargs="*", metavar="WORD", help=_REFACTORINGS)
+    add("--apply", type=_positive, metavar="N", help="mend suggestion N (of PATH)")
+    add("--with-tests", action="store_true", help="what a model does in words may change tests, too")
+    add("--yes", action="store_true", help="apply without asking")
+    _json(parser)
+    _work(parser)
+
+
+def scan(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("path", nargs="?", metavar="PATH", help="only this folder or file (the whole project)")
+    add("--lint", action="store_true", help="run linters and type checkers for as long as they need")
+    add("--no-lint", action="store_true", help="run none of them (those that take 20 s, on 2,000 files at most)")
+    add("--svg", metavar="FILE", help="write a picture: folders by size, coloured by where the work is")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--md", action="store_true", help="as Markdown")
+    forms.add_argument("--json", action="store_true", help="as JSON")
 
 
 def undo(parser: argparse.ArgumentParser) -> None:

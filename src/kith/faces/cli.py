@@ -50,6 +50,24 @@ COMMANDS = {
         "what the builds so far teach: success by role and task", arguments.profile, "profile:profile_command"
     ),
     "templates": Command("list common tasks to fill in", arguments.templates, "templates:templates_command"),
+    "review": Command(
+        "say what is wrong with a change, and what could stand there",
+        arguments.review,
+        "review:review_command",
+        "[COMMIT]",
+    ),
+    "test": Command(
+        "write tests that notice planted faults", arguments.testgen, "testgen:testgen_command", "[TARGET]"
+    ),
+    "refactor": Command(
+        "say what could be better, or do it: rename, move, extract ...",
+        arguments.refactor,
+        "refactor:refactor_command",
+        "[PATH | ACTION ... | WORDS]",
+    ),
+    "scan": Command(
+        "say what this codebase is, without a model", arguments.scan, "scan:scan_command", "[PATH]"
+    ),
     "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
     "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),

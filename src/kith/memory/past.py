@@ -13,6 +13,7 @@ from kith.core.events import (
     Notice,
     Planned,
     Proposed,
+    Reviewed,
     RunEnded,
     RunStarted,
     Said,
@@ -20,7 +21,9 @@ from kith.core.events import (
     TodoSet,
     ToolEnded,
 )
-from kith.core.values import FileChange, Message, Plan, Ran, Timing, TodoItem, Usage
+from kith.core.values import FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
+
+_BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Past:
     calls: list[Called] = field(default_factory=list)
     commands: list[Ran] = field(default_factory=list)
     verdicts: list[Judged] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()  # of the last review of the change
     notices: list[str] = field(default_factory=list)
     last: "Past | None" = None  # the task before this one, in the same conversation
     thread: str = ""  # in which somebody spoke last
@@ -82,6 +86,7 @@ class Past:
                 self.todo = items
             case Proposed(files):
                 self.proposed, self.proposed_in = files, max(self.attempts, 1)
+                self.findings = ()
             case Applied() | Called() | Compacted():
                 self._lists[type(event)].append(event)
                 self.compactions += isinstance(event, Compacted)
@@ -90,6 +95,8 @@ class Past:
                 self.commands.append(ran)
             case Judged():
                 self._judge(event)
+            case Reviewed(findings):
+                self.findings = findings
             case Notice(text, "warning"):
                 self.notices.append(text)
 
@@ -99,7 +106,7 @@ class Past:
 
     def _read_by(self, event: Event) -> Read | None:
         """What was read for an answer that goes into a thread: the one in which somebody spoke last."""
-        if not isinstance(event, Called) or not event.usage.input or event.purpose in ("count", "summary"):
+        if not isinstance(event, Called) or not event.usage.input or event.purpose in _BESIDE:
             return None
         return Read(
             event.model,

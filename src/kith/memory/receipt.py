@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kith.core.codec import encode
 from kith.core.events import Judged
 from kith.core.values import CacheUse, Ran
 from kith.memory.past import Past
@@ -34,6 +35,7 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             "not_checked": list(past.unchecked),
             "warnings": past.notices,
         },
+        "notes": [encode(finding) for finding in past.findings],
         "usage": {
             "calls": len(past.calls),
             "input": usage.input,

@@ -10,6 +10,7 @@ from kith.tools.files import LIST, READ_LIMITS, ReadLimits, make_read
 from kith.tools.git import GIT
 from kith.tools.search import SEARCH
 from kith.tools.shell import BASH, make_powershell, powershell_program
+from kith.tools.symbols import Look, make_symbols
 from kith.tools.todo import make_todo
 from kith.tools.write import WRITE
 
@@ -21,14 +22,16 @@ def standard_tools(
     *,
     repository: bool = True,
     powershell: str | None = None,
+    look: Look | None = None,
     limits: ReadLimits = READ_LIMITS,
 ) -> tuple[Tool, ...]:
     """The tools of one thread, always in the same order: a server caches the prompt they stand in.
 
     `todo` is the list as the thread's log left it; `repository` is False where git has nothing to say;
-    `powershell` names its program ("" for none), None looks for it.
+    `powershell` names its program ("" for none), None looks for it; `look` asks the index if there is one.
     """
     program = powershell_program() if powershell is None else powershell
     shells = (BASH, make_powershell(program)) if program else (BASH,)
     git = (GIT,) if repository else ()
-    return (make_read(limits), LIST, SEARCH, EDIT, WRITE, *shells, *git, make_todo(todo), DONE)
+    symbols = (make_symbols(look),) if look else ()
+    return (make_read(limits), LIST, SEARCH, *symbols, EDIT, WRITE, *shells, *git, make_todo(todo), DONE)

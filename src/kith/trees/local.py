@@ -1,12 +1,14 @@
 """The user's own tree: it is read, and changed only through the journal."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
+from kith.trees.bulk import read_files, stamp_files
 from kith.trees.files import follow_links, look_at, read_file
 from kith.trees.guard import show_path
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
@@ -57,8 +59,16 @@ class LocalTree:
     async def files(self) -> Sequence[str]:
         return await list_files(self._root)
 
+    async def stamps(self) -> Mapping[str, tuple[int, int]]:
+        """Size and time of the last write (ns) of each regular file, by which an index knows it again."""
+        return await asyncio.to_thread(stamp_files, self._root, await self.files())
+
     async def read(self, path: str) -> bytes:
         return read_file(self._root, path)
+
+    async def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The contents of regular files, those left out that cannot be read; quick for sorted paths."""
+        return await asyncio.to_thread(read_files, self._root, paths)
 
     async def write(self, path: str, data: bytes | None) -> None:
         """Journaled like any change. Writing follows links inside the tree; deleting takes a link itself."""

@@ -1,6 +1,6 @@
 """The first message of a task: what the project looks like, what it asks of agents, and the task itself."""
 
-from kith.context.brief import brief
+from kith.context.brief import Fitting, brief, fit_nothing
 from kith.context.budget import estimate_tokens, fit_middle
 from kith.core.errors import TreeError
 from kith.core.run import Run
@@ -9,15 +9,20 @@ INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 CHARS_PER_TOKEN = 3
 
 
-async def open_task(run: Run, task: str, budget: int) -> str:
-    """The task with what helps to begin, in about `budget` tokens beside the task's own."""
-    return "\n\n".join(text for _, text in await opening_parts(run, task, budget))
+async def open_task(run: Run, task: str, budget: int, fitting: Fitting = fit_nothing) -> str:
+    """The task with what helps to begin, in about `budget` tokens beside the task's own.
+
+    `fitting` is an index's word on which files fit.
+    """
+    return "\n\n".join(text for _, text in await opening_parts(run, task, budget, fitting))
 
 
-async def opening_parts(run: Run, task: str, budget: int) -> tuple[tuple[str, str], ...]:
+async def opening_parts(
+    run: Run, task: str, budget: int, fitting: Fitting = fit_nothing
+) -> tuple[tuple[str, str], ...]:
     """What `open_task` says, as (name, text) of each part that there is."""
     notes = await _instructions(run, budget // 3)
-    layout = await brief(run, task, budget - estimate_tokens(notes))
+    layout = await brief(run, task, budget - estimate_tokens(notes), fitting)
     parts = (("project layout", layout), ("project notes", notes), ("task", f"# Task\n{task}"))
     return tuple((name, text.strip()) for name, text in parts if text.strip())
 

@@ -1,0 +1,92 @@
+"""The index of a project while it is worked on: asked where there is one, brought up to date on the side."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from kith.app.project import Project
+from kith.context.brief import Fitting, fit_nothing
+from kith.context.definitions import Found
+from kith.core.errors import KithError
+from kith.core.events import Notice
+from kith.core.model import Emit
+from kith.memory.index import Index, open_index
+from kith.memory.refresh import refresh
+from kith.tools.symbols import Look
+
+SMALL: Final = 2_000  # files of a tree whose index is made without being asked for, in some seconds
+WORTH: Final = 200  # files, from which on a tool that finds definitions is worth its place in the prompt
+_PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes longer
+
+
+def has_symbols(project: Project) -> bool:
+    """Whether there is an index that is worth a tool of its own; to be asked once for a conversation."""
+    try:
+        index = open_index(project.settings.cache, project.root)
+        try:
+            return index.complete and index.size >= WORTH
+        finally:
+            index.close()
+    except KithError:
+        return False
+
+
+def look_nowhere(name: str) -> Found:
+    """In place of an index: nothing is known beyond the tree's own changes."""
+    return Found()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an index says of the project, and the work that brings it up to date; None where there is none."""
+
+    index: Index | None = None
+    work: asyncio.Future[None] | None = None
+
+    @property
+    def look(self) -> Look | None:
+        """Where a name is defined, for the tool of that purpose."""
+        return self.index.find if self.index else None
+
+    async def fitting(self) -> Fitting:
+        """Which files fit a task: by the tree as it is now, where that is quickly known."""
+        if self.index is None or self.work is None:
+            return fit_nothing
+        await asyncio.wait([self.work], timeout=_PATIENCE)
+        return self.index.fitting
+
+
+@asynccontextmanager
+async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
+    """What is known of the project; brought up to date while other work goes on.
+
+    Where there is no index yet, one is begun for the next time if the tree is small. Leaving cuts that short,
+    and the next time goes on from there. An index that cannot be used is said, and done without.
+    """
+    try:
+        index = open_index(project.settings.cache, project.root)
+        complete = index.complete
+    except KithError as error:
+        emit(Notice(f"Working without an index: {error}", "warning"))
+        yield Known()
+        return
+    if index.note:
+        emit(Notice(index.note))
+    work = asyncio.ensure_future(_keep(index, project, complete, emit))
+    try:
+        yield Known(index, work) if complete else Known()
+    finally:
+        work.cancel()
+        await asyncio.wait([work])
+        index.close()
+
+
+async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> None:
+    """Look at what changed. Nobody waits for it, so a failure is said and no more."""
+    try:
+        if complete or len(await project.tree.files()) <= SMALL:
+            await refresh(index, project.tree)
+    except KithError as error:
+        emit(Notice(f"The index was not brought up to date: {error}", "warning"))

@@ -1,0 +1,309 @@
+"""What a project defines and which files use it: a cache in SQLite, made anew whenever it is in doubt.
+
+index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
+told = await refresh(index, project.tree, progress)  memory/refresh.py: looks at what changed, and only there
+index.find("Cache.get") -> Found                     definitions, or near names; the files that use it
+index.files() -> {path: Row(size, lines, definitions)}
+index.fitting(find_words(task)) -> {path: score}     for context/brief.py
+index.definitions(path), index.uses(path), index.defining(name), index.using(name)
+"""
+
+import hashlib
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kith.context.definitions import Definition, Found, choose_named, last_part
+from kith.context.outline import Outline
+from kith.context.words import Words
+from kith.core.errors import BusyError, KithError
+
+Stamp = tuple[int, int]  # size in bytes, time of the last write in ns (0: look again)
+
+_VERSION: Final = 1  # of everything below and of what context/outline.py finds
+_SCHEMA: Final = """
+CREATE TABLE files (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,
+  size INTEGER NOT NULL,
+  written INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  lines INTEGER NOT NULL
+);
+CREATE TABLE definitions (
+  file INTEGER NOT NULL,
+  own TEXT NOT NULL COLLATE NOCASE,
+  name TEXT NOT NULL,
+  sort TEXT NOT NULL,
+  first INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  signature TEXT NOT NULL
+);
+CREATE INDEX definitions_by_name ON definitions (own);
+CREATE INDEX definitions_by_file ON definitions (file);
+CREATE TABLE uses (file INTEGER PRIMARY KEY, names TEXT NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5 (stems, tokenize = "unicode61 remove_diacritics 0");
+CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL)
+"""
+_NEAR, _USERS, _DEFINED, _FITTING = 5, 200, 200, 200  # of each, at most, in an answer
+_BROKEN: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A file in the index: bytes, lines (0: not text), and how many definitions it holds."""
+
+    size: int
+    lines: int
+    definitions: int
+
+
+class Damaged(Exception):
+    """The index cannot be read; it has to be made anew."""
+
+
+def open_index(cache: Path, root: Path) -> "Index":
+    """The index of the project at `root`, which may still be empty. Raises KithError, BusyError."""
+    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+    return Index(cache / "index" / f"{name}.sqlite3")
+
+
+class Index:
+    """One project's index. Several processes may use it at once; each change of it is whole or not there.
+
+    `note` is a sentence for the person when the file was broken and had to be made anew, else "".
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.note = path, ""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._connect()
+        except OSError as error:
+            raise KithError(f"{path.parent} cannot be written: {error.strerror}.") from error
+        except Damaged as damage:
+            self.rebuild(damage)
+
+    # --- the file ----------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        with self._in_words():
+            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
+            self.path.chmod(0o600)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
+            if self._version() != _VERSION:
+                with self._change():  # two first starts may meet here
+                    self._create()
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _create(self) -> None:
+        version = self._version()
+        if version == _VERSION:
+            return
+        if version:
+            raise Damaged(f"it was made by another kith (schema {version})")
+        for statement in _SCHEMA.split(";"):
+            self._db.execute(statement)
+        self._db.execute(f"PRAGMA user_version={_VERSION}")
+
+    def rebuild(self, damage: Damaged) -> None:
+        """Begin with an empty file. Raises KithError when the old one cannot be removed."""
+        self.note = f"The index {self.path} is made anew: {damage}."
+        self.close()
+        try:
+            for ending in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            self._connect()
+        except (OSError, Damaged) as error:
+            raise KithError(f"The index {self.path} is damaged and cannot be removed.") from error
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """SQLite's refusals as what can be done about them."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in _BUSY:
+                raise BusyError(f"The index {self.path} is in use by another kith.") from error
+            if code in _BROKEN:
+                raise Damaged(str(error)) from error
+            raise KithError(f"The index {self.path} cannot be used: {error}.") from error
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        with self._in_words():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _read(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """All the rows of a query; none of an index that turns out to be damaged, and then is empty."""
+        try:
+            with self._in_words():
+                return self._db.execute(query, values).fetchall()
+        except Damaged as damage:
+            self.rebuild(damage)
+            return []
+
+    def close(self) -> None:
+        self._db.close()
+
+    # --- keeping it up to date ---------------------------------------------------------------
+
+    @property
+    def complete(self) -> bool:
+        """True when a refresh ran to its end: the index may be old, but nothing is missing for good."""
+        return bool(self._read("SELECT 1 FROM notes WHERE name = 'complete'"))
+
+    @property
+    def size(self) -> int:
+        """How many files it knows."""
+        ((number,),) = self._read("SELECT count(*) FROM files")
+        return int(number)
+
+    def finish(self) -> None:
+        """Say that everything has been looked at."""
+        if self.complete:
+            return
+        with self._change():
+            self._db.execute("INSERT OR REPLACE INTO notes VALUES ('complete', 'yes')")
+
+    def known(self) -> dict[str, tuple[Stamp, bytes]]:
+        """The stamp and the digest of each file."""
+        rows = self._read("SELECT path, size, written, digest FROM files")
+        return {path: ((size, written), digest) for path, size, written, digest in rows}
+
+    def forget(self, paths: Sequence[str]) -> None:
+        """Files that are gone."""
+        if paths:
+            with self._change():
+                self._remove(paths)
+
+    def put(self, outlines: Sequence[Outline], stamps: Mapping[str, Stamp]) -> None:
+        """Files that were looked at, with their stamps; those without an outline have their old content."""
+        with self._change():
+            self._remove([each.path for each in outlines])
+            restamped = [(size, written, path) for path, (size, written) in stamps.items()]
+            self._db.executemany("UPDATE files SET size = ?, written = ? WHERE path = ?", restamped)
+            ((highest,),) = self._db.execute("SELECT coalesce(max(id), 0) FROM files").fetchall()
+            files, definitions, uses, words = list[Any](), list[Any](), list[Any](), list[Any]()
+            for id, each in enumerate(outlines, highest + 1):
+                files.append((id, each.path, *stamps[each.path], each.digest, each.lines))
+                if each.references:
+                    uses.append((id, _pack(each.references)))
+                    words.append((id, each.words))
+                for one in each.definitions:
+                    own = last_part(one.name)
+                    definitions.append((id, own, one.name, one.sort, one.first, one.last, one.signature))
+            self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
+            self._db.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?, ?)", definitions)
+            self._db.executemany("INSERT INTO uses VALUES (?, ?)", uses)
+            self._db.executemany("INSERT INTO words (rowid, stems) VALUES (?, ?)", words)
+
+    def _remove(self, paths: Iterable[str]) -> None:
+        rows = [(path,) for path in paths]
+        for table, key in (("definitions", "file"), ("uses", "file"), ("words", "rowid")):
+            self._db.executemany(
+                f"DELETE FROM {table} WHERE {key} = (SELECT id FROM files WHERE path = ?)", rows
+            )
+        self._db.executemany("DELETE FROM files WHERE path = ?", rows)
+
+    # --- asking ------------------------------------------------------------------------------
+
+    def files(self) -> dict[str, Row]:
+        """Every file, sorted by path."""
+        rows = self._read(
+            "SELECT path, size, lines, (SELECT count(*) FROM definitions WHERE file = id) "
+            "FROM files ORDER BY path"
+        )
+        return {path: Row(size, lines, count) for path, size, lines, count in rows}
+
+    def definitions(self, path: str) -> tuple[Definition, ...]:
+        """What a file defines, in order of the first line."""
+        return self._definitions("path = ?", (path,))
+
+    def uses(self, path: str) -> dict[str, int]:
+        """The names that a file uses, and how often."""
+        rows = self._read(
+            "SELECT names FROM uses WHERE file = (SELECT id FROM files WHERE path = ?)", (path,)
+        )
+        return _unpack(rows[0][0]) if rows else {}
+
+    def defining(self, name: str) -> tuple[Definition, ...]:
+        """The definitions of a name, as `choose_named` has it."""
+        return choose_named(self._definitions("own = ?", (last_part(name),)), name)
+
+    def using(self, name: str) -> tuple[tuple[str, int], ...]:
+        """The files that use a name, and how often: the most first."""
+        # A search through all texts takes 0.1 s for 20,000 files; a table of uses has millions of rows.
+        rows = self._read(
+            "SELECT path, names FROM uses JOIN files ON id = file WHERE instr(names, ?)", (f" {name} ",)
+        )
+        found = [(path, _unpack(names)[name]) for path, names in rows]
+        return tuple(sorted(found, key=lambda each: (-each[1], each[0]))[:_USERS])
+
+    def find(self, name: str) -> Found:
+        """All that is known of a name."""
+        definitions = self.defining(name)
+        own = last_part(definitions[0].name if definitions else name)
+        return Found(definitions, () if definitions else self._near(name), self.using(own))
+
+    def fitting(self, words: Words) -> dict[str, float]:
+        """How well files fit what a task says, from 0 to 1, and up to a third more for defining its names.
+
+        BM25 over the stems of all names that a file uses (k1 = 1.2, b = 0.75: SQLite's FTS5 has them fixed);
+        a definition counts by how few files define that name.
+        """
+        asked = " OR ".join(f'"{stem}"' for stem in words.stems)
+        query = "SELECT path, -bm25(words) FROM words JOIN files ON id = words.rowid WHERE words MATCH ?"
+        said = dict(self._read(f"{query} ORDER BY 2 DESC, path LIMIT {_FITTING}", (asked,))) if asked else {}
+        defined = Counter[str]()
+        for name in words.names:
+            paths = {each.path for each in self._definitions("own = ? COLLATE BINARY", (name,))}
+            defined.update({path: 1 / len(paths) for path in paths})
+        most_said, most_defined = max(said.values(), default=1), max(defined.values(), default=1)
+        return {
+            path: said.get(path, 0) / most_said + defined[path] / most_defined / 3
+            for path in sorted(said.keys() | defined.keys())
+        }
+
+    def _definitions(self, where: str, values: Sequence[object]) -> tuple[Definition, ...]:
+        query = f"""
+            SELECT path, name, sort, first, last, signature FROM definitions JOIN files ON id = file
+            WHERE {where} ORDER BY path, first LIMIT ?
+        """
+        limit = -1 if where.startswith("path") else _DEFINED
+        return tuple(Definition(*row) for row in self._read(query, (*values, limit)))
+
+    def _near(self, name: str) -> tuple[str, ...]:
+        from rapidfuzz import fuzz, process
+
+        names = [each for (each,) in self._read("SELECT DISTINCT name FROM definitions ORDER BY name")]
+        own = [last_part(each).lower() for each in names]
+        near = process.extract(last_part(name).lower(), own, scorer=fuzz.ratio, limit=_NEAR, score_cutoff=70)
+        return tuple(names[at] for _, _, at in near)
+
+
+def _pack(uses: Mapping[str, int]) -> str:
+    """Names with their counts as one text in which ` name ` can be searched."""
+    return f" {' '.join(f'{name} {count}' for name, count in sorted(uses.items()))} "
+
+
+def _unpack(text: str) -> dict[str, int]:
+    words = text.split()
+    return dict(zip(words[::2], map(int, words[1::2]), strict=True))

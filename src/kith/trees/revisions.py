@@ -1,0 +1,180 @@
+"""What differs between two states of a git repository, as changes: commits, the index, the working tree."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from kith.core.errors import TreeError
+from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
+from kith.trees.files import look_at
+from kith.trees.git import GitRan, run_git
+from kith.trees.guard import show_path
+
+INDEX: Final = "index"
+WORKTREE: Final = "worktree"
+_MODES: Final = (FILE, EXECUTABLE, SYMLINK)
+_SUBMODULE: Final = 0o160000
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The changes from one state to another, and what they leave out, in words."""
+
+    changes: Changes
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One line of a raw diff; an object's name is None where git has not stored it."""
+
+    old_mode: int
+    new_mode: int
+    old_blob: str | None
+    new_blob: str | None
+    old_path: str
+    path: str
+
+
+async def resolve(root: Path, revision: str) -> str:
+    """The commit that a name, a tag or an expression such as HEAD~2 means. Raises TreeError."""
+    words = f"{revision}^{{commit}}"
+    ran = await run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", words)
+    if not ran.ok or revision.startswith("-"):
+        raise TreeError(f"there is no commit {revision!r} here")
+    return ran.stdout.decode().strip()
+
+
+async def parent(root: Path, commit: str) -> str:
+    """A commit's first parent; of a first commit, the empty tree."""
+    ran = await run_git(root, "rev-parse", "--verify", "--quiet", f"{commit}^1")
+    return ran.stdout.decode().strip() if ran.ok else await empty_tree(root)
+
+
+async def empty_tree(root: Path) -> str:
+    """The name of the tree without files, in the repository's own hash."""
+    return (await _ask(root, "hash-object", "-t", "tree", "--stdin", input=b"")).stdout.decode().strip()
+
+
+async def merge_base(root: Path, one: str, other: str) -> str:
+    """The commit at which two lines of history part. Raises TreeError when they have none in common."""
+    ran = await run_git(root, "merge-base", one, other)
+    if not ran.ok:
+        raise TreeError(f"{one[:12]} and {other[:12]} have no history in common")
+    return ran.stdout.decode().split()[0]
+
+
+async def diff_states(
+    root: Path, old: str, new: str | Literal["index", "worktree"], most: int, *, renames: bool = True
+) -> Compared:
+    """The changes from `old` (a commit, a tree or INDEX) to `new` (one of these, or WORKTREE).
+
+    A renamed file is one change under its new name. Untracked files belong to the working tree. Files over
+    `most` bytes and submodules are left out, and named. Raises TreeError.
+    """
+    states = [state for state in (old, new) if state not in (INDEX, WORKTREE)]
+    cached = ["--cached"] if new == INDEX else []
+    found = "--find-renames" if renames else "--no-renames"
+    shape = ("--raw", "-z", "--no-abbrev", "--relative", "--ignore-submodules=dirty", found)
+    ran = await _ask(root, "diff", *shape, *cached, *states)
+    entries = [*_entries(ran.stdout)]
+    if new == WORKTREE:
+        entries += await _untracked(root, {entry.path for entry in entries})
+    left_out = [f"{entry.path} (a submodule)" for entry in entries if _SUBMODULE in _modes_of(entry)]
+    entries = [entry for entry in entries if not _modes_of(entry) - {0, *_MODES}]
+    blobs, too_large = await _read_blobs(root, entries, most)
+    changes = list[Change]()
+    for entry in entries:
+        change = None if entry.path in too_large else _change(root, entry, blobs, most)
+        if change is None:
+            left_out.append(f"{entry.path} (over {most:,} bytes)")
+        elif change != change.inverse:
+            changes.append(change)
+    return Compared(tuple(sorted(changes, key=lambda change: change.path)), tuple(left_out))
+
+
+async def _ask(root: Path, *args: str, input: bytes | None = None) -> GitRan:
+    ran = await run_git(root, *args, input=input)
+    if not ran.ok:
+        raise TreeError(f"git {args[0]} refused: {ran.complaint}")
+    return ran
+
+
+def _modes_of(entry: _Entry) -> set[int]:
+    return {entry.old_mode, entry.new_mode}
+
+
+def _entries(raw: bytes) -> Iterator[_Entry]:
+    """Source: git's `Documentation/diff-format`, the raw format with -z."""
+    fields = iter(raw.split(b"\0")[:-1])
+    for header in fields:
+        old_mode, new_mode, old_blob, new_blob, status = header.decode().removeprefix(":").split(" ")
+        first = os.fsdecode(next(fields))
+        path = os.fsdecode(next(fields)) if status[0] in "RC" else first
+        if status[0] != "U":  # beside it stands what the working tree has of the unmerged file
+            yield _Entry(int(old_mode, 8), int(new_mode, 8), _blob(old_blob), _blob(new_blob), first, path)
+
+
+def _blob(name: str) -> str | None:
+    return name if name.strip("0") else None
+
+
+async def _untracked(root: Path, known: set[str]) -> list[_Entry]:
+    ran = await _ask(root, "ls-files", "--others", "--exclude-standard", "-z")
+    paths = (os.fsdecode(path) for path in ran.stdout.split(b"\0") if path and not path.endswith(b"/"))
+    return [_Entry(0, FILE, None, None, path, path) for path in paths if path not in known]
+
+
+async def _read_blobs(
+    root: Path, entries: Sequence[_Entry], most: int
+) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The stored contents that the entries name, and the paths of those that are too large."""
+    sizes = await _sizes(
+        root, {blob for entry in entries for blob in (entry.old_blob, entry.new_blob) if blob}
+    )
+    small = [blob for blob, size in sizes.items() if size <= most]
+    large = {
+        entry.path
+        for entry in entries
+        if any(sizes.get(blob or "", 0) > most for blob in (entry.old_blob, entry.new_blob))
+    }
+    answer = (await _ask(root, "cat-file", "--batch", input=_lines(small))).stdout if small else b""
+    contents, at = dict[str, bytes](), 0
+    for blob in small:
+        at = answer.index(b"\n", at) + 1
+        contents[blob] = answer[at : at + sizes[blob]]
+        at += sizes[blob] + 1
+    return contents, frozenset(large)
+
+
+async def _sizes(root: Path, blobs: set[str]) -> dict[str, int]:
+    """Bytes of each object. Raises TreeError for one that is not there (a partial clone)."""
+    if not blobs:
+        return {}
+    ran = await _ask(root, "cat-file", "--batch-check", input=_lines(sorted(blobs)))
+    rows = [line.split() for line in ran.stdout.decode().splitlines()]
+    if missing := next((row[0] for row in rows if row[-1] == "missing"), ""):
+        raise TreeError(f"git has not stored the object {missing[:12]} here; fetch it first")
+    return {name: int(size) for name, _, size in rows}
+
+
+def _lines(names: Sequence[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
+
+
+def _change(root: Path, entry: _Entry, blobs: dict[str, bytes], most: int) -> Change | None:
+    """One entry with both sides, None when the file on the disk is too large. Raises TreeError."""
+    before = blobs.get(entry.old_blob or "")
+    if entry.new_mode == 0:
+        return Change(entry.path, before, None, FILE, entry.old_mode)
+    mode_before = entry.old_mode or FILE
+    if entry.new_blob in blobs:
+        return Change(entry.path, before, blobs[entry.new_blob], entry.new_mode, mode_before)
+    there = look_at(root, entry.path)
+    if there is None:
+        raise TreeError(f"{show_path(entry.path)} vanished while it was read")
+    if len(there.content) > most:
+        return None
+    return Change(entry.path, before, there.content, there.mode, mode_before)
