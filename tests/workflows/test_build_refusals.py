@@ -10,6 +10,7 @@ from plays import (
     NOD_CODE,
     NOD_TESTS,
     SHOUT,
+    SHOUT_CODE,
     TALLY,
     TALLY_CODE,
     TALLY_TEST_FILE,
@@ -71,10 +72,9 @@ def test_when_no_task_can_be_done_the_tree_is_as_it_was(pyflakes: Path) -> None:
         replace(PLAIN, max_retries=0),
     )
     outcome = stage.play()
-    assert (outcome.status, outcome.text) == (
-        "failed",
-        "Nothing was applied: none of the tasks could be done.",
-    )
+    assert outcome.status == "failed"
+    said = "Nothing was applied: none of the tasks could be done. Count what pyflakes finds: rolled back, "
+    assert outcome.text.startswith(said)
     assert snapshot(pyflakes) == before
     assert stage.changes() == (), "the trial is kept, and holds nothing of the task"
     assert stage.state.pieces["tally"].locked is None
@@ -157,6 +157,46 @@ def test_tests_that_pass_already_are_sent_back_and_code_of_their_author_is_put_b
     assert stage.steps.count("lock wrong") == 1
     assert "Put back, since only new tests may be written now: pyflakes/api.py." in stage.notices
     assert "pass" in stage.said_to("tally/specify")[-1]
+
+
+def test_a_secret_in_a_test_is_not_locked(pyflakes: Path) -> None:
+    key = "AKIA" + "Z7QX4M2PLW5RT6KB"
+    stage = Stage(
+        pyflakes,
+        script(
+            tally__specify=[
+                write(TALLY_TEST_FILE, f'{TALLY_TESTS}\n\nKEY = "{key}"\n'),
+                DONE,
+                write(TALLY_TEST_FILE, TALLY_TESTS),
+                DONE,
+            ]
+        ),
+    )
+    assert stage.play().status == "done"
+    assert TALLY_TEST_FILE in stage.said_to("tally/specify")[-1]
+    assert key not in (pyflakes / TALLY_TEST_FILE).read_text()
+
+
+def test_a_later_task_may_add_to_locked_tests_but_not_change_them(pyflakes: Path) -> None:
+    more = "\n    def test_it_is_loud(self):\n        from pyflakes.loud import shout\n\n"
+    more += '        self.assertEqual(shout("import os"), "1!")\n'
+    stage = Stage(
+        pyflakes,
+        script(
+            plan=[tasks(TALLY, SHOUT)],
+            shout__specify=[
+                edit(TALLY_TEST_FILE, '("x = 1"), 0)', '("x = 1"), 1)'),
+                DONE,
+                write(TALLY_TEST_FILE, more, append=True),
+                DONE,
+            ],
+            shout__implement=[write("pyflakes/loud.py", SHOUT_CODE), DONE],
+        ),
+    )
+    assert stage.play().status == "done"
+    assert f"They were put back: {TALLY_TEST_FILE}." in stage.said_to("shout/specify")[-1]
+    assert (pyflakes / TALLY_TEST_FILE).read_text() == TALLY_TESTS + more
+    assert len(stage.state.locks[1].tests) == 1
 
 
 def test_no_tests_at_all_end_the_task(pyflakes: Path) -> None:

@@ -111,8 +111,6 @@ def test_only_tests_that_prove_something_are_kept(kith: Kith, toolz: Path) -> No
     assert report["receipt"]["checks"]["after"][-1]["ok"] and report["usage"]["calls"] == 2
     again = subprocess.run([sys.executable, "-m", "pytest", "-q", out], cwd=toolz, capture_output=True)
     assert again.returncode == 0
-    score = kith(toolz, "toolz/itertoolz.py::isdistinct", "--score")["score"]
-    assert score["share"] == 1.0 and score["faults"]["all"] == tests["faults"]["all"]
 
 
 def test_vacuous_and_wrong_tests_alone_leave_the_tree_as_it_was(kith: Kith, toolz: Path) -> None:
@@ -252,3 +250,43 @@ def test_a_program_without_a_framework_is_judged_as_one_test(
     [tests] = report["tests"]
     assert len(tests["kept"]) == 1 and tests["faults"]["noticed"] >= 3
     assert good in (folder / "tests/clamp.cpp").read_text()
+
+
+# --- what is not committed, several files at once ----------------------------------------------
+
+
+@pytest.mark.slow
+def test_what_is_not_committed_is_tested_file_by_file(kith: Kith, tmp_path: Path, sandbox: None) -> None:
+    folder = tmp_path / "two"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.py").write_text("def old(a):\n    return a\n")
+    commit_all(folder)
+    for name in ("one", "two"):
+        with (folder / f"{name}.py").open("a") as file:
+            file.write(f"\n\ndef {name}(a):\n    return a + 1\n")
+    replies = [
+        f"```python\nfrom {name} import {name}\n\n\ndef test_it():\n    assert {name}(2) == 3\n```\n"
+        for name in ("one", "two")
+    ]
+    report = kith(folder, "--diff", replies=replies)
+    assert [tests["file"] for tests in report["tests"]] == ["tests/test_one.py", "tests/test_two.py"]
+    for tests in report["tests"]:
+        assert names(tests, "kept") == ["test_it"] and tests["faults"] == {
+            "noticed": 3,
+            "all": 3,
+            "untried": 0,
+        }
+    assert (folder / "tests/test_one.py").exists() and (folder / "tests/test_two.py").exists()
+
+
+@pytest.mark.slow
+def test_what_the_present_tests_notice_need_not_be_written(kith: Kith, toolz: Path) -> None:
+    target = "toolz/dicttoolz.py::merge"
+    score = kith(toolz, target, "--score", "--max-mutants", "4")["score"]
+    assert score["faults"]["noticed"] >= 1
+    replies = [reply("toolz/tests/test_dicttoolz_more.py", "def test_nothing():\n    assert 1\n")]
+    words = ("--existing", "--max-mutants", "4", "--tries", "1")
+    [tests] = kith(toolz, target, *words, replies=replies, code=1)["tests"]
+    assert tests["faults"]["all"] == score["faults"]["all"] - score["faults"]["noticed"]
+    assert tests["coverage"]["before"] == 1.0

@@ -36,7 +36,7 @@ class Scanned:
 
     def picture(self) -> str:
         """The codebase as SVG: folders and files as large as their code, coloured by how hot they are."""
-        return draw(self.report, self.survey.inside(self.report.folder))
+        return draw(self.report, self.survey)
 
 
 async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) -> Scanned:
@@ -51,15 +51,17 @@ async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) 
     try:
         hear(Progress("listing files", 0))
         stamps = await project.tree.stamps()
-        known = await survey(
-            project.root, stamps, store, lambda done, count: hear(Progress("looking at files", done, count))
-        )
+        known = await survey(project.root, stamps, store, _tell(hear), folder)
         commit = await head(project.root) if await is_repository(project.root) else ""
         run = Run(lambda event, _: hear(event), _nobody, project.tree, Limits())
         return Scanned(await scan(run, known, store, commit, folder, patience), known)
     finally:
         store.close()
         gc.enable()
+
+
+def _tell(hear: Hear) -> Callable[[int, int], None]:
+    return lambda done, count: hear(Progress("looking at files", done, count))
 
 
 async def _nobody(question: Question) -> Answer:

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from typing import Final
 
 from kith.analysis.facts import (
     LARGEST_READ,
+    FileFacts,
     find_facts,
     read_facts,
     read_prints,
@@ -38,43 +40,59 @@ _MOST: Final = 8  # processes
 _SETTLED: Final = 2_000_000_000  # ns; a file written later than this ago may change and keep its stamp
 
 
-async def survey(root: Path, stamps: Mapping[str, Stamp], store: ScanStore, tell: Tell) -> Survey:
+async def survey(
+    root: Path, stamps: Mapping[str, Stamp], store: ScanStore, tell: Tell, folder: str = ""
+) -> Survey:
     """Look at the files whose stamp the store does not know, and take the rest from there.
 
-    What vanishes meanwhile, or cannot be read, is left out. Cut short, it goes on from there the next time.
+    `folder` limits it to what lies below. What vanishes meanwhile, or cannot be read, is left out. Cut
+    short, it goes on from there the next time.
     """
-    known = store.load()
-    stale = sorted(path for path, stamp in stamps.items() if path not in known or known[path].stamp != stamp)
-    found = {path: known[path] for path in stamps.keys() - set(stale)}
-    settled = time.time_ns() - _SETTLED
-    done = 0
+    kept = store.load()
+    inside = [path for path in sorted(stamps) if _is_inside(path, folder)]
+    found = {path: known for path in inside if (known := _unchanged(kept.get(path), stamps[path]))}
+    stale = [path for path in inside if path not in found]
+    settled, done = time.time_ns() - _SETTLED, 0
     with Crew(root, len(stale)) as crew:
         for waiting in _in_flight(crew, _batches(stale, stamps)):
             batch, looked = await waiting
-            kept = [_kept(each, stamps[each.path], known.get(each.path), settled) for each in looked]
-            store.put(kept)
-            found |= {each.path: each for each in kept}
+            new = [_keep(each, stamps[each.path], settled) for each in looked]
+            store.put(new)
+            found |= {each.path: (each, read_facts(each.facts)) for each in new}
             done += len(batch)
             tell(done, len(stale))
-    return _read(found, stamps, len(stale))
+    store.forget(kept.keys() - stamps.keys())
+    return _survey(found, stamps)
 
 
-def _kept(looked: "Looked", stamp: Stamp, before: Kept | None, settled: int) -> Kept:
+def _is_inside(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+def _unchanged(known: Kept | None, stamp: Stamp) -> tuple[Kept, FileFacts] | None:
+    """What is known of a file that is still the same."""
+    if known is None or known.stamp != stamp:
+        return None
+    try:
+        return known, read_facts(known.facts)
+    except (ValueError, TypeError):  # the cache is broken; the file is there
+        return None
+
+
+def _keep(looked: "Looked", stamp: Stamp, settled: int) -> Kept:
     """What the store keeps; a file that was written just now is looked at again the next time."""
     stamp = (stamp[0], stamp[1] if stamp[1] < settled else 0)
-    if before is not None and before.digest == looked.digest:
-        return Kept(before.path, stamp, before.digest, before.facts, before.prints)
     return Kept(looked.path, stamp, looked.digest, looked.facts, looked.prints)
 
 
-def _read(found: Mapping[str, Kept], stamps: Mapping[str, Stamp], changed: int) -> Survey:
+def _survey(found: Mapping[str, tuple[Kept, FileFacts]], stamps: Mapping[str, Stamp]) -> Survey:
     paths = sorted(found)
     return Survey(
-        {path: read_facts(found[path].facts) for path in paths},
-        {path: read_prints(found[path].prints) for path in paths},
-        {path: found[path].digest for path in paths},
+        sorted(stamps),
+        {path: found[path][1] for path in paths},
+        {path: read_prints(found[path][0].prints) for path in paths},
+        {path: found[path][0].digest for path in paths},
         {path: stamps[path][0] for path in paths},
-        changed,
     )
 
 
@@ -124,8 +142,12 @@ class Crew:
     async def look(self, paths: list[str]) -> "Answer":
         """What is in these files. One that kills the process that parses it counts as unread."""
         pool = self._pool
+        if pool is None:
+            return paths, await asyncio.to_thread(look_at, self._root, paths)
         try:
-            return paths, await asyncio.get_running_loop().run_in_executor(pool, look_at, self._root, paths)
+            with _interrupts_held():
+                looking = pool.submit(look_at, self._root, paths)
+            return paths, await asyncio.wrap_future(looking)
         except BrokenExecutor:
             if self._pool is pool:
                 self._pool = self._start()
@@ -146,6 +168,19 @@ class Crew:
             for process in multiprocessing.active_children():  # nobody waits for what they are at
                 process.terminate()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """What is started meanwhile never hears of Ctrl-C, not even before it could say that it ignores it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in the processes --------------------------------------------------------------------------

@@ -18,8 +18,9 @@ from kith.workflows.attempt import Outcome
 from kith.workflows.testgen.mutation import Mutation, mutation_score
 from kith.workflows.testgen.place import Place, find_place, find_tests
 from kith.workflows.testgen.result import Written
+from kith.workflows.testgen.rounds import Wish
 from kith.workflows.testgen.target import Target, find_target, target_of_change
-from kith.workflows.testgen.write import Wish, write_tests
+from kith.workflows.testgen.write import write_tests
 
 KIND = "test"
 

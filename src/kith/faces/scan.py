@@ -20,7 +20,8 @@ from kith.faces.scanning import Shown
 from kith.faces.signals import run_until_signal
 
 WIDTH: Final = 80
-_LANGUAGES, _ENTRIES, _LAYOUT, _FEW = 6, 6, 12, 5  # lines of each part
+_LANGUAGES, _ENTRIES, _LAYOUT, _FEW = 6, 6, 20, 5  # lines of each part
+_SHARE: Final = 0.02  # of all code; a language with less is not what a project is written in
 
 
 def scan_command(args: argparse.Namespace) -> int:
@@ -97,7 +98,9 @@ def text_of(report: Report) -> Iterator[str]:
 
 def _head(report: Report) -> Iterator[str]:
     name = printable(f"{report.name}/{report.folder}" if report.folder else report.name)
-    languages = [each.name for each in report.languages if each.name not in NO_CODE][:3]
+    written = [each for each in report.languages if each.name not in NO_CODE]
+    least = _SHARE * sum(each.code for each in written)
+    languages = [each.name for each in written if each.code >= least][:3]
     what = (
         f"{' and '.join(filter(None, (', '.join(languages[:-1]), *languages[-1:])))}; " if languages else ""
     )
@@ -115,14 +118,18 @@ def _languages(report: Report) -> Iterator[str]:
     shown = report.languages[:_LANGUAGES]
     for each in shown:
         comment = f"{each.comment:>9,} comment" if each.comment else ""
-        yield f"{each.name:<18}{each.files:>7,} {'files' if each.files != 1 else 'file '}{each.code:>11,} code{comment}"
+        files = f"{each.files:>7,} {'files' if each.files != 1 else 'file '}"
+        yield f"{each.name:<18}{files}{each.code:>11,} code{comment}"
     yield from _more(len(report.languages) - len(shown), "language")
 
 
 def _entries(report: Report) -> Iterator[str]:
     for each in report.entries[:_ENTRIES]:
         start = f"{each.name} = {each.target}" if each.target else each.name
-        yield f"{each.kind:<8} {start:<38} {each.path}"
+        if each.kind == "main":  # it has no name but its file's
+            yield f"{each.kind:<8} {each.path}"
+        else:
+            yield from _placed(f"{each.kind:<8} {start:<36}", each.path)
     yield from _more(len(report.entries) - _ENTRIES, "way in", "ways in")
 
 
@@ -172,7 +179,8 @@ def _complexity(report: Report) -> Iterator[str]:
     yield f"{told.functions:,} functions and {told.types:,} types; cyclomatic complexity: {above}"
     for each in told.worst[:_FEW]:
         function = each.function
-        yield f"{function.cyclomatic:>6}  {function.name}, {count(function.lines, 'line')}, {each.path}:{function.first}"
+        words = f"{function.cyclomatic:>6}  {function.name}, {count(function.lines, 'line')},"
+        yield from _placed(words, f"{each.path}:{function.first}")
 
 
 def _hotspots(report: Report) -> Iterator[str]:
@@ -205,7 +213,7 @@ def _findings(report: Report) -> Iterator[str]:
     rules = Counter((each.by, each.rule) for each in linted.findings)
     for (by, rule), number in rules.most_common(_FEW):
         first = next(each for each in linted.findings if (each.by, each.rule) == (by, rule))
-        yield f"{number:>6}  {by} {rule}, first in {first.path}:{first.line}"
+        yield from _placed(f"{number:>6}  {by} {rule}, first in", f"{first.path}:{first.line}")
     yield from _more(len(rules) - _FEW, "rule")
     for problem in linted.problems:
         yield from _wrap(problem)
@@ -214,6 +222,15 @@ def _findings(report: Report) -> Iterator[str]:
 def _more(number: int, noun: str, several: str = "") -> Iterator[str]:
     if number > 0:
         yield f"and {number:,} more {noun if number == 1 else several or noun + 's'}"
+
+
+def _placed(words: str, place: str) -> Iterator[str]:
+    """Words and where that is, on the next line where both do not fit on one; a path is never cut."""
+    if len(words) + len(place) + 1 <= WIDTH - 2:
+        yield f"{words} {place}"
+    else:
+        yield words.rstrip()
+        yield f"        {place}"
 
 
 def _wrap(text: str) -> list[str]:

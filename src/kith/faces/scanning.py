@@ -1,5 +1,7 @@
-"""How far a scan is: a bar on a terminal, and nothing anywhere else."""
+"""How far a scan is: one line on a terminal, and nothing anywhere else."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
@@ -8,48 +10,54 @@ from kith.faces.lines import line_of, printable
 from kith.faces.streams import is_lively
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-    from rich.progress import TaskID
+    from rich.status import Status
+
+_BAR = 16  # columns
+_SOON_S = 3.0  # seconds after which the time that is left can be told
 
 
 @dataclass(slots=True)
 class Shown:
-    """One line that is drawn again and again, and taken away at the end; notices stay."""
+    """A line that is drawn again and again, and taken away at the end; notices stay."""
 
     stream: IO[str]
-    _drawn: "RichProgress | None" = None
-    _task: "TaskID | None" = None
+    clock: Callable[[], float] = time.monotonic
+    _status: "Status | None" = None
+    _what: str = ""
+    _since: float = 0.0
 
     def hear(self, event: Event) -> None:
         if isinstance(event, Notice):
             print(printable(line_of(event)[1]), file=self.stream, flush=True)
         elif isinstance(event, Progress) and is_lively(self.stream):
-            self._show(event)
+            if event.what != self._what:
+                self._what, self._since = event.what, self.clock()
+            self._show(progress_line(event, self.clock() - self._since))
 
     def close(self) -> None:
-        if self._drawn is not None:
-            self._drawn.stop()
-            self._drawn = None
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
-    def _show(self, event: Progress) -> None:
-        bar = self._drawn or self._open()
-        total = event.total or None
-        if self._task is None:
-            self._task = bar.add_task(event.what, total=total, completed=event.done)
-        else:
-            bar.update(self._task, description=event.what, total=total, completed=event.done)
-
-    def _open(self) -> "RichProgress":
-        from rich import progress
+    def _show(self, line: str) -> None:
         from rich.console import Console
+        from rich.text import Text
 
-        self._drawn = progress.Progress(
-            progress.TextColumn("{task.description}", markup=False),
-            progress.BarColumn(),
-            progress.MofNCompleteColumn(),
-            progress.TimeRemainingColumn(),
-            console=Console(file=self.stream, highlight=False),
-            transient=True,
-        )
-        self._drawn.start()
-        return self._drawn
+        text = Text(line, no_wrap=True, overflow="ellipsis")
+        if self._status is None:
+            console = Console(file=self.stream, highlight=False)
+            self._status = console.status(text, spinner="dots")
+            self._status.start()
+        else:
+            self._status.update(text)
+
+
+def progress_line(event: Progress, seconds: float) -> str:
+    """`looking at files  ━━━━╌╌╌╌  5,120 of 20,000, about 24 s left`, or only what goes on."""
+    if not event.total:
+        return event.what
+    bar = "━" * (_BAR * event.done // event.total)
+    left = ""
+    if event.done and seconds >= _SOON_S:
+        left = f", about {seconds * (event.total - event.done) / event.done:.0f} s left"
+    return f"{event.what}  {bar:╌<{_BAR}}  {event.done:,} of {event.total:,}{left}"

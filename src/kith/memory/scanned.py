@@ -4,15 +4,18 @@ import hashlib
 import os
 import sqlite3
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kith import __version__
+
 Stamp = tuple[int, int]  # size in bytes, time of the last write in ns (0: look again)
 
-_VERSION: Final = 2  # of the tables and of what is kept in them
+_VERSION: Final = 3  # of the tables and of what is kept in them
 _SCHEMA: Final = """
 CREATE TABLE files (
   path TEXT PRIMARY KEY,
@@ -56,8 +59,8 @@ class ScanStore:
         self._path.chmod(0o600)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
-        # The hashes in it are Python's own, and change with its version.
-        version = _VERSION * 1_000_000 + sys.version_info.major * 1_000 + sys.version_info.minor
+        # What is found changes with kith's version, and the hashes, which are Python's own, with Python's.
+        version = zlib.crc32(f"{_VERSION} {__version__} {sys.version_info[:2]}".encode()) >> 1
         if self._db.execute("PRAGMA user_version").fetchone()[0] == version:
             return
         self._db.execute("BEGIN IMMEDIATE")

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kith.context.git import list_paths
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes
-from kith.core.workspace import ExecLimits
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
+from kith.workflows.holding import files_holding
+from kith.workflows.refactor.make import rename_by_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,17 +287,18 @@ def _insert_lines(text: _Text, direct: InsertText, above: int, below: int) -> st
 
 # --- renaming --------------------------------------------------------------------------------
 
-_GREP_LIMITS = ExecLimits(seconds=20.0, output=8_000_000)
-_WORTH_GREP = 100  # files; fewer are read sooner than git starts
-
 
 async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, bytes]]:
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
     if not direct.old.replace("$", "_").isidentifier():
         raise UsageError(f"{direct.old} is not a plain name; only those can be renamed everywhere.")
-    found = False
-    for path in await _candidates(run, direct.old, [path for path in files if language_of(path)]):
+    candidates = await files_holding(run, direct.old, [path for path in files if language_of(path)])
+    by_scope = await rename_by_scope(run, direct.old, direct.new, candidates, files)
+    for path, content in by_scope.items():
+        yield path, content
+    found = bool(by_scope)
+    for path in [] if found else candidates:
         try:
             content = await run.workspace.read(path)
         except TreeError:
@@ -321,11 +322,3 @@ def _refuse_modules(old: str, files: Sequence[str]) -> None:
         folder, _, name = path.rpartition("/")
         if name == f"{old}.py" or (name == "__init__.py" and folder.rpartition("/")[2] == old):
             raise UsageError(f"{old} is also the module {path}; modules are not renamed this way.")
-
-
-async def _candidates(run: Run, word: str, paths: Sequence[str]) -> Sequence[str]:
-    """Those of the files that may hold the word: all of them, or what git found in a large tree."""
-    if len(paths) < _WORTH_GREP or not run.workspace.confined:
-        return paths
-    holding = await list_paths(run, ["grep", "-lazF", "--untracked", "-e", word], _GREP_LIMITS)
-    return paths if holding is None else sorted(frozenset(holding).intersection(paths))

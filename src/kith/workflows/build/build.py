@@ -1,18 +1,59 @@
 """A request becomes tested code: the driver takes one step after the other, as the table says."""
 
 # The entry point for the app. `run` is on the person's own tree; `name` is the trial's, found again after a
-# crash; `earlier` is the fold of the session's log so far and `threads` are its conversations, for a build that
-# is taken up again. A build that failed keeps its trial, so that it can be taken up with other options.
+# crash; `earlier` is the fold of the session's log so far and `threads` are its conversations, for a build
+# that is taken up again. A build that failed keeps its trial, so that other options may still bring it home.
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
-from kith.core.run import Run
+from kith.core.events import Advanced, Event, is_transient
+from kith.core.run import Run, Thread
 from kith.core.values import Message
 from kith.workflows.attempt import Outcome
+from kith.workflows.build.finishing import apply, approve, commit, finish, tell
+from kith.workflows.build.implementing import check, implement, review, roll_back
+from kith.workflows.build.machine import ENDS, Step
 from kith.workflows.build.options import BuildOptions
+from kith.workflows.build.planning import agree, choose, measure, plan
+from kith.workflows.build.refining import refine, weigh
+from kith.workflows.build.specifying import lock, specify
 from kith.workflows.build.state import Build
+from kith.workflows.build.work import Work
 from kith.workflows.judges import Judges
 from kith.workflows.roles import Cast
+
+# What came of a step, and words about it: for the person, or for who works next.
+Ended = tuple[str, str]
+
+STEPS: Final[Mapping[Step, Callable[[Work], Awaitable[Ended]]]] = {
+    Step.PLAN: plan,
+    Step.AGREE: agree,
+    Step.MEASURE: measure,
+    Step.NEXT: choose,
+    Step.SPECIFY: specify,
+    Step.LOCK: lock,
+    Step.IMPLEMENT: implement,
+    Step.CHECK: check,
+    Step.REVIEW: review,
+    Step.ROLL_BACK: roll_back,
+    Step.REFINE: refine,
+    Step.WEIGH: weigh,
+    Step.FINISH: finish,
+    Step.APPROVE: approve,
+    Step.APPLY: apply,
+    Step.COMMIT: commit,
+}
+
+
+class _Kept(Exception):
+    """Leaves the trial's block in a way that keeps the trial."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.text)
+        self.outcome = outcome
 
 
 async def build(
@@ -26,5 +67,69 @@ async def build(
     earlier: Build | None = None,
     threads: Mapping[str, Sequence[Message]] | None = None,
 ) -> Outcome:
-    """Turn a request into tested code in a trial, ask the person once, and apply it."""
-    raise NotImplementedError
+    """Turn a request into tested code in a trial, ask the person once, and apply it.
+
+    With `earlier`, go on after the last finished step; a step in which a model was already at work goes on
+    in its own conversation. Raises KithError.
+    """
+    state = earlier or Build()
+    run = replace(run, sink=_both(run.sink, state))
+    said = {name: Thread(name, messages) for name, messages in (threads or {}).items()}
+    try:
+        async with run.workspace.trial(name) as trial:
+            inside = run.inside(trial)
+            work = Work(inside, run, trial, cast, judges, options, request, state, said)
+            outcome = await _drive(work)
+            if outcome.status == "failed":
+                raise _Kept(outcome)
+            return outcome
+    except _Kept as kept:
+        return kept.outcome
+
+
+def _both(sink: Callable[[Event, tuple[str, ...]], None], state: Build) -> Callable[..., None]:
+    """Tell the log, then the state: the driver sees nothing that the log does not hold."""
+
+    def emit(event: Event, path: tuple[str, ...]) -> None:
+        sink(event, path)
+        if not is_transient(event):
+            state.take(event, path, time.time())
+
+    return emit
+
+
+async def _drive(work: Work) -> Outcome:
+    state = work.build
+    if state.step is Step.FAILED and state.last:  # once more, perhaps with other options
+        state.step = Step(state.last.step)
+    await _recover(work)
+    while state.step not in ENDS:
+        await _take_step(work, state.step)
+    text = state.last.text if state.last else ""
+    match state.step:
+        case Step.DONE:
+            return Outcome("done", tell(state))
+        case Step.REJECTED:
+            return Outcome("rejected", text)
+        case _:
+            return Outcome("failed", text)
+
+
+async def _recover(work: Work) -> None:
+    """Let the trial be what it was when the step that comes now began, unless a model was at work in it."""
+    state = work.build
+    if state.finished and not state.spoken and state.applied is None:
+        await work.trial.go_back(state.checkpoint)
+
+
+async def _take_step(work: Work, step: Step) -> None:
+    """One step, its checkpoint, and the word that it is finished: in this order, whatever happens between."""
+    state, task = work.build, work.build.task
+    if step is Step.NEXT:
+        task = state.upcoming
+    with work.run.step(f"{step} {task}".strip()) as inside:
+        outcome, text = await STEPS[step](replace(work, run=inside))
+    if state.wrote(step, outcome):
+        work.seen[state.new_checkpoint] = await work.trial.changes()
+        await work.trial.checkpoint(state.new_checkpoint)
+    work.run.emit(Advanced(step, outcome, task, state.attempt, text))

@@ -30,19 +30,9 @@ class Step(StrEnum):
 
 
 ENDS: Final = frozenset({Step.DONE, Step.FAILED, Step.REJECTED})
-# Steps that may leave the trial's files other than they found them.
-WRITES: Final = frozenset(
-    {
-        Step.SPECIFY,
-        Step.LOCK,
-        Step.IMPLEMENT,
-        Step.CHECK,
-        Step.ROLL_BACK,
-        Step.REFINE,
-        Step.WEIGH,
-        Step.APPROVE,
-    }
-)
+# Steps that leave the trial's files other than they found them: a checkpoint follows. Where a guard of the
+# tests puts files back, one follows too.
+WRITES: Final = frozenset({Step.SPECIFY, Step.IMPLEMENT, Step.REFINE, Step.APPROVE})
 
 TRANSITIONS: Final[Mapping[tuple[Step, str], Step]] = {
     (Step.PLAN, "tasks"): Step.AGREE,
@@ -52,6 +42,7 @@ TRANSITIONS: Final[Mapping[tuple[Step, str], Step]] = {
     (Step.AGREE, "revise"): Step.PLAN,
     (Step.AGREE, "no"): Step.REJECTED,
     (Step.MEASURE, "measured"): Step.NEXT,
+    (Step.MEASURE, "no"): Step.REJECTED,
     (Step.NEXT, "task"): Step.SPECIFY,
     (Step.NEXT, "finished"): Step.FINISH,
     (Step.NEXT, "nothing"): Step.FAILED,
@@ -68,9 +59,10 @@ TRANSITIONS: Final[Mapping[tuple[Step, str], Step]] = {
     (Step.REVIEW, "advised"): Step.IMPLEMENT,
     (Step.ROLL_BACK, "rolled back"): Step.NEXT,
     (Step.REFINE, "written"): Step.WEIGH,
-    (Step.REFINE, "nothing"): Step.NEXT,
+    (Step.REFINE, "skipped"): Step.NEXT,
     (Step.WEIGH, "kept"): Step.NEXT,
     (Step.WEIGH, "discarded"): Step.NEXT,
+    (Step.WEIGH, "unchanged"): Step.NEXT,
     (Step.FINISH, "yes"): Step.APPROVE,
     (Step.FINISH, "no"): Step.FAILED,
     (Step.APPROVE, "yes"): Step.APPLY,

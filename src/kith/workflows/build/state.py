@@ -20,7 +20,7 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import BuildTask, Usage
-from kith.workflows.build.machine import ENDS, TRANSITIONS, WRITES, Step
+from kith.workflows.build.machine import TRANSITIONS, WRITES, Step
 from kith.workflows.build.tasks import dependents
 
 TaskState = Literal["waiting", "active", "done", "rolled back", "skipped"]
@@ -33,6 +33,8 @@ ROLES: Final[Mapping[Step, str]] = {
     Step.REVIEW: "reviewer",
     Step.REFINE: "refiner",
 }
+# Gates that put files back: nobody but the spec author writes tests, and the spec author nothing else.
+GUARDS: Final = frozenset({"untouched", "tests-only"})
 # What came of a step tells whether a role's work was good.
 _GOOD: Final = {
     (Step.PLAN, "tasks"): ("architect", True),
@@ -64,8 +66,11 @@ class Played:
 class Piece:
     """One task of a build, and how far it has come.
 
-    `refusals`: noes that count against the limit. `best`: the most of its tests that ever passed. `base`: the
-    checkpoint of the trial that a roll back returns to. `kept`: it was done once, and a person asked for more.
+    `refusals`: noes that count against the limit. `best`: the most of its tests that ever passed. `kept`: it
+    was done once, and a person asked for more. `said`: the last no, shortened for a model with little room.
+
+    Checkpoints of the trial: `base`, which a roll back returns to; `specified`, when the tests were locked;
+    `good`, when all gates had said yes.
     """
 
     task: BuildTask
@@ -77,10 +82,20 @@ class Piece:
     gates: dict[str, Judged] = field(default_factory=dict)
     locked: Locked | None = None
     base: str = ""
+    specified: str = ""
+    good: str = ""
     kept: bool = False
+    said: str = ""
     why: str = ""
     seconds: float = 0.0
     usage: Usage = Usage()
+
+    @property
+    def refusal(self) -> str:
+        """What the last gate that said no had to say; how the new tests fail, while no gate was asked."""
+        noes = [judged.feedback for judged in self.gates.values() if not judged.ok]
+        spec = self.gates.get("spec")
+        return noes[-1] if noes else spec.feedback if spec else ""
 
 
 @dataclass(slots=True)
@@ -88,7 +103,8 @@ class Build:
     """The fold. `step` is what comes next, or runs now; `finished` counts the steps that are over.
 
     `spoken`: somebody spoke to the model in the step that runs now. `landed`: the edits in its last message
-    are in the trial. `checkpoint`: the last one of the trial.
+    are in the trial. `checkpoint`: the trial's files as this step found them. `put_back`: a guard of tests
+    has put files back since.
     """
 
     request: str = ""
@@ -102,6 +118,7 @@ class Build:
     finished: int = 0
     plans: int = 0  # how often the architect answered since a person last spoke
     checkpoint: str = ""
+    put_back: bool = False
     spoken: bool = False
     landed: bool = False
     baseline: Locked | None = None  # what passed before anything was changed
@@ -128,6 +145,17 @@ class Build:
     def locks(self) -> tuple[Locked, ...]:
         """The tests that hold now, those of earlier tasks first."""
         return tuple(piece.locked for piece in self.pieces.values() if piece.locked)
+
+    @property
+    def locked_files(self) -> dict[str, str]:
+        """The SHA-256 of every locked file; where a later task has added to one, it is the later one's."""
+        return {path: digest for lock in self.locks for path, digest in lock.files.items()}
+
+    @property
+    def upcoming(self) -> str:
+        """The id of the task whose turn is next, "" when none is left."""
+        waiting = (id for id, piece in self.pieces.items() if piece.state == "waiting")
+        return next(waiting, "")
 
     @property
     def done(self) -> tuple[Piece, ...]:
@@ -157,10 +185,22 @@ class Build:
                 self.ended, self.running, self.doing = event, "", ""
             case Tasked(tasks):
                 self.pieces = {task.id: Piece(task) for task in tasks}
-            case Stepped() if len(path) == 1:
-                self._step(event, at)
             case Advanced():
                 self._advance(event)
+            case Locked():
+                self._lock(event)
+            case Judged():
+                self._judge(event)
+            case Applied():
+                self.applied = event
+            case _:
+                self._watch(event, path, at)
+
+    def _watch(self, event: Event, path: tuple[str, ...], at: float) -> None:
+        """What happens inside a step."""
+        match event:
+            case Stepped() if len(path) == 1:
+                self._step(event, at)
             case Said(_, message):
                 self.landed = False
                 self.spoken = self.spoken or (message.role == "user" and message.author != "kith")
@@ -170,18 +210,16 @@ class Build:
                 self.doing = f"{name} {target}".strip()
             case ToolEnded():
                 self.doing = ""
-            case Locked():
-                self._lock(event)
-            case Judged():
-                self._judge(event)
-            case Applied():
-                self.applied = event
 
     def _step(self, event: Stepped, at: float) -> None:
         if event.state == "began":
             self.running, self.since, self.ended = event.name, at, None
+            if self.step is Step.FAILED:  # taken up again, with the step that had failed
+                self.step = Step(event.name.split()[0])
             if self.step in ROLES:
                 self._player.steps += 1
+            if self.step is Step.CHECK:  # what a gate said of an earlier attempt holds no longer
+                self.piece.gates = {name: each for name, each in self.piece.gates.items() if name == "spec"}
             return
         self.running = self.doing = ""
         self.seconds += event.seconds
@@ -207,6 +245,7 @@ class Build:
 
     def _judge(self, event: Judged) -> None:
         self.testing += sum(ran.seconds for ran in event.ran)
+        self.put_back = self.put_back or (event.gate in GUARDS and not event.ok)
         if event.gate == "edits":
             self.landed = event.ok
         elif event.when == "before":
@@ -218,13 +257,32 @@ class Build:
 
     # --- a step is over ----------------------------------------------------------------------
 
+    def checkpoint_after(self, step: Step, outcome: str) -> str:
+        """The checkpoint that holds the trial's files as a step leaves them, a new one where it wrote."""
+        match step, outcome:
+            case Step.ROLL_BACK, _:
+                return self.piece.base
+            case Step.WEIGH, "discarded":
+                return self.piece.good
+            case _:
+                return self.new_checkpoint if self.wrote(step, outcome) else self.checkpoint
+
+    def wrote(self, step: Step, outcome: str) -> bool:
+        """Whether a step leaves files that no checkpoint holds yet."""
+        guarded = self.put_back and outcome != "discarded"
+        return guarded or (step in WRITES and outcome != "skipped")
+
+    @property
+    def new_checkpoint(self) -> str:
+        return f"step-{self.finished + 1}"
+
     def _advance(self, event: Advanced) -> None:
         step = Step(event.step)
         self.last, self.spoken, self.landed = event, False, False
-        self.finished += 1
-        if step in WRITES:
-            self.checkpoint = checkpoint_name(self.finished)
+        self.checkpoint = self.checkpoint_after(step, event.outcome)
+        self.put_back = False
         self._credit(step, event.outcome)
+        self.finished += 1
         self.step = TRANSITIONS[step, event.outcome]
         match step, event.outcome:
             case (Step.PLAN, _):
@@ -236,10 +294,10 @@ class Build:
                 self.piece.state, self.piece.base = "active", self.checkpoint
             case (Step.NEXT | Step.FINISH, _):
                 self.task = ""
-            case (Step.LOCK, "wrong" | "limit"):
-                self.piece.corrections += 1
+            case (Step.LOCK, outcome):
+                self._looked_at(outcome, event.text)
             case (Step.CHECK, outcome):
-                self._checked(outcome)
+                self._checked(outcome, event.text)
             case (Step.ROLL_BACK, _):
                 self._roll_back(event.text)
             case (Step.APPROVE, "revise"):
@@ -259,13 +317,22 @@ class Build:
             played = self.played.setdefault(name, Played())
             played.good, played.bad = played.good + good, played.bad + (not good)
 
-    def _checked(self, outcome: str) -> None:
+    def _looked_at(self, outcome: str, text: str) -> None:
+        if outcome != "locked":
+            self.piece.corrections += 1
+            return
+        self.piece.specified, self.piece.said = self.checkpoint, text
+        self.piece.best = int(self.piece.gates["spec"].figures.get("reached", 0))
+
+    def _checked(self, outcome: str, text: str) -> None:
         piece = self.piece
-        piece.attempts += 1
+        piece.attempts, piece.said = piece.attempts + 1, text
         tests = piece.gates.get("tests")
         if tests:
             piece.best = max(piece.best, int(tests.figures.get("reached", -1)))
-        if outcome in ("no", "limit"):
+        if outcome == "yes":
+            piece.good = self.checkpoint
+        elif outcome != "better":
             piece.refusals += 1
 
     def _roll_back(self, why: str) -> None:
@@ -284,18 +351,8 @@ class Build:
         self.task = self.done[-1].task.id
         piece = self.piece
         piece.state, piece.base, piece.kept = "active", self.checkpoint, True
-        piece.refusals, piece.best = 0, -1
-
-
-def checkpoint_name(finished: int) -> str:
-    """What the trial's checkpoint after so many steps is called."""
-    return f"step-{finished}"
+        piece.refusals = 0
 
 
 def _sum(one: Usage, two: Usage) -> Usage:
     return Usage(one.input + two.input, one.output + two.output, one.cached + two.cached)
-
-
-def is_over(build: Build) -> bool:
-    """True when there is nothing left to do; a build that failed can still be taken up again."""
-    return build.step in ENDS

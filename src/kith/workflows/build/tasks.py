@@ -85,7 +85,9 @@ def find_fault(tasks: Sequence[BuildTask], most: int = MOST_TASKS) -> str:
     if not tasks:
         return "There are no tasks; there must be at least one."
     if len(tasks) > most:
-        return f"There are {len(tasks)} tasks, more than {most}. Merge some, or leave out what was not asked for."
+        return (
+            f"There are {len(tasks)} tasks; {most} are allowed. Merge some, or drop what was not asked for."
+        )
     ids = [task.id for task in tasks]
     for task in tasks:
         if fault := _fault_of(task, ids):
@@ -108,7 +110,8 @@ def _fault_of(task: BuildTask, ids: Sequence[str]) -> str:
         return f"Task {task.id}: {odd[0]!r} is no path."
     unknown = [id for id in task.after if id not in ids]
     if unknown:
-        return f"Task {task.id} comes after {unknown[0]!r}, but there is no such task; there are: {', '.join(ids)}."
+        known = ", ".join(ids)
+        return f"Task {task.id} comes after {unknown[0]!r}, but there is no such task; there are: {known}."
     return ""
 
 

@@ -1,0 +1,64 @@
+"""Which modules import which when they are loaded, and whether an import leads back to where it stands."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from kith.core.errors import UsageError
+from kith.edits.refactor.codebase import Codebase
+from kith.edits.refactor.source import read_source
+
+
+def find_way(code: Codebase, start: str, goal: str, made: Mapping[str, bytes]) -> list[str]:
+    """The files on the way by which loading `start` loads `goal`, [] when there is none.
+
+    `made` holds files as they become; the others are as they are.
+    """
+    way: dict[str, str] = {start: ""}
+    todo = [start]
+    while todo:
+        path = todo.pop(0)
+        for other in imported_files(code, path, made.get(path, code.files.get(path, b""))):
+            if other in way:
+                continue
+            way[other] = path
+            if other == goal:
+                return _trace(way, other)
+            todo.append(other)
+    return []
+
+
+def _trace(way: Mapping[str, str], last: str) -> list[str]:
+    found = [last]
+    while way[found[-1]]:
+        found.append(way[found[-1]])
+    return found[::-1]
+
+
+def imported_files(code: Codebase, path: str, content: bytes) -> Iterator[str]:
+    """The project's files that a file imports as soon as it is loaded."""
+    try:
+        body = read_source(path, content).tree.body
+    except UsageError:  # nothing is known of what it imports
+        return
+    for statement in _loaded(body):
+        if isinstance(statement, ast.Import):
+            stems = [code.modules.find(path, alias.name) for alias in statement.names]
+        else:
+            package = code.modules.imported(path, statement)
+            inner = [code.modules.inside(package, alias.name) for alias in statement.names] if package else []
+            stems = [package, *inner] if not all(map(code.modules.file, inner)) else inner
+        yield from (file for stem in stems if stem and (file := code.modules.file(stem)) and file != path)
+
+
+def _loaded(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run when a module is loaded."""
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+        elif isinstance(statement, ast.If) and ast.unparse(statement.test).endswith("TYPE_CHECKING"):
+            yield from _loaded(statement.orelse)
+        elif isinstance(statement, ast.If | ast.Try | ast.With | ast.ClassDef | ast.For | ast.While):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _loaded(getattr(statement, part, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from _loaded(handler.body)

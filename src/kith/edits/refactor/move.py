@@ -1,0 +1,227 @@
+"""Move definitions to another module: with what belongs to them, and everybody who imports them follows."""
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from kith.core.errors import UsageError
+from kith.edits.refactor.blocks import Block, all_blocks, cut_blocks, find_block, insert_blocks
+from kith.edits.refactor.codebase import Codebase, Refactoring, exported, same_module
+from kith.edits.refactor.cycles import find_way, imported_files
+from kith.edits.refactor.exports import enlist, star_importers, unlist
+from kith.edits.refactor.importers import Move, Rewritten, rewrite_importer
+from kith.edits.refactor.needs import Needs, find_needs, import_line, is_inside
+from kith.edits.refactor.scopes import Names
+from kith.edits.refactor.source import apply_splices, read_source
+from kith.edits.refactor.statements import add_import, drop_names
+
+Files = dict[str, bytes]
+
+
+def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refactoring:
+    """Move definitions from the top of `path` to `target`; with none wanted, all of it, and the file goes.
+
+    Decorators, the comments above, and the imports they need go along; whoever imports them is rewritten.
+    `code` must hold every Python file. Raises UsageError with one sentence: no such definition, a name that
+    is taken, something that cannot be taken along, or imports that would lead in a circle.
+    """
+    if not target.endswith(".py"):
+        raise UsageError(f"{target} is no Python file; write PATH:NAME TARGET.py.")
+    if target == path:
+        raise UsageError(f"{path} is where it stands already.")
+    code = code if target in code.files else _with_new(code, target)
+    names = code.names(path)
+    blocks = [find_block(names, name) for name in wanted] if wanted else all_blocks(names)
+    if not blocks:
+        raise UsageError(f"{path} defines nothing that could be moved.")
+    blocks = sorted(blocks, key=lambda block: block.start)
+    going = Move(path, target, frozenset(name for block in blocks for name in block.names))
+    _check_target(code, going)
+    needs = find_needs(code, names, blocks)
+    made = _rewrite_others(code, going)
+    made[target] = _fill_target(code, names, blocks, needs, going, made)
+    left = b"" if not wanted else _leave_source(code, names, blocks, needs, going)
+    if wanted:
+        made[path] = left
+    elif needs.stays:
+        raise UsageError(f"{path}: {needs.stays[0]} would be lost.")
+    _check_circles(code, made, going)
+    if not wanted:
+        _check_gone(code, made, path)
+    changed: dict[str, bytes | None] = {each: text for each, text in made.items() if text != code.files[each]}
+    return Refactoring({**changed, **({} if wanted else {path: None})})
+
+
+def _with_new(code: Codebase, target: str) -> Codebase:
+    return Codebase.of({**code.files, target: b""}, code.modules.paths | {target})
+
+
+def _check_target(code: Codebase, going: Move) -> None:
+    """Raises UsageError when the target has one of the names, and not from where it comes."""
+    names = code.names(going.target)
+    for name in sorted(going.names & names.module.bound if isinstance(going.names, frozenset) else ()):
+        for mention in names.of(names.module, name):
+            alias = mention.node
+            if mention.how != "bind":
+                continue
+            statement = code.statement_of(going.target, alias) if isinstance(alias, ast.alias) else None
+            here = isinstance(statement, ast.ImportFrom) and same_module(
+                code.modules, code.modules.imported(going.target, statement), going.path
+            )
+            if not here:
+                line = getattr(alias, "lineno", 0)
+                raise UsageError(f"{going.target}:{line}: {name} is already a name there.")
+
+
+# --- the other files -------------------------------------------------------------------------
+
+
+def _rewrite_others(code: Codebase, going: Move) -> Files:
+    made: Files = {}
+    holding = {path for name in going.names for path in code.holding(name)}
+    for path in sorted((holding | star_importers(code, going.path)) - {going.path}):
+        rewritten = rewrite_importer(code, path, going)
+        content = _apply(code, path, rewritten)
+        if content != code.files[path]:
+            made[path] = content
+    return made
+
+
+def _apply(code: Codebase, path: str, rewritten: Rewritten) -> bytes:
+    content = apply_splices(code.source(path), rewritten.splices)
+    return _add_imports(code, path, content, rewritten.lines)
+
+
+def _add_imports(code: Codebase, path: str, content: bytes, lines: Sequence[str]) -> bytes:
+    """The file with more imports, one after the other, each where it belongs."""
+    for line in dict.fromkeys(lines):
+        source = read_source(path, content)
+        content = apply_splices(source, [add_import(source, code.modules, line)])
+    return content
+
+
+# --- where it was ----------------------------------------------------------------------------
+
+
+def _leave_source(code: Codebase, names: Names, blocks: Sequence[Block], needs: Needs, going: Move) -> bytes:
+    """The file without the blocks; what it still uses of them it imports."""
+    source = names.source
+    splices = list(cut_blocks(source, blocks))
+    dead: dict[ast.Import | ast.ImportFrom, list[ast.alias]] = {}
+    for alias in needs.leftover:
+        dead.setdefault(code.statement_of(going.path, alias), []).append(alias)
+    for statement, aliases in dead.items():
+        if statement in source.tree.body and "#" not in source.cut(statement):
+            splices += drop_names(source, statement, aliases, only=False)
+    splices += unlist(names, going.names)
+    content = apply_splices(source, splices)
+    used = [name for name in sorted(going.names) if _is_used(names, blocks, name)]
+    written = code.modules.written(going.path, going.target) if used else ""
+    if used and needs.stays:
+        raise UsageError(
+            f"{going.path} still uses {used[0]}, which uses {needs.stays[0]} of it: "
+            f"move both, or neither ({','.join([*sorted(going.names), needs.stays[0]])})."
+        )
+    return _add_imports(code, going.path, content, [f"from {written} import {name}" for name in used])
+
+
+def _is_used(names: Names, blocks: Sequence[Block], name: str) -> bool:
+    mentions = names.of(names.module, name)
+    return any(each.how in ("read", "text") and not is_inside(each, names, blocks) for each in mentions)
+
+
+# --- where it goes ---------------------------------------------------------------------------
+
+
+def _fill_target(
+    code: Codebase,
+    names: Names,
+    blocks: Sequence[Block],
+    needs: Needs,
+    going: Move,
+    made: Mapping[str, bytes],
+) -> bytes:
+    target, source = going.target, names.source
+    content = made.get(target, code.files[target])
+    own = code.names(target)
+    lines = []
+    for name, alias in needs.imports.items():
+        statement = code.statement_of(going.path, alias)
+        if statement not in source.tree.body:
+            raise UsageError(
+                f"{source.path}:{statement.lineno}: {name} is imported under a condition; move it by hand."
+            )
+        if isinstance(statement, ast.ImportFrom) and same_module(
+            code.modules, code.modules.imported(going.path, statement), target
+        ):
+            continue
+        line = import_line(code.modules, going.path, statement, alias, target)
+        if name not in own.module.bound:
+            lines.append(line)
+        elif not _is_same_import(code, own, name, line):
+            raise UsageError(f"{target} calls something else {name} than {going.path} does.")
+    if needs.stays:
+        written = code.modules.written(target, going.path)
+        taken = [
+            name for name in needs.stays if name in own.module.bound and not _has_from(code, own, name, going)
+        ]
+        if taken:
+            raise UsageError(f"{target} calls something else {taken[0]} than {going.path} does.")
+        lines += [f"from {written} import {name}" for name in needs.stays if name not in own.module.bound]
+    content = _add_imports(code, target, content, lines)
+    listed = [str(each.value) for each in exported(names) if each.value in going.names]
+    content = enlist(target, content, listed)
+    return insert_blocks(read_source(target, content), source.text, blocks)
+
+
+def _has_from(code: Codebase, own: Names, name: str, going: Move) -> bool:
+    """Whether the target imports a name from where the blocks come from."""
+    bound = [each.node for each in own.of(own.module, name) if each.how == "bind"]
+    statements = [code.statement_of(going.target, each) for each in bound if isinstance(each, ast.alias)]
+    return len(statements) == len(bound) and all(
+        isinstance(each, ast.ImportFrom)
+        and same_module(code.modules, code.modules.imported(going.target, each), going.path)
+        for each in statements
+    )
+
+
+def _is_same_import(code: Codebase, own: Names, name: str, line: str) -> bool:
+    """Whether the file's own import of a name says the same."""
+    path = own.source.path
+    for mention in own.of(own.module, name):
+        if mention.how == "bind":
+            if not isinstance(mention.node, ast.alias):
+                return False
+            mine = import_line(code.modules, path, code.statement_of(path, mention.node), mention.node, path)
+            if mine != line:
+                return False
+    return True
+
+
+# --- circles ---------------------------------------------------------------------------------
+
+
+def _check_circles(code: Codebase, made: Mapping[str, bytes], going: Move) -> None:
+    """Raises UsageError when a new import leads back to the file that it stands in."""
+    for path, content in made.items():
+        known = set(imported_files(code, path, code.files[path]))
+        for other in sorted(set(imported_files(code, path, content)) - known):
+            way = find_way(code, other, path, made)
+            if way and not find_way(code, path, other, {}):
+                around = f" by way of {', '.join(way[1:-1])}" if way[1:-1] else ""
+                raise UsageError(
+                    f"{path} would have to import {other}, which imports it back{around}: "
+                    f"moving {', '.join(sorted(going.names)[:3])} there makes a circle."
+                )
+
+
+def _check_gone(code: Codebase, made: Mapping[str, bytes], path: str) -> None:
+    """Raises UsageError when a file still imports the module that goes."""
+    word = path.rpartition("/")[2].removesuffix(".py")
+    for other in code.holding(word):
+        if other == path:
+            continue
+        content = made.get(other, code.files[other])
+        if path in imported_files(code, other, content):
+            raise UsageError(
+                f"{other} still needs {path} itself, so it cannot go; move its definitions by name."
+            )

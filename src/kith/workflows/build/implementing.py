@@ -1,0 +1,82 @@
+"""A task is done: the implementer writes, all gates judge, a reviewer advises; or it is rolled back."""
+
+from typing import Literal
+
+from kith.context.rooms import output_room
+from kith.core.events import Notice
+from kith.workflows.build.closeup import show_first
+from kith.workflows.build.judging import judge_task
+from kith.workflows.build.letters import (
+    ask_again,
+    ask_for_advice,
+    ask_for_code,
+    cut_advice,
+    failure_of,
+)
+from kith.workflows.build.machine import Step
+from kith.workflows.build.tasks import dependents
+from kith.workflows.build.work import AUTHOR, Work, begin, between, speak
+
+_DIFF_BYTES = 12_000
+
+
+async def implement(work: Work) -> tuple[Literal["written"], str]:
+    """The implementer makes the locked tests pass; what it wrote until a limit is judged like the rest."""
+    piece, last = work.build.piece, work.build.last
+    thread, player = work.thread(piece.task.id, "implement"), await work.cast("implementer")
+    failure, author = failure_of(piece, player.small), AUTHOR
+    if last and last.step == Step.APPROVE:
+        words, author = last.text, "person"
+    elif not thread.messages:
+        files = piece.locked.files if piece.locked else {}
+        words = ask_for_code(piece.task, sorted(files), failure)
+    else:
+        words = ask_again(failure, last.text if last and last.step == Step.REVIEW else "")
+    await begin(work, player, thread, words, author, look=False)
+    return "written", await speak(work, player, thread)
+
+
+async def check(work: Work) -> tuple[Literal["yes", "better", "no", "limit"], str]:
+    """All tests and gates. A no with more of the task's tests passing than ever costs no retry."""
+    piece = work.build.piece
+    best, refusals = piece.best, piece.refusals
+    verdict, standing = await judge_task(work)
+    if verdict.ok:
+        return "yes", ""
+    better, said = False, verdict.feedback
+    if standing and not standing.ok:
+        better = standing.figures["reached"] > best
+        said = await show_first(work.run, standing, work.build.locked_files)
+    if better:
+        return "better", said
+    return "limit" if refusals >= work.options.max_retries else "no", said
+
+
+async def review(work: Work) -> tuple[Literal["advised"], str]:
+    """The reviewer reads task, change and failure, and gives one instruction."""
+    piece = work.build.piece
+    thread = work.thread(piece.task.id, "review", str(piece.attempts))
+    player = await work.cast("reviewer")
+    if not work.build.spoken:
+        change = between(await work.changes_at(piece.specified), await work.changes())
+        chars = output_room(player.window, _DIFF_BYTES)
+        words = ask_for_advice(piece.task, change, failure_of(piece, player.small), chars)
+        await begin(work, player, thread, words, look=False)
+    await speak(work, player, thread, writes=False)
+    return "advised", cut_advice(thread.last_words)
+
+
+async def roll_back(work: Work) -> tuple[Literal["rolled back"], str]:
+    """Everything is as it was before the task; tasks that need it are left out."""
+    piece = work.build.piece
+    await work.trial.go_back(piece.base)
+    why = piece.refusal.strip().split("\n")[0]
+    if piece.kept:
+        work.run.emit(Notice(f"What you asked for did not work out and is taken back: {why}", "warning"))
+        return "rolled back", why
+    lost = dependents(work.build.tasks, piece.task.id)
+    with_it = f"; without it these cannot be done: {', '.join(sorted(lost))}" if lost else ""
+    work.run.emit(
+        Notice(f"Task {piece.task.id} ({piece.task.title}) is rolled back{with_it}: {why}", "warning")
+    )
+    return "rolled back", why

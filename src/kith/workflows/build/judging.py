@@ -1,0 +1,122 @@
+"""The gates of a build, asked in their order: the first no wins."""
+
+from collections.abc import Iterator, Sequence
+
+from kith.core.events import Judged
+from kith.core.run import Gate, Run
+from kith.core.values import Changes, Verdict
+from kith.gates.commands import commands_gate
+from kith.gates.coverage import coverage_gate
+from kith.gates.limits import limits_gate
+from kith.gates.lint import lint_gate
+from kith.gates.reports import SuiteReport
+from kith.gates.secrets import secrets_gate
+from kith.gates.size import size_gate
+from kith.gates.types import types_gate
+from kith.gates.untouched import untouched_gate
+from kith.workflows.build.suite import GATE, Standing, hold, run_tests
+from kith.workflows.build.work import Work, between
+
+
+async def judge_task(work: Work) -> tuple[Verdict, Standing | None]:
+    """What all gates say of the present task; also how its tests stand, when they were run."""
+    since = await work.changes_at(work.build.piece.specified)
+    base = await work.changes_at(work.build.piece.base)
+    now = await work.changes()
+    untouched = await _ask(work, untouched_gate(work.build.locked_files, since), now)
+    if not untouched.ok:
+        return untouched, None
+    verdict, standing = await _ask_tests(work)
+    if not verdict.ok:
+        return verdict, standing
+    own = _own(work, between(base, now))
+    return await _ask_all(work, [size_gate(work.options.max_files, work.options.max_lines)], own), standing
+
+
+async def judge_whole(work: Work) -> Verdict:
+    """What all gates say of the whole change, coverage among them."""
+    now = await work.changes()
+    untouched = await _ask(work, untouched_gate(work.build.locked_files, now), now)
+    if not untouched.ok:
+        return untouched
+    verdict, standing = await _ask_tests(work, coverage=await measures(work))
+    if not verdict.ok or standing is None:
+        return verdict
+    return await _ask_all(work, list(_coverage(work, standing)), _own(work, now))
+
+
+async def judge_kept(work: Work) -> Verdict:
+    """What the gates say of what a person kept: they may have left tests out."""
+    verdict, _ = await _ask_tests(work)
+    return await _ask_all(work, [], await work.trial.changes()) if verdict.ok else verdict
+
+
+async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Standing]:
+    build, toolchains = work.build, await work.toolchains()
+    report = await run_tests(work.run, toolchains, work.options.suite, coverage=coverage)
+    standing = hold(report, build.locks, build.baseline, build.before)
+    verdict = Verdict(standing.ok, standing.letter(), GATE, (report.ran,), figures=standing.figures)
+    return _tell(work, verdict), standing
+
+
+async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdict:
+    """The gates that every change meets, with some more of the moment."""
+    options, limits = work.options, work.options.suite
+    linters = await work.linters()
+    # Named by the person, they judge with the change's size; else the tests above are what they would run.
+    named = await work.judges.gates() if work.judges.must_check else [limits_gate(options.sizes)]
+    chosen = [
+        *named,
+        *gates,
+        secrets_gate(),
+        lint_gate(linters, limits, work.home),
+        types_gate(linters, limits, work.home),
+        *(commands_gate(name, line, limits) for name, line in options.commands.items()),
+    ]
+    for gate in chosen:
+        verdict = await _ask(work, gate, changes)
+        if not verdict.ok:
+            return verdict
+    return Verdict(True, by="gates")
+
+
+async def _ask(work: Work, gate: Gate, changes: Changes) -> Verdict:
+    return _tell(work, await gate(work.run, changes))
+
+
+def _tell(work: Work, verdict: Verdict) -> Verdict:
+    work.run.emit(
+        Judged(
+            verdict.by,
+            verdict.ok,
+            work.build.attempt,
+            verdict.feedback,
+            verdict.ran,
+            skipped=verdict.ok and bool(verdict.feedback),
+            figures=dict(verdict.figures),
+        )
+    )
+    return verdict
+
+
+def _own(work: Work, changes: Changes) -> Changes:
+    """Without the locked tests: whoever wrote the code cannot mend those."""
+    return tuple(change for change in changes if change.path not in work.build.locked_files)
+
+
+async def measures(work: Work) -> bool:
+    """Whether coverage is measured: where a threshold asks for it, or where it costs no second build."""
+    wanted = work.options.coverage
+    return bool(wanted) if wanted is not None else not any(each.build for each in await work.toolchains())
+
+
+def _coverage(work: Work, standing: Standing) -> Iterator[Gate]:
+    threshold = work.options.coverage
+    if not threshold:
+        return
+
+    async def measured(run: Run) -> SuiteReport:
+        return standing.report
+
+    before = work.build.before.figures.get("coverage") if work.build.before else None
+    yield coverage_gate(measured, threshold, None if before is None else 100 * before)

@@ -1,0 +1,137 @@
+"""A project's own tests, run in the trial by all its toolchains, and what they say of a task."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kith.core.events import Judged, Locked
+from kith.core.run import Run
+from kith.core.values import Ran
+from kith.core.workspace import ExecLimits
+from kith.gates.reports import SuiteReport
+from kith.gates.results.explain import explain_report
+from kith.gates.results.run import run_suite
+from kith.gates.toolchains import Toolchain
+
+GATE: Final = "tests"
+LETTER_CHARS: Final = 6_000  # of what failed, for a model
+SMALL_CHARS: Final = 2_400  # the same where there is little room
+NO_TOOLCHAIN: Final = "kith found no way to run this project's tests."
+_TOLD: Final = 10  # tests named in one sentence
+
+
+async def run_tests(
+    run: Run, toolchains: Sequence[Toolchain], limits: ExecLimits, *, coverage: bool = False
+) -> SuiteReport:
+    """All tests of all toolchains, as one report; one that can say nothing is left out if another can."""
+    if not toolchains:
+        return SuiteReport(Ran("", 0, "", 0.0), problem=NO_TOOLCHAIN)
+    reports = [await run_suite(run, each, limits, coverage=coverage) for each in toolchains]
+    return _merge([report for report in reports if not report.problem] or reports)
+
+
+def _merge(reports: Sequence[SuiteReport]) -> SuiteReport:
+    if len(reports) == 1:
+        return reports[0]
+    worst = next((report for report in reports if not report.ok), reports[0])
+    seconds = sum(report.ran.seconds for report in reports)
+    return replace(
+        worst,
+        ran=replace(worst.ran, seconds=seconds),
+        cases=tuple(case for report in reports for case in report.cases),
+        coverage=next((report.coverage for report in reports if report.coverage), None),
+        built=all(report.built for report in reports),
+    )
+
+
+# --- which tests must pass -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run of all tests, held against what must pass.
+
+    `missing`: locked tests that do not pass. `broken`: what passed before the build and does not now.
+    """
+
+    report: SuiteReport
+    ok: bool
+    missing: tuple[str, ...]
+    broken: tuple[str, ...]
+    figures: Mapping[str, float]
+
+    def letter(self, *, first_only: bool = False) -> str:
+        """What failed, for a model; `first_only` where it has little room."""
+        if self.ok:
+            return ""
+        report, failed = self.report, {case.id for case in self.report.failed}
+        told = [
+            explain_report(self.counting, SMALL_CHARS if first_only else LETTER_CHARS, first_only=first_only)
+        ]
+        absent = [test for test in self.missing if not any(is_of(id, test) for id in failed)]
+        if absent and report.built:
+            told.append(f"These tests must pass and did not run: {_names(absent)}.")
+        if self.broken and report.built:
+            told.append(f"These passed before your change: {_names(self.broken)}.")
+        told.append(report.problem)
+        return "\n\n".join(part for part in told if part)
+
+    @property
+    def counting(self) -> SuiteReport:
+        """The report without what failed before the build already: nobody has to mend that."""
+        exactly, known = {*self.missing, *self.broken}, {case.id for case in self.report.cases}
+        by_name = [test for test in self.missing if test not in known]
+        failed = {
+            id
+            for id in (case.id for case in self.report.failed)
+            if id in exactly or any(is_of(id, test) for test in by_name)
+        }
+        counting = (case for case in self.report.cases if case.outcome == "passed" or case.id in failed)
+        return replace(self.report, cases=tuple(counting)) if failed else self.report
+
+
+def hold(
+    report: SuiteReport, locks: Sequence[Locked], baseline: Locked | None, before: Judged | None
+) -> Standing:
+    """Every locked test must pass, and everything that passed before the build (`baseline`, `before`).
+
+    Figures: also `wanted`, the tests of the last lock, and `reached`, those of them that pass. Where a runner
+    tells nothing but an exit code, that decides.
+    """
+    passed = report.passed
+    wanted = dict.fromkeys(test for lock in locks for test in lock.tests)
+    missing = tuple(test for test in wanted if test not in passed and not _has_passed(test, report))
+    own = locks[-1].tests if locks else ()
+    figures = dict(report.figures) | {"wanted": len(own), "reached": len(set(own).difference(missing))}
+    sound = report.built and not report.problem
+    if not report.cases:
+        return Standing(report, sound and report.ok, (), (), figures)
+    broken = tuple(sorted(set(baseline.tests if baseline else ()).difference(passed, missing)))
+    was_red = before is not None and not before.ok
+    ok = sound and not missing and not broken and (report.ok or was_red)
+    return Standing(report, ok, missing, broken, figures)
+
+
+def _has_passed(name: str, report: SuiteReport) -> bool:
+    """Whether all tests of a name passed, at least one of them."""
+    outcomes = {case.outcome for case in report.cases if is_of(case.id, name)}
+    return "passed" in outcomes and outcomes <= {"passed", "skipped"}
+
+
+def is_of(id: str, test: str) -> bool:
+    """Whether a test that ran under this id is the one meant: by its id, or by the name its file gives it.
+
+    A case of a parametrised test is meant by the test's own name, and pytest's `path::Class::test` is
+    unittest's `folder.module.Class.test`, from whatever folder its discovery began.
+    """
+    inside = "/" if "::" in test else ""  # a path is a whole one
+    if id == test or re.search(rf"(?<![\w{inside}]){re.escape(test)}(?!\w)", id):
+        return True
+    dotted = test.replace(".py::", ".").replace("::", ".").replace("/", ".")
+    return "::" in test and "." in id and f".{dotted}".endswith(f".{id}")
+
+
+def _names(tests: Sequence[str]) -> str:
+    more = f" and {len(tests) - _TOLD} more" if len(tests) > _TOLD else ""
+    return ", ".join(tests[:_TOLD]) + more
