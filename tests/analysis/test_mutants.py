@@ -95,7 +95,7 @@ def test_cpp_mutants_differ_in_their_span_only_and_parse() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("x = a < b", {("<", "<="), ("<", ">=")}),
+        ("x = a < b", {("<", "<="), ("<", "!="), ("<", ">=")}),
         ("x = a is not b", {("is not", "is")}),
         ("x = a not in b", {("not in", "in")}),
         ("x = (a) and (b)", {("and", "or")}),
@@ -108,6 +108,8 @@ def test_cpp_mutants_differ_in_their_span_only_and_parse() -> None:
         ("x = True", {("True", "False")}),
         ("x = f() if c else g()", {("c", "not (c)")}),
         ("if not x:\n    f()", {("not ", ""), ("f()", "pass")}),
+        ("x = len(a) > 0", {(">", ">="), (">", "<="), ("0", "1")}),
+        ("while a < b:\n    g()", {("<", "<="), ("<", ">="), ("g()", "pass")}),
         ("while a == b:\n    break", {("==", "!="), ("break", "continue")}),
         ("def f(a):\n    return a", {("a", "None")}),
         ("def f(a):\n    return not a", {("not ", ""), ("not a", "True"), ("not a", "False")}),
@@ -118,7 +120,7 @@ def test_cpp_mutants_differ_in_their_span_only_and_parse() -> None:
         ("for i in range(n): use.it", {("n", "(n) - 1")}),
         ("x = y[:n]", {("n", "(n) - 1")}),
         ("x.a = y", {("x.a = y", "pass")}),
-        ("ä = 'ö' if ü > é else ö", {(">", ">="), (">", "<="), ("'ö'", '""')}),
+        ("ä = 'ö' if ü > é else ö", {(">", ">="), (">", "!="), (">", "<="), ("'ö'", '""')}),
     ],
 )
 def test_what_is_planted_in_python(source: str, expected: set[tuple[str, str]]) -> None:
@@ -156,13 +158,16 @@ def test_taking_the_larger_of_two_has_no_boundary() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("return a < b;", {("<", "<="), ("<", ">="), ("a < b", "true"), ("a < b", "false")}),
+        ("return a < b;", {("<", "<="), ("<", "!="), ("<", ">="), ("a < b", "true"), ("a < b", "false")}),
         ("return a && b;", {("&&", "||"), ("a && b", "true"), ("a && b", "false")}),
         ("a += 2u;", {("+=", "-="), ("2u", "3u"), ("a += 2u;", ";")}),
         ("if (a) return 7;", {("a", "!(a)"), ("7", "8")}),
         ("if (!a) return true;", {("!", ""), ("true", "false")}),
         ("while (a) { break; }", {("a", "!(a)"), ("break;", "continue;")}),
         ("switch (a) { case 1: break; }", {("1", "2")}),
+        ("g(s.size() > 0);", {(">", ">="), (">", "<="), ("0", "1"), ("g(s.size() > 0);", ";")}),
+        ("while (a < b) g(); ", {("<", "<="), ("<", ">="), ("g();", ";")}),
+        ("for (int i = a; i < b; i++) g(i);", {("<", "<="), ("<", ">="), ("g(i);", ";")}),
         ("if (a) return!a;", {("a", "!(a)"), ("!", " "), ("!a", " true"), ("!a", " false")}),
         ("for (;; ++a) g();", {("g();", ";")}),
         ("std::cerr << a + b << 3; assert(a < 3); int t[4]; static_assert(1 < 2);", set()),

@@ -167,5 +167,5 @@ def test_it_refuses_with_one_sentence(files: Files, where: str, target: str, why
 
 
 def test_what_comes_out_parses() -> None:
-    for text in moved(SHOP, "shop/prices.py:show,total", "app.py").values():
+    for text in moved(SHOP, "shop/prices.py:show,total", "shop/rates.py").values():
         ast.parse(text)

@@ -147,6 +147,8 @@ def test_a_field_and_a_parameter_are_renamed_in_calls() -> None:
     assert renamed(files, "a.py:P.x", "left")["b.py"].endswith(
         "replace(P(left=1), left=2); f(y=2, x=1); dict(x=1)\n"
     )
+    bound = {"a.py": "def f(x): ...\nfunctools.partial(f, x=1)\n"}
+    assert renamed(bound, "a.py:f.x", "y") == {"a.py": "def f(y): ...\nfunctools.partial(f, y=1)\n"}
     assert renamed(files, "a.py:f.x", "left") == {
         "a.py": files["a.py"]
         .replace("f(x, *, y): return x", "f(left, *, y): return left")
@@ -173,6 +175,7 @@ def test_a_field_and_a_parameter_are_renamed_in_calls() -> None:
         ("x = 1\n", "x", "a-b", "'a-b' is not a plain name in Python."),
         ("x = 1\n", "x", "x", "Both names are x; there is nothing to do."),
         ("from m import x\n", "x", "y", "a.py:1: x is imported here; rename it where it is defined."),
+        ("sorted = sorted\n", "sorted", "y", "a.py: sorted is a builtin, too, and nobody can say which"),
         ("x = (\n", "x", "y", "a.py:1 does not parse"),
         ("class A:\n    def __len__(self): ...\n", "A.__len__", "size", "Python itself calls __len__"),
     ],

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from forked import run_forked
 
 from kith.models import standin
 
@@ -35,10 +36,7 @@ class Kith:
     def __call__(
         self, *words: str, input: str = "", code: int | None = 0
     ) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "kith", *words]
-        done = subprocess.run(
-            command, cwd=self.folder, input=input, capture_output=True, text=True, timeout=120
-        )
+        done = run_forked(words, self.folder, input, 120)
         assert code is None or done.returncode == code, (
             f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         )

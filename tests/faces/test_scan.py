@@ -29,25 +29,26 @@ BLOCK = """\
 """
 
 
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
-
-
 def package(name: str, folder: Path) -> Kith:
     """A copy of an installed package in a git repository of its own."""
     found = util.find_spec(name)
     assert found and found.origin
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(found.origin).parent, folder / name, ignore=ignored)
-    git(folder, "init", "-q", "-b", "main")
-    git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", name)
+    folder.mkdir()
+    shutil.copytree(Path(found.origin).parent, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", name]):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
     return Kith(folder)
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Kith:
+    """toolz, for tests that only look at it."""
+    return package("toolz", tmp_path_factory.mktemp("toolz") / "project")
+
+
 @pytest.fixture
-def toolz(tmp_path: Path, home: Path) -> Kith:
-    (tmp_path / "project").mkdir()
+def toolz(tmp_path: Path) -> Kith:
     return package("toolz", tmp_path / "project")
 
 
@@ -62,8 +63,8 @@ def scan(kith: Kith, *words: str) -> dict[str, Any]:
     return report
 
 
-def test_the_first_screen_says_what_it_is(toolz: Kith) -> None:
-    lines = toolz("scan", "--no-lint").stdout.split("\n")
+def test_the_first_screen_says_what_it_is(unchanged: Kith) -> None:
+    lines = unchanged("scan", "--no-lint").stdout.split("\n")
     assert lines[0].startswith("project: Python; ")
     screen = "\n".join(lines[:24])
     for part in (
@@ -78,13 +79,13 @@ def test_the_first_screen_says_what_it_is(toolz: Kith) -> None:
     assert "\x1b" not in "\n".join(lines)
 
 
-def test_the_report_holds_what_is_known_of_a_real_package(toolz: Kith) -> None:
-    report = scan(toolz)
+def test_the_report_holds_what_is_known_of_a_real_package(unchanged: Kith) -> None:
+    report = scan(unchanged)
     assert report["languages"][0]["name"] == "Python"
-    files = [*toolz.folder.rglob("*.py")]
+    files = [*unchanged.folder.rglob("*.py")]
     assert report["size"]["files"] == len(files)
     assert report["size"]["lines"] == sum(len(file.read_bytes().split(b"\n")) - 1 for file in files)
-    assert report["size"]["tests"] == len([*toolz.folder.rglob("test_*.py")])
+    assert report["size"]["tests"] == len([*unchanged.folder.rglob("test_*.py")])
     assert report["toolchains"][0]["test"] == "python3 -m pytest -q"
     used = {each["path"]: each["by"] for each in report["modules"]["most_used"]}
     assert used["toolz/itertoolz.py"] >= 3
@@ -96,8 +97,8 @@ def test_the_report_holds_what_is_known_of_a_real_package(toolz: Kith) -> None:
     assert report["linted"]["problems"] == ["not run: --no-lint"]
 
 
-def test_pyflakes_is_started_and_tested_with_unittest(tmp_path: Path, home: Path) -> None:
-    report = scan(package("pyflakes", tmp_path))
+def test_pyflakes_is_started_and_tested_with_unittest(tmp_path: Path) -> None:
+    report = scan(package("pyflakes", tmp_path / "project"))
     assert report["toolchains"][0]["name"] == "unittest"
     assert {"kind": "main", "name": "__main__", "path": "pyflakes/__main__.py", "target": ""} in report[
         "entries"
@@ -136,27 +137,24 @@ def test_a_copied_block_is_shown_and_a_whole_copy_counted(empty: Kith) -> None:
 
 def test_an_empty_folder_is_one_sentence(empty: Kith) -> None:
     assert empty("scan").stdout == "There are no files here.\n"
-    assert scan(empty)["size"]["files"] == 0
-    assert empty("scan", "--md").stdout.startswith("# empty\n")
-    empty("scan", "--svg", "picture.svg")
+    assert empty("scan", "--md", "--svg", "picture.svg").stdout.startswith("# empty\n")
     ElementTree.parse(empty.folder / "picture.svg")
 
 
-def test_a_part_of_the_project(toolz: Kith) -> None:
-    whole, part = scan(toolz), scan(toolz, "toolz/sandbox")
+def test_a_part_of_the_project(unchanged: Kith) -> None:
+    part = scan(unchanged, "toolz/sandbox")
     assert part["folder"] == "toolz/sandbox"
-    assert 0 < part["size"]["files"] < whole["size"]["files"]
-    inside = Kith(toolz.folder / "toolz")
+    assert part["functions"]["functions"] > 0 and part["functions"]["worst"] == []
+    assert part["size"]["files"] == len([*(unchanged.folder / "toolz" / "sandbox").rglob("*.py")])
+    inside = Kith(unchanged.folder / "toolz")
     assert scan(inside, "sandbox") == part
-    assert scan(inside, "utils.py")["size"]["files"] == 1
-    assert scan(toolz, "-C", "toolz") == whole  # the project, wherever in it one stands
-    assert toolz("scan", "nowhere", code=2).stderr == "kith: There is no folder 'nowhere'.\n"
-    assert "is not in the project" in toolz("scan", "../..", "-C", "toolz", code=2).stderr
+    assert scan(unchanged, "-C", "toolz", "utils.py")["size"]["files"] == 1
+    assert unchanged("scan", "nowhere", code=2).stderr == "kith: There is no folder 'nowhere'.\n"
+    assert "is not in the project" in unchanged("scan", "../..", "-C", "toolz", code=2).stderr
 
 
 def test_only_what_changed_is_looked_at_again_and_says_the_same(toolz: Kith, home: Path) -> None:
     first = scan(toolz)
-    assert scan(toolz) == first
     (toolz.folder / "toolz" / "utils.py").write_text("def fresh(a):\n    return a or 1\n")
     (toolz.folder / "toolz" / "compatibility.py").unlink()
     (toolz.folder / "new.py").write_text("import toolz.utils\n")
@@ -174,8 +172,10 @@ def test_a_broken_cache_is_made_anew(toolz: Kith, home: Path) -> None:
     assert store.read_bytes().startswith(b"SQLite format 3\0")
 
 
-def test_markdown_has_every_part(toolz: Kith) -> None:
-    text = toolz("scan", "--md", "--no-lint").stdout
+def test_documents_are_whole_self_contained_and_the_same_each_time(unchanged: Kith, tmp_path: Path) -> None:
+    pictures = [tmp_path / "a.svg", tmp_path / "b.svg"]
+    texts = [unchanged("scan", "--md", "--no-lint", "--svg", str(path)).stdout for path in pictures]
+    assert texts[0] == texts[1]
     for heading in (
         "Languages",
         "Build and tests",
@@ -185,15 +185,9 @@ def test_markdown_has_every_part(toolz: Kith) -> None:
         "Hot spots",
         "Findings",
     ):
-        assert f"\n## {heading}\n" in text
-
-
-def test_the_picture_is_whole_self_contained_and_the_same_each_time(toolz: Kith) -> None:
-    toolz("scan", "--no-lint", "--svg", "a.svg")
-    svg = (toolz.folder / "a.svg").read_text()
-    (toolz.folder / "a.svg").unlink()
-    toolz("scan", "--no-lint", "--svg", "b.svg")
-    assert (toolz.folder / "b.svg").read_text() == svg
+        assert f"\n## {heading}\n" in texts[0]
+    svg = pictures[0].read_text()
+    assert svg == pictures[1].read_text()
     root = ElementTree.fromstring(svg)
     assert "itertoolz.py" in "".join(root.itertext())
     assert "href" not in svg and "url(" not in svg and "prefers-color-scheme: dark" in svg

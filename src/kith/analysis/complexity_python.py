@@ -7,24 +7,26 @@ from typing import Any, Final
 from kith.analysis.measured import Measured
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# Each is a way through the function more ...
+_DEFINITIONS: Final = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
+# Each is one way more through the function ...
 _BRANCHES: Final = frozenset(
     {
         *(ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While),
         *(ast.ExceptHandler, ast.match_case, ast.comprehension),
     }
 )
-# ... and what stands in one of these is a level deeper.
+# ... what stands in one of these is a level deeper ...
 _LEVELS: Final = frozenset(
     {
         *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.Match),
         *(ast.Try, ast.TryStar, ast.With, ast.AsyncWith),
     }
 )
-_COSTLY_DEEP: Final = frozenset(
+# ... and costs the more to follow, the deeper it stands.
+_COSTLY: Final = frozenset(
     {ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Match}
 )
+_TOLD: Final = _BRANCHES | _LEVELS | _COSTLY | {ast.BoolOp}
 # What has no branch in it is most of a tree, and is not looked into.
 _LEAVES: Final = frozenset(
     {
@@ -62,7 +64,7 @@ def measure_module(tree: ast.Module) -> tuple[Measured, ...]:
             found.append(inside.measured(node, outer))
         else:
             inside.walk([each for each in _children(node) if isinstance(each, ast.stmt)])
-        prefix = f"{outer}{node.name}." if isinstance(node, _DEFINITIONS) else outer
+        prefix = f"{outer}{node.name}." if isinstance(node, Definition | ast.ClassDef) else outer
         waiting += [(each, prefix) for each in inside.definitions]
     return tuple(found)
 
@@ -85,27 +87,31 @@ class _Walk:
             if kind in _DEFINITIONS:
                 self.definitions.append(node)
                 continue
-            if kind in _BRANCHES:
-                self.cyclomatic += 1
-            elif kind is ast.BoolOp:
-                self.cyclomatic += len(node.values) - 1
-                self.cognitive += 1
-            if kind in _COSTLY_DEEP:
-                self.cognitive += 1 + depth
-            if kind in _LEVELS:
-                depth += 1
-                self.nesting = max(self.nesting, depth)
-                if kind is ast.If and node.orelse:
-                    stack += self._alternative(node, depth)
-                    stack += [
-                        (each, depth) for each in (node.test, *node.body) if each.__class__ not in _LEAVES
-                    ]
-                    continue
+            if kind in _TOLD:
+                depth = self._meet(node, kind, depth)
+            if kind is ast.If and node.orelse:
+                stack += self._alternative(node, depth)
+                stack += [(each, depth) for each in (node.test, *node.body) if each.__class__ not in _LEAVES]
+                continue
             for value in node.__dict__.values():
                 if value.__class__ is list:
                     stack += [(each, depth) for each in value if each.__class__ not in _LEAVES]
                 elif value.__class__ not in _LEAVES:
                     stack.append((value, depth))
+
+    def _meet(self, node: Any, kind: type, depth: int) -> int:
+        """Count a node; returns how deep the nodes in it stand."""
+        if kind in _BRANCHES:
+            self.cyclomatic += 1
+        elif kind is ast.BoolOp:
+            self.cyclomatic += len(node.values) - 1
+            self.cognitive += 1
+        if kind in _COSTLY:
+            self.cognitive += 1 + depth
+        if kind not in _LEVELS:
+            return depth
+        self.nesting = max(self.nesting, depth + 1)
+        return depth + 1
 
     def _alternative(self, node: ast.If, depth: int) -> list[tuple[Any, int]]:
         """The else of an `if`: an `elif` is no deeper than the `if` before it."""

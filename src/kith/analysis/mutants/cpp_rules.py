@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 Edit = tuple[int, int, str, str]  # first byte, behind the last, what stands there instead, operator
 
 _BOUNDARY: Final = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+# With these a test on the boundary is not enough: one beyond it is needed too.
+_ONLY_THERE: Final = {"<": "!=", "<=": "==", ">": "!=", ">=": "=="}
 _OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _ARITHMETIC: Final = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "&": "|", "|": "&", "^": "&"}
 _BOOLEAN: Final = {"&&": "||", "||": "&&", "and": "or", "or": "and"}
@@ -76,6 +78,8 @@ def _binary(node: "Node") -> Iterator[Edit]:
     word = _word(node)
     if word in _BOUNDARY and not _only_takes_over(node):
         yield from _swapped(node, _BOUNDARY, "boundary")
+        if not _never_passes(node):
+            yield from _swapped(node, _ONLY_THERE, "boundary")
     yield from _swapped(node, _OPPOSITE, "comparison")
     yield from _swapped(node, _BOOLEAN, "boolean")
     if not _is_text(node) and not _is_neutral(node, word):
@@ -130,6 +134,17 @@ def _only_takes_over(node: "Node") -> bool:
     if taken is None or taken.type != "assignment_expression" or _word(taken) != "=":
         return False
     return _sides(taken) == _sides(node)
+
+
+def _never_passes(node: "Node") -> bool:
+    """A length is never below 0, and a counter that goes up by one meets the end of its loop exactly."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left and right and _text(left).endswith(("size()", "length()")) and _text(right) == "0":
+        return True
+    above = node.parent
+    while above is not None and above.type in ("condition_clause", "parenthesized_expression"):
+        above = above.parent
+    return above is not None and above.type in _LOOPS
 
 
 def _sides(node: "Node") -> frozenset[str]:

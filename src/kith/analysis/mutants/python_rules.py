@@ -18,6 +18,8 @@ _WORDS: Final[dict[type[ast.AST], str]] = {
     **{ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"},
 }
 _BOUNDARY: Final = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+# With these a test on the boundary is not enough: one beyond it is needed too.
+_ONLY_THERE: Final = {"<": "!=", "<=": "==", ">": "!=", ">=": "=="}
 _OPPOSITE: Final = {
     **{"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="},
     **{"is": "is not", "is not": "is", "in": "not in", "not in": "in"},
@@ -90,6 +92,8 @@ def _compare(node: ast.Compare, source: Source) -> Iterator[Edit]:
         start, end = source.find(source.span(left)[1], source.span(right)[0], word)
         if word in _BOUNDARY and not _only_takes_over(node, source):
             yield start, end, _BOUNDARY[word], "boundary"
+            if not _never_passes(left, right, source.parents.get(node)):
+                yield start, end, _ONLY_THERE[word], "boundary"
         yield start, end, _OPPOSITE[word], "comparison"
 
 
@@ -137,6 +141,13 @@ def _bound(stop: ast.expr, source: Source) -> Iterator[Edit]:
 
 
 # --- what would change nothing, or break at once ---------------------------------------------
+
+
+def _never_passes(left: ast.expr, right: ast.expr, above: ast.AST | None) -> bool:
+    """A length is never below 0, and a counter that goes up by one meets the end of its loop exactly."""
+    is_length = isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "len"
+    is_zero = isinstance(right, ast.Constant) and right.value == 0
+    return isinstance(above, ast.While) or (is_length and is_zero)
 
 
 def _is_text(node: ast.BinOp) -> bool:

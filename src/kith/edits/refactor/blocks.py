@@ -117,12 +117,17 @@ def _row(source: Source, line: int) -> str:
     return source.text[source.line_start(line) : source.line_start(line + 1)]
 
 
-def insert_blocks(source: Source, text: str, blocks: Sequence[Block]) -> bytes:
-    """Blocks of another file's `text`, before the statement that needs them first, or at the end."""
+def insert_blocks(source: Source, text: str, blocks: Sequence[Block], *, early: bool) -> bytes:
+    """Blocks of another file's `text`, before the statement that needs them first, or at the end.
+
+    `early`: right behind the imports.
+    """
     end = source.newline
     joined = _join(text, blocks, end)
     moved = {name for block in blocks for name in block.names}
-    following = next((each for each in source.tree.body if _needs_now(each, moved)), None)
+    rest = source.tree.body[sum(1 for each in source.tree.body[:1] if is_docstring(each)) :]
+    first = next((each for each in rest if not isinstance(each, ast.Import | ast.ImportFrom)), None)
+    following = first if early else next((each for each in rest if _needs_now(each, moved)), None)
     if following is None:
         before, last = source.text.rstrip(), source.tree.body[-1:]
         wide = _is_long(blocks[0].node) or any(map(_is_long, last))

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from posixpath import dirname
 
 from kith.core.errors import UsageError
 from kith.edits.refactor.modules import Modules, find_modules, stem_of
@@ -60,11 +61,22 @@ class Codebase:
         """The stem of the project's module that an expression in a file means, "" when it means none."""
         if isinstance(node, ast.Attribute):
             outer = self.module_of(path, node.value, scope)
-            return self.modules.inside(outer, node.attr) if outer else ""
+            return (
+                (self.modules.inside(outer, node.attr) or self._handed_on(outer, node.attr)) if outer else ""
+            )
         if not isinstance(node, ast.Name):
             return ""
+        if path.endswith("/__init__.py") and find_owner(scope, node.id) is None:
+            return self.modules.inside(dirname(path), node.id)  # what was imported is there by its name
         found = {self._module_bound(path, each) for each in self.bindings(path, node.id, scope)}
         return found.pop() if len(found) == 1 else ""
+
+    def _handed_on(self, stem: str, name: str) -> str:
+        """The module that another module's name means, when an import there brings it."""
+        file = self.modules.file(stem)
+        if file not in self.files or name not in self.names(file).module.bound:
+            return ""
+        return self.module_of(file, ast.Name(name, ast.Load()), self.names(file).module)
 
     def bindings(self, path: str, name: str, scope: Scope) -> list[Mention]:
         """The places where the name, as `scope` sees it, gets its value."""

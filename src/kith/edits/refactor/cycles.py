@@ -36,6 +36,12 @@ def _trace(way: Mapping[str, str], last: str) -> list[str]:
 
 def imported_files(code: Codebase, path: str, content: bytes) -> Iterator[str]:
     """The project's files that a file imports as soon as it is loaded."""
+    for stem in imported_stems(code, path, content):
+        yield from loaded_with(code, path, stem)
+
+
+def imported_stems(code: Codebase, path: str, content: bytes) -> Iterator[str]:
+    """The modules of the project that a file names in imports that run when it is loaded."""
     try:
         body = read_source(path, content).tree.body
     except UsageError:  # nothing is known of what it imports
@@ -47,7 +53,16 @@ def imported_files(code: Codebase, path: str, content: bytes) -> Iterator[str]:
             package = code.modules.imported(path, statement)
             inner = [code.modules.inside(package, alias.name) for alias in statement.names] if package else []
             stems = [package, *inner] if not all(map(code.modules.file, inner)) else inner
-        yield from (file for stem in stems if stem and (file := code.modules.file(stem)) and file != path)
+        yield from filter(None, stems)
+
+
+def loaded_with(code: Codebase, path: str, stem: str) -> Iterator[str]:
+    """The file of a module, and the packages around it that are not being loaded already."""
+    parts = stem.split("/")
+    for length in range(1, len(parts) + 1):
+        file, package = code.modules.file("/".join(parts[:length])), "/".join(parts[:length])
+        if file and file != path and not (length < len(parts) and path.startswith(f"{package}/")):
+            yield file
 
 
 def _loaded(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from kith.core.errors import UsageError
 from kith.edits.refactor.blocks import Block, all_blocks, cut_blocks, find_block, insert_blocks
 from kith.edits.refactor.codebase import Codebase, Refactoring, exported, same_module
-from kith.edits.refactor.cycles import find_way, imported_files
+from kith.edits.refactor.cycles import find_way, imported_files, imported_stems, loaded_with
 from kith.edits.refactor.exports import enlist, star_importers, unlist
 from kith.edits.refactor.importers import Move, Rewritten, rewrite_importer
+from kith.edits.refactor.modules import stem_of
 from kith.edits.refactor.needs import Needs, find_needs, import_line, is_inside
 from kith.edits.refactor.scopes import Names
 from kith.edits.refactor.source import apply_splices, read_source
@@ -170,7 +171,9 @@ def _fill_target(
     content = _add_imports(code, target, content, lines)
     listed = [str(each.value) for each in exported(names) if each.value in going.names]
     content = enlist(target, content, listed)
-    return insert_blocks(read_source(target, content), source.text, blocks)
+    # Who loads this module may need the names as early as it had them until now.
+    early = bool(set(going.names) & own.module.bound) or target in star_importers(code, going.path)
+    return insert_blocks(read_source(target, content), source.text, blocks, early=early)
 
 
 def _has_from(code: Codebase, own: Names, name: str, going: Move) -> bool:
@@ -188,6 +191,8 @@ def _is_same_import(code: Codebase, own: Names, name: str, line: str) -> bool:
     """Whether the file's own import of a name says the same."""
     path = own.source.path
     for mention in own.of(own.module, name):
+        if mention.how == "delete":
+            return False
         if mention.how == "bind":
             if not isinstance(mention.node, ast.alias):
                 return False
@@ -203,10 +208,12 @@ def _is_same_import(code: Codebase, own: Names, name: str, line: str) -> bool:
 def _check_circles(code: Codebase, made: Mapping[str, bytes], going: Move) -> None:
     """Raises UsageError when a new import leads back to the file that it stands in."""
     for path, content in made.items():
-        known = set(imported_files(code, path, code.files[path]))
-        for other in sorted(set(imported_files(code, path, content)) - known):
+        # An import of the target that was there already may stand further down than the one that joins it.
+        known = set(imported_stems(code, path, code.files[path])) - {stem_of(going.target)}
+        new = set(imported_stems(code, path, content)) - known
+        for other in sorted({file for stem in new for file in loaded_with(code, path, stem)}):
             way = find_way(code, other, path, made)
-            if way and not find_way(code, path, other, {}):
+            if way:
                 around = f" by way of {', '.join(way[1:-1])}" if way[1:-1] else ""
                 raise UsageError(
                     f"{path} would have to import {other}, which imports it back{around}: "

@@ -27,7 +27,8 @@ def mark_keywords(code: Codebase, path: str, function: Scope, old: str, new: str
             if keyword is None:
                 continue
             start = source.span(keyword)[0]
-            if meaning_of(code, other, call.func, scope) in wanted:
+            bound = call.args[:1] if source.cut(call.func).rpartition(".")[2] == "partial" else [call.func]
+            if any(meaning_of(code, other, each, scope) in wanted for each in bound):
                 mark(source, start, old, new, marks)
             elif method and isinstance(call.func, ast.Attribute) and call.func.attr == called:
                 words = f"this call names {old}, and it may or may not be one of {function.name}"

@@ -1,6 +1,7 @@
 """Rename what a name means, not how it is spelt: in its scope, and in every module that imports it."""
 
 import ast
+import builtins
 import io
 import re
 import tokenize
@@ -56,10 +57,17 @@ def rename(code: Codebase, path: str, dotted: str, new: str) -> Refactoring:
 
 
 def _check_own(names: Names, target: Target) -> None:
-    """Raises UsageError for a name that an import brings: it is renamed where it comes from."""
-    for each in names.of(target.scope, target.name):
+    """Raises UsageError for a name that an import brings, or that may mean a builtin before it is set."""
+    path, name = names.source.path, target.name
+    if target.scope.kind != "function" and hasattr(builtins, name):
+        reads = [each for each in names.of(target.scope, name) if each.scope is target.scope]
+        if any(each.how == "read" for each in reads):
+            raise UsageError(
+                f"{path}: {name} is a builtin, too, and nobody can say which one is meant where."
+            )
+    for each in names.of(target.scope, name):
         if each.how == "bind" and isinstance(each.node, ast.alias) and each.node.asname is None:
-            where = f"{names.source.path}:{each.node.lineno}"
+            where = f"{path}:{each.node.lineno}"
             raise UsageError(f"{where}: {each.name} is imported here; rename it where it is defined.")
 
 

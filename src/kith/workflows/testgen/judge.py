@@ -16,6 +16,7 @@ from kith.workflows.testgen.weigh import Candidate, weigh_tests
 
 LETTER_CHARS: Final = 3_000
 _RUNS: Final = 3
+_PYTEST_USAGE: Final = 4  # pytest's exit code for options that it does not know
 # Words of tests that may end differently each time.
 _DOUBTFUL: Final = re.compile(
     r"\b(?:random|secrets|uuid|time|datetime|sleep|thread\w*|asyncio|multiprocessing|chrono|mt19937|rand|set)\b"
@@ -43,8 +44,8 @@ async def _judge(bench: Bench, written: bytes, held: Held, alive: Sequence[Mutan
         return Ruling(held, refusal=f"{bench.out} holds no test that is not kept already. Write new ones.")
     await bench.put(text)
     report = await bench.test(coverage=True)
-    if report.problem and "no tests" not in report.problem:
-        raise UsageError(f"{report.problem[:1].upper()}{report.problem[1:]}. Name another way: --check CMD.")
+    if trouble := _trouble(bench, report):
+        raise UsageError(f"{trouble[:1].upper()}{trouble[1:]}. Name another way to run tests: --check CMD.")
     if report.problem or not report.built or (parts and not report.cases):
         return Ruling(held, refusal=_refusal(report))
     if broken := _broken(held, parts, report):
@@ -76,6 +77,16 @@ async def _sift(bench: Bench, candidate: Candidate, held: Held, alive: Sequence[
     sound.sort(key=lambda name: name not in asserting)
     ruling = await weigh_tests(bench, Candidate(text, parts, sound, report), held, alive)
     return replace(ruling, dropped=(*dropped, *ruling.dropped), failures=failures)
+
+
+def _trouble(bench: Bench, report: SuiteReport) -> str:
+    """Why no test at all can run here, which no model could mend; "" when one could."""
+    if report.problem:
+        return "" if "no tests" in report.problem else report.problem
+    if bench.toolchain.runner == "pytest" and report.ran.code == _PYTEST_USAGE and not report.cases:
+        said = [line for line in report.ran.output.splitlines() if "error:" in line.lower()]
+        return f"`{report.ran.command}` cannot begin: {said[0].strip() if said else 'its options are wrong'}"
+    return ""
 
 
 def _broken(held: Held, parts: Sequence[Part], report: SuiteReport) -> list[str]:

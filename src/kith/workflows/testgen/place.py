@@ -16,6 +16,9 @@ from kith.workflows.testgen.target import Target
 _LOOKED_INTO: Final = 60  # files of tests, for those that speak of the target
 _LANGUAGES: Final = {".py": ("Python",)}
 _COMPILED: Final = ("C++", "C")
+_PYTHON_LINE: Final = re.compile(
+    r"(?P<variables>(?:\w+=[\w./:-]* )*)python3?(?P<rest> -m (?P<runner>pytest|unittest)\b[^&|;<>`$\n]*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +69,13 @@ async def find_tests(tree: Workspace, target: Target) -> tuple[str, ...]:
 async def _toolchain(
     tree: Workspace, target: Target, out: str, files: Collection[str], commands: Sequence[str]
 ) -> Toolchain:
-    if commands:
-        line = " && ".join(commands)
-        return Toolchain(line, "", "named", line)
     planned = sorted({*files, out})  # a first file of tests makes a project one that pytest can test
     contents: dict[str, bytes] = {}
     for path in choose_clues(planned):
         contents[path] = (await _text(tree, path)).encode() if path in files else b""
     found = find_toolchains(planned, contents.get)
+    if commands:
+        return _named(" && ".join(commands), found)
     languages = _LANGUAGES.get(splitext(target.path)[1], _COMPILED)
     fitting = [each for each in found if each.language in languages] or [
         each for each in found if not each.language
@@ -81,6 +83,15 @@ async def _toolchain(
     if not fitting:
         raise UsageError(f"Nothing here says how tests of {target.path} are run; name it: --check CMD.")
     return fitting[0]
+
+
+def _named(line: str, found: Sequence[Toolchain]) -> Toolchain:
+    """A person's own command; what pytest and unittest say of each test is read all the same."""
+    plain = _PYTHON_LINE.fullmatch(line)
+    own = next((each for each in found if plain and each.runner == plain["runner"]), None)
+    if plain and own:
+        return replace(own, why="named", run=f"{plain['variables']}{PYTHON}{plain['rest']}")
+    return Toolchain(line, "", "named", line)
 
 
 async def _related(tree: Workspace, target: Target, tests: Sequence[str]) -> tuple[str, ...]:

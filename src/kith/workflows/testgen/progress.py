@@ -12,7 +12,8 @@ from kith.workflows.testgen.target import Target
 class Work:
     """What is known while the rounds go on; `there` are tests that the file held before.
 
-    `before` is what the present tests run. `alive` are the mutants that nothing noticed yet.
+    `before` is what the present tests run. `alive` are the mutants that nothing noticed yet, `untried` those
+    of them for which there was no time.
     """
 
     held: Held
@@ -20,7 +21,7 @@ class Work:
     alive: list[Mutant]
     before: Coverage | None = None
     dropped: dict[str, Dropped] = field(default_factory=dict)
-    untried: int = 0
+    untried: frozenset[Mutant] = frozenset()
 
     @property
     def own(self) -> dict[str, int]:
@@ -31,13 +32,20 @@ class Work:
     def killed(self) -> list[Mutant]:
         return [mutant for seen in self.held.kills.values() for mutant in seen]
 
+    @property
+    def survivors(self) -> list[Mutant]:
+        """What the kept tests were shown and did not notice."""
+        return [mutant for mutant in self.alive if mutant not in self.untried]
+
     def take_in(self, ruling: Ruling) -> None:
         """What a round brought."""
         known = {*self.alive, *self.killed}
         known -= {each.mutant for each in ruling.tried if each.state == "unbuilt"}
         self.held = ruling.held
         self.alive = sorted(known - set(self.killed), key=lambda mutant: (mutant.path, mutant.start))
-        self.untried = sum(each.state == "untried" for each in ruling.tried)
+        decided = {each.mutant for each in ruling.tried if each.state != "untried"}
+        new = {each.mutant for each in ruling.tried if each.state == "untried"}
+        self.untried = frozenset(self.untried - decided | new)
         self.dropped |= {each.name: each for each in ruling.dropped}
 
     def missed(self, target: Target) -> tuple[int, ...]:
@@ -56,8 +64,8 @@ class Work:
             kept,
             tuple(each for name, each in self.dropped.items() if name not in kept),
             tuple(self.killed),
-            tuple(self.alive),
-            self.untried,
+            tuple(self.survivors),
+            len(self.untried),
             share(target, self.before),
             share(target, self.before, self.held.coverage) if kept else share(target, self.before),
             self.missed(target),

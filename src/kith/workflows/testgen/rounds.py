@@ -117,10 +117,10 @@ async def _round(desk: Desk, number: int) -> str:
     ruling = await judge_tests(bench, await desk.trial.read(bench.out), work.held, alive)
     work.take_in(ruling)
     missed = work.missed(bench.target)
-    words = next_letter(bench, ruling, work.alive, missed)
+    words = next_letter(bench, ruling, work.survivors, missed)
     bench.run.emit(Proposed(summarise(await desk.trial.changes())))
     _tell(bench.run, work, kept_before, words, number)
-    return words if ruling.refusal or work.alive or missed else ""
+    return words if ruling.refusal or work.survivors or missed else ""
 
 
 async def _land(desk: Desk, number: int) -> Verdict:
@@ -161,7 +161,7 @@ def _only(path: str, policy: Policy) -> Policy:
 
 def _tell(run: Run, work: Work, kept_before: int, words: str, number: int) -> None:
     """One line for the person, the whole for the log."""
-    kept, mutants = len(work.own), len(work.killed) + len(work.alive)
+    kept, mutants = len(work.own), len(work.killed) + len(work.survivors)
     figures: dict[str, float] = {"tests": kept, "killed": len(work.killed), "mutants": mutants}
     better, report = kept > kept_before, work.held.report
     ran = (report.ran,) if better and report else ()
