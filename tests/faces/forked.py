@@ -1,7 +1,7 @@
-"""Processes of kith that are forked from one that has its modules loaded: real, and begun in milliseconds.
+"""Processes of kith that are forked from one with its modules loaded: real, and begun in milliseconds.
 
-`python forked.py SOCKET` waits at a socket. A request is JSON (arguments, folder, environment) with three file
-descriptors; its answer is the exit code. What depends on how Python itself starts is tested without this.
+`python forked.py SOCKET` waits at a socket. A request is JSON (arguments, folder, environment) with three
+file descriptors; its answer is the exit code. How Python itself starts is tested without this.
 """
 
 import json

@@ -41,7 +41,7 @@ def test_a_request_becomes_a_tested_change_with_pytest(toolz: Path) -> None:
         "specify written",
         "lock locked",
         "implement written",
-        "check better",
+        "check no",
         "review advised",
         "implement written",
         "check yes",

@@ -283,10 +283,10 @@ def test_what_is_not_committed_is_tested_file_by_file(kith: Kith, tmp_path: Path
 @pytest.mark.slow
 def test_what_the_present_tests_notice_need_not_be_written(kith: Kith, toolz: Path) -> None:
     target = "toolz/dicttoolz.py::merge"
-    score = kith(toolz, target, "--score", "--max-mutants", "4")["score"]
+    score = kith(toolz, target, "--score", "--max-mutants", "2")["score"]
     assert score["faults"]["noticed"] >= 1
     replies = [reply("toolz/tests/test_dicttoolz_more.py", "def test_nothing():\n    assert 1\n")]
-    words = ("--existing", "--max-mutants", "4", "--tries", "1")
+    words = ("--existing", "--max-mutants", "2", "--tries", "1")
     [tests] = kith(toolz, target, *words, replies=replies, code=1)["tests"]
     assert tests["faults"]["all"] == score["faults"]["all"] - score["faults"]["noticed"]
     assert tests["coverage"]["before"] == 1.0

@@ -1,5 +1,7 @@
 """Where code is hard to follow, by numbers: tangled functions, copies, long files, circles of imports."""
 
+import ast
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -7,7 +9,7 @@ from typing import Final, Literal
 from kith.analysis.complexity import functions
 from kith.analysis.duplicates import find_duplicates
 from kith.analysis.graph import find_knots, shortest_cycle
-from kith.analysis.imports import find_imports
+from kith.analysis.imports import imports_of_module
 from kith.analysis.measured import Measured
 from kith.analysis.resolve import Resolver
 
@@ -88,9 +90,7 @@ def _circles(texts: Mapping[str, str]) -> Iterator[Smell]:
     resolver = Resolver(sorted(texts))
     graph = {
         path: frozenset(
-            target
-            for target, late in resolver.resolve(path, find_imports(path, text))
-            if not late and target != path
+            target for target, late in resolver.resolve(path, _imports(text)) if not late and target != path
         )
         for path, text in texts.items()
         if path.endswith(".py")
@@ -98,3 +98,12 @@ def _circles(texts: Mapping[str, str]) -> Iterator[Smell]:
     for knot in find_knots(graph):
         way = shortest_cycle(graph, knot)
         yield Smell("circle", way[0], 1, 1, "", _CIRCLE, {"modules": len(knot)}, " -> ".join([*way, way[0]]))
+
+
+def _imports(text: str) -> tuple[str, ...]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
+            return imports_of_module(ast.parse(text), text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()

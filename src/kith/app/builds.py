@@ -105,7 +105,7 @@ def _options(project: Project, agree: bool) -> BuildOptions:
         commit=wishes.auto_commit,
         step_seconds=wishes.step_seconds,
         commands=chosen.gates,
-        trusted=not chosen.origin.get("check", "").startswith(str(project.root)),
+        trusted=bool(chosen.check) and not chosen.origin.get("check", "").startswith(str(project.root)),
         suite=ExecLimits(seconds=chosen.check_timeout),
         sizes=SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
     )

@@ -82,7 +82,8 @@ def _play(project: Project, id: str, spec: RoleSpec, opened: Opened, look: Look 
     small = is_small(window) or _has_few_parameters(opened.facts.name)
     role = make_role(
         spec,
-        opened.wrap(budget, past.compacted),
+        # Roles take turns, so the cache is bound to be lost: that is worth no word.
+        opened.wrap(budget, past.compacted, tells=False),
         watch_repeats(tools),
         replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
         confined=project.tree.confined,

@@ -85,8 +85,11 @@ class Trial(Workspace, Protocol):
     async def check(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
         """Run a command whose by-products are not part of the change (tests leave caches and reports)."""
 
-    async def checkpoint(self, name: str) -> None:
-        """Remember the changes as they are now, under a name, as long as the trial lasts."""
+    async def checkpoint(self, name: str) -> Changes:
+        """Remember the changes as they are now, under a name, as long as the trial lasts; returns them."""
+
+    async def recall(self, name: str) -> Changes:
+        """The changes as they were at a checkpoint. Raises TreeError for a name that was never set."""
 
     async def go_back(self, name: str) -> None:
         """Make the changes what they were at a checkpoint, byte for byte; "": none at all.

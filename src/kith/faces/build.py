@@ -10,6 +10,7 @@ from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.asked import read_task
 from kith.faces.folder import find_root
+from kith.faces.lines import wrapped
 from kith.faces.run import print_event, print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.status import status_text
@@ -46,7 +47,7 @@ def build_command(args: argparse.Namespace) -> int:
     if format == "json":
         print(json.dumps(result.report, indent=2))
     elif format == "text":
-        print(status_text(result.report["build"]), file=sys.stderr)
+        print(wrapped(status_text(result.report["build"]), sys.stderr), file=sys.stderr)
         print_text(result.report, asked=interactive or args.yes)
         if result.report["status"] in UNFINISHED:
             print(f"To go on: kith build --resume {id}", file=sys.stderr)

@@ -31,7 +31,7 @@ def run_demo(model: str, keep: bool) -> int:
         print(f"A small project with a failing test: {project}")
         if not model:
             model = f"replay/{resources.files('kith.demo') / 'conversation.json'}"
-            print("No model is asked: its replies were recorded, and its tokens are estimated. The rest is real.")
+            print("No model is asked: its replies were recorded, its tokens are estimated. The rest is real.")
         print(f'\n$ kith run --show-plan "{TASK}"', flush=True)
         return _show(project, model, keep)
     finally:

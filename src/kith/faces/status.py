@@ -105,7 +105,7 @@ def _verdict(gate: dict[str, Any]) -> str:
     figures, word = gate["figures"], "passed" if gate["ok"] else "failed"
     if gate["skipped"]:
         return "not checked"
-    if "tests" not in figures:
+    if gate["gate"] != "tests" or "tests" not in figures:
         return word
     return f"{word} ({figures['tests'] - figures.get('failed', 0):.0f} of {figures['tests']:.0f})"
 

@@ -207,7 +207,7 @@ class Log:
         )
 
     def of_kind(self, kind: str, root: Path | None = None) -> list[str]:
-        """The sessions that a command of this name began, newest first, those of one folder if it is given."""
+        """The sessions that a command of this name began, newest first, those of one folder if given."""
         query = """
             SELECT session, json_extract(body, '$.root') FROM events
             WHERE kind = 'RunStarted' AND json_extract(body, '$.options.kind') = ? ORDER BY seq DESC

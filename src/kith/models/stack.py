@@ -79,12 +79,12 @@ class Opened:
             sent = show(prompt.messages, reduce(View.after, earlier, View()))
             self.counter.correct(replace(prompt, messages=sent), tokens)
 
-    def wrap(self, budget: Budget, earlier: Sequence[Compacted] = ()) -> Model:
+    def wrap(self, budget: Budget, earlier: Sequence[Compacted] = (), *, tells: bool = True) -> Model:
         """The model of one task: within its budget, on the rung that works, and never over its window.
 
-        `earlier` are the session's compactions so far: what was sent once is sent again.
+        `earlier` are the session's compactions so far: what was sent once is sent again. `tells` as above.
         """
-        watched = Watched(Limited(self.metered(), budget, Spent()))
+        watched = Watched(Limited(self.metered(tells=tells), budget, Spent()))
         digest, card = self.facts.digest, self.card_of(self.facts.digest)
         ladder = Ladder(watched, card, digest, "text" if self.facts.tools is False else None)
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}

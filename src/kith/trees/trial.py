@@ -127,8 +127,13 @@ class SideTrial:
             self._put_all(changes)
         return ""
 
-    async def checkpoint(self, name: str) -> None:
-        self._checkpoints.save(name, await self.changes())
+    async def checkpoint(self, name: str) -> Changes:
+        changes = await self.changes()
+        self._checkpoints.save(name, changes)
+        return changes
+
+    async def recall(self, name: str) -> Changes:
+        return self._checkpoints.load(name)
 
     async def go_back(self, name: str) -> None:
         wanted = self._checkpoints.load(name)

@@ -18,11 +18,17 @@ SMALL_WINDOW: Final = 8_192
 _TESTS: Final = (
     *("tests/*", "*/tests/*", "test/*", "*/test/*", "testing/*", "*/testing/*", "spec/*", "*/spec/*"),
     *("test_*", "*/test_*", "*_test.*", "*_tests.*", "*.test.*", "*.spec.*", "*[Tt]est.cpp", "*[Tt]ests.cpp"),
+    *("*_unittest.*", "*/unittest_*"),
     *("conftest.py", "*/conftest.py"),
 )
+_WIRING: Final = ("CMakeLists.txt", "*/CMakeLists.txt", "*.cmake")  # where C++ tests are made known
 _TESTS_ONLY: Final = Policy(
     "tests-only",
-    (*READ_ONLY.rules, Rule("exec", "*", "allow"), *(Rule("write", each, "allow") for each in _TESTS)),
+    (
+        *READ_ONLY.rules,
+        Rule("exec", "*", "allow"),
+        *(Rule("write", each, "allow") for each in (*_TESTS, *_WIRING)),
+    ),
 )
 _CODE_ONLY: Final = Policy("no-tests", (*TRIAL.rules, *(Rule("write", each, "deny") for each in _TESTS)))
 POLICIES: Final = {"read-only": READ_ONLY, "trial": TRIAL, "tests": _TESTS_ONLY, "code": _CODE_ONLY}

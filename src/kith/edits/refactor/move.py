@@ -1,7 +1,7 @@
 """Move definitions to another module: with what belongs to them, and everybody who imports them follows."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kith.core.errors import UsageError
 from kith.edits.refactor.blocks import Block, all_blocks, cut_blocks, find_block, insert_blocks
@@ -10,7 +10,7 @@ from kith.edits.refactor.cycles import find_way, imported_files, imported_stems,
 from kith.edits.refactor.exports import enlist, star_importers, unlist
 from kith.edits.refactor.importers import Move, Rewritten, rewrite_importer
 from kith.edits.refactor.modules import stem_of
-from kith.edits.refactor.needs import Needs, find_needs, import_line, is_inside
+from kith.edits.refactor.needs import Needs, find_needs, import_line, is_inside, origin_of
 from kith.edits.refactor.scopes import Names
 from kith.edits.refactor.source import apply_splices, read_source
 from kith.edits.refactor.statements import add_import, drop_names
@@ -40,16 +40,14 @@ def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refac
     needs = find_needs(code, names, blocks)
     made = _rewrite_others(code, going)
     made[target] = _fill_target(code, names, blocks, needs, going, made)
-    left = b"" if not wanted else _leave_source(code, names, blocks, needs, going)
     if wanted:
-        made[path] = left
-    elif needs.stays:
-        raise UsageError(f"{path}: {needs.stays[0]} would be lost.")
+        made[path] = _leave_source(code, names, blocks, needs, going)
     _check_circles(code, made, going)
+    changed: dict[str, bytes | None] = {each: text for each, text in made.items() if text != code.files[each]}
     if not wanted:
         _check_gone(code, made, path)
-    changed: dict[str, bytes | None] = {each: text for each, text in made.items() if text != code.files[each]}
-    return Refactoring({**changed, **({} if wanted else {path: None})})
+        changed[path] = None
+    return Refactoring(changed)
 
 
 def _with_new(code: Codebase, target: str) -> Codebase:
@@ -141,65 +139,44 @@ def _fill_target(
     going: Move,
     made: Mapping[str, bytes],
 ) -> bytes:
-    target, source = going.target, names.source
+    """The target with the blocks, their imports, and their places in its `__all__`."""
+    target, own = going.target, code.names(going.target)
     content = made.get(target, code.files[target])
-    own = code.names(target)
-    lines = []
-    for name, alias in needs.imports.items():
-        statement = code.statement_of(going.path, alias)
-        if statement not in source.tree.body:
-            raise UsageError(
-                f"{source.path}:{statement.lineno}: {name} is imported under a condition; move it by hand."
-            )
-        if isinstance(statement, ast.ImportFrom) and same_module(
-            code.modules, code.modules.imported(going.path, statement), target
-        ):
-            continue
-        line = import_line(code.modules, going.path, statement, alias, target)
-        if name not in own.module.bound:
-            lines.append(line)
-        elif not _is_same_import(code, own, name, line):
-            raise UsageError(f"{target} calls something else {name} than {going.path} does.")
-    if needs.stays:
-        written = code.modules.written(target, going.path)
-        taken = [
-            name for name in needs.stays if name in own.module.bound and not _has_from(code, own, name, going)
-        ]
-        if taken:
-            raise UsageError(f"{target} calls something else {taken[0]} than {going.path} does.")
-        lines += [f"from {written} import {name}" for name in needs.stays if name not in own.module.bound]
-    content = _add_imports(code, target, content, lines)
+    content = _add_imports(code, target, content, list(_import_lines(code, own, needs, going)))
     listed = [str(each.value) for each in exported(names) if each.value in going.names]
     content = enlist(target, content, listed)
     # Who loads this module may need the names as early as it had them until now.
     early = bool(set(going.names) & own.module.bound) or target in star_importers(code, going.path)
-    return insert_blocks(read_source(target, content), source.text, blocks, early=early)
+    return insert_blocks(read_source(target, content), names.source.text, blocks, early=early)
 
 
-def _has_from(code: Codebase, own: Names, name: str, going: Move) -> bool:
-    """Whether the target imports a name from where the blocks come from."""
-    bound = [each.node for each in own.of(own.module, name) if each.how == "bind"]
-    statements = [code.statement_of(going.target, each) for each in bound if isinstance(each, ast.alias)]
-    return len(statements) == len(bound) and all(
-        isinstance(each, ast.ImportFrom)
-        and same_module(code.modules, code.modules.imported(going.target, each), going.path)
-        for each in statements
-    )
+def _import_lines(code: Codebase, own: Names, needs: Needs, going: Move) -> Iterator[str]:
+    """What the target must import for the blocks. Raises UsageError for a name that means something else there."""
+    for name, alias in needs.imports.items():
+        statement = code.statement_of(going.path, alias)
+        if statement not in code.source(going.path).tree.body:
+            where = f"{going.path}:{statement.lineno}"
+            raise UsageError(f"{where}: {name} is imported under a condition; move it by hand.")
+        origin = origin_of(code, going.path, statement, alias)
+        if origin[0] != stem_of(going.target) and not _has(code, own, name, origin, going.path):
+            yield import_line(code.modules, going.path, statement, alias, going.target)
+    for name in needs.stays:
+        if not _has(code, own, name, (stem_of(going.path), name), going.path):
+            yield f"from {code.modules.written(going.target, going.path)} import {name}"
 
 
-def _is_same_import(code: Codebase, own: Names, name: str, line: str) -> bool:
-    """Whether the file's own import of a name says the same."""
-    path = own.source.path
+def _has(code: Codebase, own: Names, name: str, origin: tuple[str, str], path: str) -> bool:
+    """Whether a file has a name from that origin. Raises UsageError when it has it from elsewhere."""
+    target = own.source.path
     for mention in own.of(own.module, name):
-        if mention.how == "delete":
-            return False
-        if mention.how == "bind":
-            if not isinstance(mention.node, ast.alias):
-                return False
-            mine = import_line(code.modules, path, code.statement_of(path, mention.node), mention.node, path)
-            if mine != line:
-                return False
-    return True
+        alias = mention.node
+        if mention.how not in ("bind", "delete"):
+            continue
+        if not isinstance(alias, ast.alias) or origin != origin_of(
+            code, target, code.statement_of(target, alias), alias
+        ):
+            raise UsageError(f"{target} calls something else {name} than {path} does.")
+    return name in own.module.bound
 
 
 # --- circles ---------------------------------------------------------------------------------

@@ -98,3 +98,11 @@ def import_line(modules: Modules, path: str, statement: Import, alias: ast.alias
         folder = dirname(folder)
     stem = "/".join(filter(None, [folder, (statement.module or "").replace(".", "/")]))
     return f"from {modules.written(importer, modules.file(stem) or f'{stem}.py')} import {name}"
+
+
+def origin_of(code: Codebase, path: str, statement: Import, alias: ast.alias) -> tuple[str, str]:
+    """Where an imported name comes from: a module (its stem, if it is the project's) and the name there."""
+    if isinstance(statement, ast.Import):
+        return alias.name if alias.asname else alias.name.partition(".")[0], ""
+    outside = f"{'.' * statement.level}{statement.module or ''}"
+    return code.modules.imported(path, statement) or outside, alias.name

@@ -62,9 +62,7 @@ def _check_own(names: Names, target: Target) -> None:
     if target.scope.kind != "function" and hasattr(builtins, name):
         reads = [each for each in names.of(target.scope, name) if each.scope is target.scope]
         if any(each.how == "read" for each in reads):
-            raise UsageError(
-                f"{path}: {name} is a builtin, too, and nobody can say which one is meant where."
-            )
+            raise UsageError(f"{path}: {name} is a builtin, too, and nobody can say which is meant where.")
     for each in names.of(target.scope, name):
         if each.how == "bind" and isinstance(each.node, ast.alias) and each.node.asname is None:
             where = f"{path}:{each.node.lineno}"

@@ -130,6 +130,5 @@ async def _take_step(work: Work, step: Step) -> None:
     with work.run.step(f"{step} {task}".strip()) as inside:
         outcome, text = await STEPS[step](replace(work, run=inside))
     if state.wrote(step, outcome):
-        work.seen[state.new_checkpoint] = await work.trial.changes()
-        await work.trial.checkpoint(state.new_checkpoint)
+        work.seen[state.new_checkpoint] = await work.trial.checkpoint(state.new_checkpoint)
     work.run.emit(Advanced(step, outcome, task, state.attempt, text))

@@ -37,7 +37,11 @@ async def implement(work: Work) -> tuple[Literal["written"], str]:
 
 
 async def check(work: Work) -> tuple[Literal["yes", "better", "no", "limit"], str]:
-    """All tests and gates. A no with more of the task's tests passing than ever costs no retry."""
+    """All tests and gates.
+
+    A small model goes from test to test: a no with more of the task's tests passing than ever costs it no
+    retry.
+    """
     piece = work.build.piece
     best, refusals = piece.best, piece.refusals
     verdict, standing = await judge_task(work)
@@ -47,7 +51,7 @@ async def check(work: Work) -> tuple[Literal["yes", "better", "no", "limit"], st
     if standing and not standing.ok:
         better = standing.figures["reached"] > best
         said = await show_first(work.run, standing, work.build.locked_files)
-    if better:
+    if better and (await work.cast("implementer")).small:
         return "better", said
     return "limit" if refusals >= work.options.max_retries else "no", said
 

@@ -119,4 +119,4 @@ def _coverage(work: Work, standing: Standing) -> Iterator[Gate]:
         return standing.report
 
     before = work.build.before.figures.get("coverage") if work.build.before else None
-    yield coverage_gate(measured, threshold, None if before is None else 100 * before)
+    yield coverage_gate(measured, threshold, before)

@@ -43,6 +43,7 @@ TRANSITIONS: Final[Mapping[tuple[Step, str], Step]] = {
     (Step.AGREE, "no"): Step.REJECTED,
     (Step.MEASURE, "measured"): Step.NEXT,
     (Step.MEASURE, "no"): Step.REJECTED,
+    (Step.MEASURE, "unmeasured"): Step.FAILED,
     (Step.NEXT, "task"): Step.SPECIFY,
     (Step.NEXT, "finished"): Step.FINISH,
     (Step.NEXT, "nothing"): Step.FAILED,

@@ -48,12 +48,12 @@ async def agree(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
                 if tasks:
                     work.run.emit(Tasked(in_order(tasks)))
                     return "yes", ""
-                text, draft = f"{fault} Edit them again?", answer.text
+                text, draft = f"{fault} Go on with the tasks as they were?", answer.text
             case _:
                 return "no", f"The tasks were not carried out: {answer.text or 'you said no to them'}."
 
 
-async def measure(work: Work) -> tuple[Literal["measured", "no"], str]:
+async def measure(work: Work) -> tuple[Literal["measured", "no", "unmeasured"], str]:
     """The untouched project's tests run: what passes now must pass at the end."""
     if not await _may_run(work):
         return "no", "Nothing was built: this project's tests may not run here."
@@ -76,6 +76,13 @@ async def measure(work: Work) -> tuple[Literal["measured", "no"], str]:
             figures=report.figures,
         )
     )
+    if work.options.coverage and report.coverage is None and not skipped:
+        # Better now than after an hour of work, at whose end nobody could say whether it is enough.
+        why = report.unmeasured or "no report of it came of the tests"
+        return (
+            "unmeasured",
+            f"Nothing was built: coverage cannot be measured here: {why}. --coverage 0 does without.",
+        )
     work.run.emit(Locked("", tests=tuple(sorted(report.passed))))
     return "measured", ""
 

@@ -81,14 +81,9 @@ class Work:
         return await self.changes_at(self.build.checkpoint)
 
     async def changes_at(self, checkpoint: str) -> Changes:
-        """The trial's changes as they were at a checkpoint, which may have to be looked up.
-
-        To be asked only while the files are as at the last checkpoint, since they are put back to that.
-        """
+        """The trial's changes as they were at a checkpoint; none at all where it is ""."""
         if checkpoint and checkpoint not in self.seen:
-            await self.trial.go_back(checkpoint)
-            self.seen[checkpoint] = await self.trial.changes()
-            await self.trial.go_back(self.build.checkpoint)
+            self.seen[checkpoint] = await self.trial.recall(checkpoint)
         return self.seen[checkpoint] if checkpoint else ()
 
 
