@@ -98,6 +98,16 @@ def test_nobody_to_agree_means_nothing_is_built(kith: Kith, script: Any) -> None
     assert files_of(kith.folder) == before
 
 
+def test_a_threshold_that_cannot_be_measured_is_said_before_any_code_is_written(
+    kith: Kith,
+    script: Any,  # noqa: F811
+) -> None:
+    if subprocess.run(["python3", "-c", "import coverage"], capture_output=True).returncode == 0:
+        pytest.skip("python3 has coverage here")
+    said = kith("build", "-m", script(PLANNED), "--yes", "--coverage", "80", "add a median", code=1)
+    assert "coverage cannot be measured here" in said.stderr and "--coverage 0 does without" in said.stderr
+
+
 @pytest.mark.slow
 def test_a_killed_build_goes_on(kith: Kith, script: Any) -> None:  # noqa: F811
     """Killed while the reviewer thinks: finished steps are kept, and the model is asked only for the rest."""

@@ -151,7 +151,7 @@ def _fill_target(
 
 
 def _import_lines(code: Codebase, own: Names, needs: Needs, going: Move) -> Iterator[str]:
-    """What the target must import for the blocks. Raises UsageError for a name that means something else there."""
+    """What the target must import for the blocks. Raises UsageError for a name that is taken there."""
     for name, alias in needs.imports.items():
         statement = code.statement_of(going.path, alias)
         if statement not in code.source(going.path).tree.body:
