@@ -4,12 +4,14 @@ import asyncio
 import os
 from pathlib import Path
 
-from kith.app.index import open_known
+from kith.app.index import SMALL, open_known
 from kith.app.project import Project
+from kith.app.scan import Patience, run_scan
 from kith.context.brief import fit_nothing
 from kith.context.words import find_words
 from kith.core.events import Event, Notice
-from kith.memory.index import open_index
+from kith.memory.index import Index, open_index
+from kith.memory.refresh import Refreshed, refresh
 
 TASK = find_words("the mean of numbers is wrong")
 
@@ -67,3 +69,73 @@ def test_leaving_at_once_leaves_an_index_that_is_begun(repository: Path) -> None
             await wait_for_index(project)
 
     asyncio.run(scenario())
+
+
+# --- fed by a scan -------------------------------------------------------------------------------
+
+
+def scan(project: Project, path: str = "") -> list[Event]:
+    told = list[Event]()
+    asyncio.run(run_scan(project, path, Patience(lint=False), told.append))
+    return [event for event in told if isinstance(event, Notice)]
+
+
+def held(index: Index) -> dict[str, object]:
+    return {
+        path: (row, index.definitions(path), index.uses(path), index.known()[path])
+        for path, row in index.files().items()
+    }
+
+
+def settle(root: Path) -> None:
+    """Make all files old enough for their stamps to be relied on."""
+    for path in root.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000), follow_symlinks=False)
+
+
+def test_a_scan_leaves_the_index_that_a_refresh_would_make(repository: Path, tmp_path: Path) -> None:
+    (repository / "large.py").write_text("x = 1\n" * 100_000)  # too large to be looked into
+    (repository / "box.cpp").write_text("struct Box { int size() { return 1; } };\n")
+    (repository / os.fsdecode(b"caf\xe9.py")).write_text("import os\n")
+    (repository / ".env").write_text("TOKEN=1\n")
+    settle(repository)
+    project = Project.open(repository, {}, os.environ)
+    assert scan(project) == []
+    fed, made = open_index(project.settings.cache, repository), open_index(tmp_path / "other", repository)
+    asyncio.run(refresh(made, project.tree))
+    assert fed.complete and held(fed) == held(made) and fed.find("Box.size").definitions
+    (repository / "utils.py").write_text("def medium(numbers):\n    return 1\n")
+    (repository / "box.cpp").unlink()
+    assert scan(project) == [] and asyncio.run(refresh(fed, project.tree)) == Refreshed()
+    assert fed.find("medium").definitions and not fed.find("Box").definitions
+
+
+def test_after_a_scan_of_a_large_tree_it_is_known_at_once(repository: Path) -> None:
+    for number in range(SMALL):
+        (repository / f"n{number}.txt").touch()
+    project = Project.open(repository, {}, os.environ)
+    scan(project)
+
+    async def scenario() -> None:
+        async with open_known(project, lambda event: None) as known:
+            assert known.look and known.look("mean").definitions
+            assert "utils.py" in (await known.fitting())(TASK)
+
+    asyncio.run(scenario())
+
+
+def test_a_scan_of_a_part_feeds_that_part_and_promises_no_more(repository: Path) -> None:
+    (repository / "part").mkdir()
+    (repository / "part" / "a.py").write_text("def one():\n    pass\n")
+    project = Project.open(repository, {}, os.environ)
+    scan(project, str(repository / "part"))
+    index = open_index(project.settings.cache, repository)
+    assert [*index.files()] == ["part/a.py"] and not index.complete
+
+
+def test_a_scan_says_that_the_index_cannot_be_used_and_goes_on(repository: Path) -> None:
+    project = Project.open(repository, {}, os.environ)
+    project.settings.cache.mkdir(parents=True, exist_ok=True)
+    (project.settings.cache / "index").write_text("in the way")
+    (notice,) = scan(project)
+    assert isinstance(notice, Notice) and "index was not brought up to date" in notice.text

@@ -109,7 +109,7 @@ def test_a_session_of_another_folder_is_not_resumed(repository: Path, tmp_path: 
     other = tmp_path / "other"
     other.mkdir()
     with pytest.raises(UsageError, match="belongs to"):
-        asyncio.run(Project.open(other, {}).run(Task("", resume=report["session"]), agree))
+        asyncio.run(run_task(Project.open(other, {}), Task("", resume=report["session"]), agree))
 
 
 def test_the_steps_limit_can_be_raised_and_the_work_goes_on(kith: Kith, tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ def test_a_task_that_fails_too_often_leaves_nothing_behind(pyflakes: Path) -> No
     after = snapshot(pyflakes)
     assert after == before | {path: after[path] for path in made}
     assert after["pyflakes/nod.py"].decode() == NOD_CODE
-    assert "Task tally (Count what pyflakes finds) is rolled back; without it" in stage.notices
+    assert "Task tally (Count what pyflakes finds) is rolled back: " in stage.notices
+    assert "Without it these cannot be done: shout." in stage.notices
     assert [step for step in stage.steps if step.startswith("check")] == [
         "check yes",
         "check no",

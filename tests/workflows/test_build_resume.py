@@ -47,6 +47,7 @@ def again(folder: Path, twin: Path) -> Path:
     return Path(shutil.copytree(folder, twin, symlinks=True))
 
 
+@pytest.mark.slow
 def test_stopped_after_every_step_it_ends_the_same(pyflakes: Path, tmp_path: Path) -> None:
     twin = again(pyflakes, tmp_path / "twin" / "pyflakes")
     whole = uninterrupted(pyflakes)

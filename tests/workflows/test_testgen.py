@@ -113,6 +113,7 @@ def test_only_tests_that_prove_something_are_kept(kith: Kith, toolz: Path) -> No
     assert again.returncode == 0
 
 
+@pytest.mark.slow
 def test_vacuous_and_wrong_tests_alone_leave_the_tree_as_it_was(kith: Kith, toolz: Path) -> None:
     before, out = snapshot(toolz), "tests/test_itertoolz.py"
     lines = (

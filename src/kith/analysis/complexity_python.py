@@ -1,10 +1,10 @@
 """The complexity of Python functions, from the language's own syntax tree."""
 
 import ast
-import warnings
 from typing import Any, Final
 
 from kith.analysis.measured import Measured
+from kith.context.python import parse_python
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
@@ -34,16 +34,6 @@ _LEAVES: Final = frozenset(
         *(int, str, float, bytes, complex, bool, type(None), type(...)),
     }
 )
-
-
-def parse_python(text: str) -> ast.Module | None:
-    """The tree of a text, None where Python refuses it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def measure_python(text: str) -> tuple[Measured, ...]:

@@ -8,7 +8,7 @@ from posixpath import splitext
 from typing import Any, Final
 
 from kith.analysis.complexity import functions
-from kith.analysis.complexity_python import measure_module, parse_python
+from kith.analysis.complexity_python import measure_module
 from kith.analysis.duplicates import Prints, choose_prints
 from kith.analysis.entries import MANIFESTS, Entry, find_entries, is_main_module
 from kith.analysis.imports import find_imports, imports_of_module
@@ -16,6 +16,7 @@ from kith.analysis.languages import count_lines, language_of
 from kith.analysis.measured import Measured
 from kith.analysis.tokens import PYTHON_ENDINGS, tokenise
 from kith.context.outline import is_readable
+from kith.context.python import parse_python
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
 LEAST_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be

@@ -33,8 +33,9 @@ async def run_build(
 ) -> Result:
     """Build what is requested, in a session of its own (called `id` if given).
 
-    `agree`: the person is shown the tasks before anything is written.
+    `agree`: the person is shown the tasks before anything is written. Raises UsageError.
     """
+    project.check_writable()
     with Session(project.log, id or new_id()) as session:
         session.listeners += listeners
         run = project.begin(session, answerer)
@@ -52,6 +53,7 @@ async def resume_build(
     project: Project, id: str, answerer: Answerer, listeners: Sequence[Listener] = (), *, agree: bool = True
 ) -> Result:
     """Go on with an unfinished build: no step that is over runs again. Raises UsageError."""
+    project.check_writable()
     with Session(project.log, id) as session:
         past = session.past()
         started = past.started

@@ -75,6 +75,11 @@ class Project:
         tree = open_tree(root, settings.state, settings.cache, sandbox=settings.sandbox, limits=limits)
         return cls(root, settings, log, tree)
 
+    def check_writable(self) -> None:
+        """Raises UsageError where the person, or the project, lets nothing be changed."""
+        if self.settings.read_only:
+            raise UsageError("Nothing may be written here (read_only).")
+
     # --- sessions ----------------------------------------------------------------------------
 
     async def perform(

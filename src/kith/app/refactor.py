@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from kith.app.cast import open_cast
 from kith.app.project import Project, Result
 from kith.app.testgen import Request, generate_tests
-from kith.core.errors import UsageError
 from kith.core.events import Event, Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Answer, Question
@@ -43,7 +42,7 @@ async def refactor(
 async def _refactor(
     project: Project, wanted: Wanted, words: str, answerer: Answerer, listeners: Sequence[Listener]
 ) -> Result:
-    _check_writable(project)
+    project.check_writable()
 
     async def do(run: Run) -> Outcome:
         made = await make_refactoring(run, wanted)
@@ -61,7 +60,7 @@ async def apply_suggestion(
 
     Where none do, tests are written first, and kept if the person says so. Raises UsageError.
     """
-    _check_writable(project)
+    project.check_writable()
     chosen = pick(await find_suggestions(project, where), number)
     if chosen.wanted:
         return await _refactor(project, chosen.wanted, f"{chosen.place}: {chosen.text}", answerer, listeners)
@@ -81,13 +80,8 @@ async def refactor_in_words(
     tests_locked: bool = True,
 ) -> Result:
     """Let a model refactor what a person says. Raises UsageError."""
-    _check_writable(project)
+    project.check_writable()
     return await _by_model(project, words, answerer, listeners, tests_locked)
-
-
-def _check_writable(project: Project) -> None:
-    if project.settings.read_only:
-        raise UsageError("Nothing may be written here (read_only).")
 
 
 def _is_held(project: Project) -> bool:

@@ -70,6 +70,8 @@ async def run_review(
 
     Raises UsageError where there is nothing of that name.
     """
+    if apply:
+        project.check_writable()
     subject, id, found = await find_subject(project, wish), new_id(), _Found()
     subject = replace(subject, left_out=(*subject.left_out, *find_unreadable(subject.changes)))
 

@@ -3,10 +3,12 @@
 import gc
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kith.analysis.languages import NO_CODE
+from kith.app.index import FedIndex
 from kith.app.project import Project
 from kith.app.survey import survey
 from kith.core.errors import UsageError
@@ -51,7 +53,8 @@ async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) 
     try:
         hear(Progress("listing files", 0))
         stamps = await project.tree.stamps()
-        known = await survey(project.root, stamps, store, _tell(hear), folder)
+        with closing(FedIndex(project, stamps, hear)) as index:
+            known = await survey(project.root, stamps, store, _tell(hear), folder, index)
         commit = await head(project.root) if await is_repository(project.root) else ""
         run = Run(lambda event, _: hear(event), _nobody, project.tree, Limits())
         return Scanned(await scan(run, known, store, commit, folder, patience), known)

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Final
@@ -59,9 +59,9 @@ def _stems(references: Mapping[str, int]) -> Iterator[str]:
         yield from repeat(stem, count.bit_length())
 
 
-def outline_all(contents: Mapping[str, bytes]) -> list[Outline]:
-    """Look at several files, by path."""
-    return [outline(path, data) for path, data in contents.items()]
+def outline_all(files: Iterable[tuple[str, bytes]]) -> list[Outline]:
+    """Look at several files."""
+    return [outline(path, data) for path, data in files]
 
 
 def count_only(path: str, data: bytes) -> Outline:

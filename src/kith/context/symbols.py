@@ -2,11 +2,12 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final, Literal
+
+from kith.context.python import parse_python
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -51,13 +52,8 @@ def find_symbols(path: str, text: str) -> tuple[Symbol, ...]:
 
 
 def _python_symbols(text: str) -> Iterator[Symbol] | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return _python_definitions(tree.body, "")
+    tree = parse_python(text)
+    return _python_definitions(tree.body, "") if tree else None
 
 
 def _python_definitions(body: list[ast.stmt], outer: str) -> Iterator[Symbol]:

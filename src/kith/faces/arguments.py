@@ -39,16 +39,18 @@ def talk(parser: argparse.ArgumentParser) -> None:
     _work(parser)
 
 
-def _work(parser: argparse.ArgumentParser) -> None:
-    """What a task and a conversation have in common."""
+def _work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
+    """What a task and a conversation have in common; a build has tries of its own, and is there to write."""
     common(parser)
     add = parser.add_argument
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
-    add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
+    if not builds:
+        add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
     _offline(parser)
     add = parser.add_argument_group("limits").add_argument
-    add("--tries", type=_positive, metavar="N", help="attempts that a failing check may send back (3)")
+    if not builds:
+        add("--tries", type=_positive, metavar="N", help="attempts that a failing check may send back (3)")
     add("--max-steps", type=_positive, metavar="N", help="model calls in one attempt (50)")
     add("--max-task-tokens", type=_positive, metavar="N", help="tokens read and written in one task")
     add("--max-task-seconds", type=_positive, metavar="N", help="seconds that one task may take")
@@ -118,8 +120,8 @@ def build(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="go on with an unfinished build (the last one)",
     )
-    parser.set_defaults(prompt=None, plan="no")
-    _work(parser)
+    parser.set_defaults(prompt=None, plan="no", read_only=None)
+    _work(parser, builds=True)
 
 
 def testgen(parser: argparse.ArgumentParser) -> None:
@@ -292,5 +294,5 @@ def _percent(text: str) -> float:
 
 def _number(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
     return int(text)

@@ -7,10 +7,11 @@ from pathlib import Path
 from kith.core.errors import UsageError
 
 SILENCE_S = 3.0  # an open pipe that brings nothing for so long is not waited for, when there is a task
+_EXAMPLE = 'kith run "fix the failing test in utils.py"'
 TASK_LIMIT = 200_000  # bytes: far more than any local window holds
 
 
-def read_task(args: argparse.Namespace, root: Path) -> str:
+def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> str:
     """The task's words, and what was piped in. Raises UsageError when there are none, or far too many."""
     words = " ".join(filter(None, [args.prompt, *args.task])).strip()
     _refuse_contradictions(args, words)
@@ -23,7 +24,7 @@ def read_task(args: argparse.Namespace, root: Path) -> str:
     piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
     task = f"{words}\n\n{piped}".strip() if words and piped else words or piped
     if not task:
-        raise UsageError('What should be done? For example: kith run "fix the failing test in utils.py".')
+        raise UsageError(f"What should be done? For example: {example}.")
     return task
 
 

@@ -22,7 +22,7 @@ UNFINISHED = ("failed", "limit", "unavailable", "interrupted")
 def build_command(args: argparse.Namespace) -> int:
     """Build what is asked for; progress goes to stderr, the result to stdout."""
     root = find_root(args.folder)
-    request = read_task(args, root)
+    request = read_task(args, root, 'kith build "add a --json option to list"')
     project = Project.open(root, settings_flags(args))
     format = args.output_format
     interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
@@ -47,8 +47,8 @@ def build_command(args: argparse.Namespace) -> int:
     if format == "json":
         print(json.dumps(result.report, indent=2))
     elif format == "text":
-        print(wrapped(status_text(result.report["build"]), sys.stderr), file=sys.stderr)
-        print_text(result.report, asked=interactive or args.yes)
-        if result.report["status"] in UNFINISHED:
-            print(f"To go on: kith build --resume {id}", file=sys.stderr)
+        if result.report["build"]["tasks"]:
+            print(wrapped(status_text(result.report["build"]), sys.stderr), file=sys.stderr)
+        again = f"kith build --resume {id}" if result.report["status"] in UNFINISHED else ""
+        print_text(result.report, asked=interactive or args.yes, again=again)
     return result.code

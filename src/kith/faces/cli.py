@@ -60,7 +60,7 @@ COMMANDS = {
         "write tests that notice planted faults", arguments.testgen, "testgen:testgen_command", "[TARGET]"
     ),
     "refactor": Command(
-        "say what could be better, or do it: rename, move, extract ...",
+        "say what smells, or mend it: rename, move, extract ...",
         arguments.refactor,
         "refactor:refactor_command",
         "[PATH | ACTION ... | WORDS]",
@@ -198,12 +198,13 @@ def _parser(name: str) -> argparse.ArgumentParser:
     command = COMMANDS.get(name, TALK)
     prog = f"kith {name}".strip()
     listing = "\n".join(f"  {key:17} {each.meaning}" for key, each in COMMANDS.items())
-    meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."
+    meaning = f"{command.meaning[:1].upper()}{command.meaning[1:].rstrip(' .')}."
+    usage = f"{prog} [OPTIONS] {command.words}" if name else "kith [OPTIONS]\n       kith COMMAND --help"
     parser = _Parser(
         prog=prog,
-        usage=f"{prog} [OPTIONS] {command.words}" if name else "kith [OPTIONS]\n       kith COMMAND --help",
+        usage=usage.rstrip(),
         description=meaning if name else f"{ABOUT}\n\ncommands:\n{listing}",
-        epilog=EXIT_CODES if name in ("", "run") else None,
+        epilog=EXIT_CODES if name in ("", "run", "build") else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -36,10 +36,12 @@ _STEPS = {
     ("lock", "wrong"): ("bad", "  ✗ the tests are sent back: {why}"),
     ("lock", "limit"): ("bad", "  ✗ no usable tests: {why}"),
     ("review", "advised"): ("tool", "  · reviewer: {why}"),
-    ("roll_back", "rolled back"): ("bad", "  ✗ task {task} is rolled back: {why}"),
     ("weigh", "kept"): ("good", "  ✓ the refiner's change is kept"),
     ("weigh", "discarded"): ("tool", "  · the refiner's change is thrown away: {why}"),
 }
+_STATUS = {"plan": "planning"} | dict.fromkeys(
+    ("measure", "lock", "check", "weigh", "finish"), "running tests and gates"
+)
 _PLURAL = ("tests", "types", "secrets", "limits")  # gates
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
@@ -79,7 +81,7 @@ def status_of(event: Event) -> str | None:
     """What is going on now, for a status line; None when the event says nothing about it."""
     match event:
         case Stepped(name, "began"):
-            return "planning" if name == "plan" else "waiting for the model"
+            return _STATUS.get(name.partition(" ")[0], "waiting for the model")
         case Progress(what, done, total):
             return _progress(what, done, total)
         case ToolBegan(name=name, target=target):

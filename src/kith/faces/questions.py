@@ -186,12 +186,22 @@ async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:
 
 
 async def type_line(words: str) -> str:
-    """A line of text; "" at the end of input."""
+    """A line of text; "" at the end of input, which Ctrl-D is."""
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        """Enter alone may belong to the key before, and what is typed next must not be taken for keys."""
+        if event.app.current_buffer.text.strip():
+            event.app.current_buffer.validate_and_handle()
+
+    session = PromptSession[str](key_bindings=bindings, output=_stderr(), placeholder="(Ctrl-D goes back)")
     with _ctrl_c_cancels():
         try:
-            return (await PromptSession[str](output=_stderr()).prompt_async(words)).strip()
+            return (await session.prompt_async(words)).strip()
         except EOFError:
             return ""
 

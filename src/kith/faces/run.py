@@ -56,7 +56,8 @@ def run_command(args: argparse.Namespace) -> int:
     if format == "json":
         print(json.dumps(result.report, indent=2))
     elif format == "text":
-        print_text(result.report, asked=interactive or args.yes)
+        again = f"kith run --resume {id}" if result.report["status"] in UNFINISHED else ""
+        print_text(result.report, asked=interactive or args.yes, again=again)
     return result.code
 
 
@@ -90,8 +91,11 @@ def print_event(event: Event, path: tuple[str, ...]) -> None:
     print(json.dumps(line), flush=True)
 
 
-def print_text(report: dict[str, Any], asked: bool) -> None:
-    """The answer on stdout; a diff that nobody could be asked about is printed there too."""
+def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
+    """The answer on stdout; a diff that nobody could be asked about is printed there too.
+
+    `again` is the command that goes on with it.
+    """
     text = report["text"]
     if report["status"] == "rejected" and report["changes"] and not asked:
         print("".join(change["diff"] for change in report["changes"]), end="")
@@ -100,8 +104,8 @@ def print_text(report: dict[str, Any], asked: bool) -> None:
         print(wrapped(text, sys.stdout))
     elif text:
         print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
-    if report["status"] in UNFINISHED and report["usage"]["calls"]:
-        print(f"To go on: kith run --resume {report['session']}", file=sys.stderr)
+    if again and report["usage"]["calls"]:
+        print(f"To go on: {again}", file=sys.stderr)
     if report["changes"] or report["usage"]["calls"]:
         print_receipt(report)
 

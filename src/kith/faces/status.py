@@ -66,9 +66,11 @@ def _tell_changes(project: Project, id: str, as_json: bool) -> int:
 
 def status_text(shown: dict[str, Any]) -> str:
     """A build on one screen."""
-    lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", ""]
-    for task in shown["tasks"]:
-        lines += _task_lines(task)
+    interrupted = shown["status"] == "interrupted"
+    hint = [f"  To go on: kith build --resume {shown['session']}"] if interrupted else []
+    lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", *hint]
+    if shown["tasks"]:
+        lines += ["", *(line for task in shown["tasks"] for line in _task_lines(task))]
     if shown["final"]:
         lines += ["", f"  the whole: {_gates(shown['final'])}"]
     lines += ["", *_metrics(shown)]
@@ -83,7 +85,7 @@ def _state(shown: dict[str, Any]) -> str:
         doing = f", {now['doing']}" if now["doing"] else ""
         return f"{now['step']}{task}{attempt}, {now['seconds']:.0f} s{doing}"
     if shown["status"] == "interrupted":
-        return f"interrupted before {shown['step']}. To go on: kith build --resume {shown['session']}"
+        return f"interrupted before {shown['step']}"
     return str(shown["status"])
 
 

@@ -27,7 +27,8 @@ class PlainVoice:
             print(printable(line), file=sys.stderr, flush=True)
 
     async def answer(self, question: Question) -> Answer:
-        return Answer("none" if question.kind == "change" else "no", "nobody could be asked")
+        said = f"nobody could be asked{'; --yes agrees' if question.kind == 'plan' else ''}"
+        return Answer("none" if question.kind == "change" else "no", said)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -8,24 +8,47 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from kith.gates.toolchains import BUILD_FOLDER
+
 # Files that are about nothing but tests, or that Python loads before any test.
 _WHOLE: Final = re.compile(
     r"(?:pytest|\.pytest)\.(?:ini|toml)|\.coveragerc(?:\.toml)?|(?:site|user)customize\.py|"
-    r"CTest(?:Custom|Config)\.(?:cmake|ctest)(?:\.in)?|(?:jest|vitest|karma)\.config\.\w+|\.mocharc\.\w+"
+    r"CTest(?:Custom|Config)\.(?:cmake|ctest)(?:\.in)?|(?:jest|vitest|karma)\.config\.\w+|\.mocharc\.\w+|"
+    r"(?:run[-_]?)?tests?\.(?:ba)?sh"
+)
+# What would be found in place of a framework of tests, or be loaded by it as a plugin.
+_IN_PLACE: Final = re.compile(
+    r"(?:src/)?(?:_?pytest|unittest|doctest|pluggy|coverage)(?:/__init__)?\.py|"
+    r"(?:.*/)?[^/]+\.(?:egg|dist)-info/.*|"
+    r"(?:.*/)?(?:(?:gtest|gmock)/[^/]+\.h|(?:catch|catch_amalgamated|doctest)\.(?:h|hpp|cpp))|"
+    rf"{re.escape(BUILD_FOLDER)}(?:/.*)?"
 )
 _INI_SECTION: Final = re.compile(r"pytest|tool:pytest|coverage:|testenv|tox\b")
 _CMAKE_TEST: Final = re.compile(
-    r"\b(?:enable_testing|add_test|set_tests_properties|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*)\b",
+    r"\b(?:enable_testing|add_test|set_tests_properties|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*|"
+    r"(?:target_(?:pre)?compile_\w+|set_target_properties|add_custom_command)\s*\(\s*(?:TARGET\s+)?\w*test\w*)\b",
     re.I,
 )
 _CMAKE_CALL: Final = re.compile(r"\b\w+\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 _TEST_SOURCE: Final = re.compile(r"[\w./${}-]*test[\w./${}-]*\.(?:c|cc|cpp|cxx)\b", re.I)
-_MAKE_RULE: Final = re.compile(r"^(?:test|check)\w*\s*:(?![:=])[^\n]*\n(?:\t[^\n]*(?:\n|$))*", re.M)
+_MAKE_RULE: Final = re.compile(r"^(?:test|check)\w*\s*:(?!:?=)[^\n]*\n(?:\t[^\n]*(?:\n|$))*", re.M)
+_MAKE_VARIABLE: Final = re.compile(r"^[ ]*(?:export\s+|override\s+)*([\w.]+)\s*(?::{0,3}|[+?!])=[^\n]*", re.M)
+# Python that knows it is tested: it reads or patches what runs its tests, or what they leave behind.
+_LOOKS_AT_TESTS: Final = re.compile(
+    rf"^.*(?:{re.escape(BUILD_FOLDER)}|\bPYTEST_\w+|\b_pytest\b|\bpytest_plugins\b|"
+    r"\b(?:unittest|pytest)(?:\.\w+)+\s*=(?!=)|\bsetattr\(\s*(?:unittest|pytest)\b).*$",
+    re.M,
+)
+
+_TEST_MACRO: Final = re.compile(
+    r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(?:(?:EXPECT|ASSERT)_[A-Z_]+|REQUIRE\w*|TEST(?:_[FP]|_CASE)?|GTEST_\w+)\b.*$",
+    re.M,
+)
 
 
 def is_runner_file(path: str) -> bool:
     """Whether the whole file is about how tests are run."""
-    return bool(_WHOLE.fullmatch(PurePosixPath(path).name))
+    return bool(_WHOLE.fullmatch(PurePosixPath(path).name) or _IN_PLACE.fullmatch(path))
 
 
 def runner_settings(path: str, content: bytes | None) -> Any:
@@ -47,7 +70,11 @@ def _reader(name: str) -> Callable[[str], Any] | None:
     if name == "CMakeLists.txt" or name.endswith(".cmake"):
         return _cmake
     if name in ("GNUmakefile", "makefile", "Makefile"):
-        return _MAKE_RULE.findall
+        return _make
+    if name.endswith(".py"):
+        return _LOOKS_AT_TESTS.findall
+    if re.search(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx|inl|ipp)$", name):
+        return _TEST_MACRO.findall
     return {"pyproject.toml": _pyproject, "setup.cfg": _ini, "tox.ini": _ini, "package.json": _package}.get(
         name
     )
@@ -75,6 +102,13 @@ def _package(text: str) -> Any:
         if isinstance(scripts, dict) and name in scripts:
             told[f"scripts.{name}"] = scripts[name]
     return told
+
+
+def _make(text: str) -> Any:
+    """The rules of tests, and the variables that their commands use."""
+    rules = _MAKE_RULE.findall(text)
+    used = set(re.findall(r"\$[({]([\w.]+)", "".join(rules))) | {"SHELL", ".SHELLFLAGS", "MAKEFLAGS"}
+    return rules + [found[0] for found in _MAKE_VARIABLE.finditer(text) if rules and found[1] in used]
 
 
 def _cmake(text: str) -> Any:

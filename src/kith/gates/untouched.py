@@ -40,9 +40,7 @@ def untouched_gate(locked: Mapping[str, str], since: Changes) -> Gate:
         whole = tuple(change for change in way_back if change.path in locked or _is_guarded(change.path))
         put_back = await _put_back(run, whole)
         open_ = [change.path for change in whole if change.path not in put_back]
-        open_ += [
-            path for path in locked if path not in open_ and not await _is_locked(run, path, locked[path])
-        ]
+        open_ += [path for path in await find_unlocked(run, locked) if path not in open_]
         settings = [change.path for change in way_back if change not in whole and _runs_otherwise(change)]
         if not (whole or open_ or settings):
             return Verdict(True, "", "untouched")
@@ -81,6 +79,11 @@ async def _put_back(run: Run, way_back: Changes) -> list[str]:
             continue
         done.append(change.path)
     return done
+
+
+async def find_unlocked(run: Run, locked: Mapping[str, str]) -> list[str]:
+    """The locked files (with their SHA-256) that are not in the run's tree as they were locked."""
+    return [path for path, digest in locked.items() if not await _is_locked(run, path, digest)]
 
 
 async def _is_locked(run: Run, path: str, digest: str) -> bool:

@@ -8,8 +8,6 @@ index.fitting(find_words(task)) -> {path: score}     for context/brief.py
 index.definitions(path), index.uses(path), index.defining(name), index.using(name)
 """
 
-import hashlib
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +20,7 @@ from kith.context.definitions import Definition, Found, choose_named, last_part
 from kith.context.outline import Outline
 from kith.context.words import Words
 from kith.core.errors import BusyError, KithError
-
-Stamp = tuple[int, int]  # size in bytes, time of the last write in ns (0: look again)
+from kith.memory.caches import Stamp, find_place, remove
 
 _VERSION: Final = 1  # of everything below and of what context/outline.py finds
 _SCHEMA: Final = """
@@ -70,8 +67,10 @@ class Damaged(Exception):
 
 def open_index(cache: Path, root: Path) -> "Index":
     """The index of the project at `root`, which may still be empty. Raises KithError, BusyError."""
-    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
-    return Index(cache / "index" / f"{name}.sqlite3")
+    try:
+        return Index(find_place(cache, "index", root))
+    except OSError as error:
+        raise KithError(f"{cache / 'index'} cannot be written: {error.strerror}.") from error
 
 
 class Index:
@@ -83,10 +82,7 @@ class Index:
     def __init__(self, path: Path) -> None:
         self.path, self.note = path, ""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._connect()
-        except OSError as error:
-            raise KithError(f"{path.parent} cannot be written: {error.strerror}.") from error
         except Damaged as damage:
             self.rebuild(damage)
 
@@ -120,8 +116,7 @@ class Index:
         self.note = f"The index {self.path} is made anew: {damage}."
         self.close()
         try:
-            for ending in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            remove(self.path)
             self._connect()
         except (OSError, Damaged) as error:
             raise KithError(f"The index {self.path} is damaged and cannot be removed.") from error

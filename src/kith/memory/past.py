@@ -153,7 +153,9 @@ class Past:
 
     def is_of_this_change(self, verdict: Judged) -> bool:
         """Whether a check ran on the change as it was last proposed (or as the person kept it)."""
-        return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, self.proposed_in)
+        builds = self.started is not None and self.started.options.get("kind") == "build"
+        tried = 0 if builds else self.proposed_in  # the attempts of a build are those of its tasks
+        return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, tried)
 
     @property
     def unchecked(self) -> tuple[str, ...]:

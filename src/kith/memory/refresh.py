@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol
 
-from kith.context.outline import LARGEST, digest_of, unread
-from kith.memory.index import Damaged, Index, Stamp
+from kith.context.outline import LARGEST, Outline, count_only, digest_of, outline_all, unread
+from kith.memory.caches import Stamp, is_storable, settle
+from kith.memory.index import Damaged, Index
 from kith.memory.workers import Crew
 
 Tell = Callable[[int, int], None]  # files done, files to do
 
 _BATCH: Final = 32  # files that are read, looked into and written together
 _NEW: Final = ((0, 0), b"")  # what is known of a file nobody looked at
-_SETTLED: Final = 2_000_000_000  # ns; a file written later than this ago may change and keep its stamp
+_File = tuple[str, bytes]  # path, content
 
 
 class Tree(Protocol):
@@ -51,20 +52,18 @@ async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: Non
 
 async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
     now, known = time.time_ns(), index.known()
-    stamps = {path: stamp for path, stamp in (await tree.stamps()).items() if _is_unicode(path)}
+    stamps = {path: stamp for path, stamp in (await tree.stamps()).items() if is_storable(path)}
     removed = sorted(known.keys() - stamps.keys())
     stale = {path: stamp for path, stamp in stamps.items() if path not in known or known[path][0] != stamp}
-    settled = {path: (size, at if at < now - _SETTLED else 0) for path, (size, at) in stale.items()}
+    settled = {path: settle(stamp, now) for path, stamp in stale.items()}
     batches, different, done = _batches(stale), list[str](), 0
 
-    async def work(crew: Crew) -> None:
+    async def work(crew: Crew[_File, Outline]) -> None:
         nonlocal done
         for paths in batches:
             large = [path for path in paths if stale[path][0] > LARGEST]
             contents = await tree.read_many([path for path in paths if stale[path][0] <= LARGEST])
-            new = {
-                path: data for path, data in contents.items() if digest_of(data) != known.get(path, _NEW)[1]
-            }
+            new = [each for each in contents.items() if digest_of(each[1]) != known.get(each[0], _NEW)[1]]
             outlines = [*map(unread, large), *(await crew.look(new) if new else ())]
             index.put(outlines, {path: settled[path] for path in (*large, *contents)})
             different.extend(each.path for each in outlines)
@@ -72,7 +71,7 @@ async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
             tell(done, len(stale))
 
     index.forget(removed)
-    with Crew(len(stale)) as crew:
+    with Crew(len(stale), outline_all, lambda file: count_only(*file), aside=True) as crew:
         await _together(work(crew) for _ in range(crew.width))
     index.finish()
     different.sort()
@@ -95,8 +94,3 @@ def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
     waiting = iter(paths)
     while batch := list(islice(waiting, _BATCH)):
         yield batch
-
-
-def _is_unicode(path: str) -> bool:
-    """Names in other encodings, kept as surrogates, cannot be stored as text; they are left out."""
-    return path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path)

@@ -1,7 +1,5 @@
 """What a scan found in each file, kept until the file changes: a cache in SQLite that may vanish any time."""
 
-import hashlib
-import os
 import sqlite3
 import sys
 import zlib
@@ -12,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kith import __version__
-
-Stamp = tuple[int, int]  # size in bytes, time of the last write in ns (0: look again)
+from kith.memory.caches import Stamp, find_place, is_storable, remove
 
 _VERSION: Final = 3  # of the tables and of what is kept in them
 _SCHEMA: Final = """
@@ -44,12 +41,10 @@ class ScanStore:
     """The cache of one project. Where the disk refuses, nothing is kept and nothing fails."""
 
     def __init__(self, cache: Path, root: Path) -> None:
-        name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
-        self._path = cache / "scan" / f"{name}.sqlite3"
         self._db: sqlite3.Connection | None = None
         for _ in range(2):  # the second time after a broken file was removed
             with self._forgiving():
-                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._path = find_place(cache, "scan", root)
                 self._open()
             if self._db is not None:
                 break
@@ -84,9 +79,8 @@ class ScanStore:
                 sqlite3.SQLITE_CORRUPT,
                 sqlite3.SQLITE_NOTADB,
             ):
-                for ending in ("", "-wal", "-shm"):
-                    with suppress(OSError):
-                        self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+                with suppress(OSError):
+                    remove(self._path)
 
     def close(self) -> None:
         if self._db is not None:
@@ -114,7 +108,7 @@ class ScanStore:
         rows = [
             (each.path, *each.stamp, each.digest, each.facts, each.prints)
             for each in files
-            if not any("\ud800" <= char <= "\udfff" for char in each.path)
+            if is_storable(each.path)
         ]
         self._change("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", rows)
 

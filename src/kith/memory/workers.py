@@ -1,78 +1,124 @@
-"""Processes that look into files, as many as there are processors, for as long as a refresh lasts."""
+"""Processes that share a long work, as many as there are processors, for as long as it lasts."""
 
 import asyncio
 import gc
+import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import suppress
-from multiprocessing import get_context, parent_process
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from kith.context.outline import Outline, count_only, outline_all
-
-_FEW: Final = 60  # files; up to here starting processes costs more than they save
+_FEW: Final = 60  # things; up to here starting processes costs more than they save
 _MOST: Final = 8  # processes
-_YIELD = 5  # steps of niceness: whoever waits for an answer comes first
+_ASIDE: Final = 5  # steps of niceness: whoever waits for an answer comes first
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
-class Crew:
-    """Looks into `count` files, in processes of its own where that is quicker. `width`: batches at once."""
+class Crew(Generic[T, R]):
+    """Looks at `count` things, in processes of its own where that is quicker; left in an error, it stops.
 
-    def __init__(self, count: int) -> None:
-        self._pool = _start() if count > _FEW else None
-        self.width = 2 * _processes() if self._pool else 1  # one is read while another is looked into
+    `look` takes some things at a time and says what it found, in their order; `lost` says what is left to say
+    of a thing that kills the process that looks at it. `aside`: nobody waits for it. `width`: how many looks
+    to have under way.
+    """
 
-    async def look(self, contents: Mapping[str, bytes]) -> list[Outline]:
-        """What is in these files. One that kills its parser, and the process with it, is only counted."""
+    def __init__(
+        self,
+        count: int,
+        look: Callable[[Sequence[T]], list[R]],
+        lost: Callable[[T], R],
+        *,
+        aside: bool = False,
+    ) -> None:
+        self._look, self._lost, self._nice = look, lost, _ASIDE if aside else 0
+        self._processes = min(_MOST, os.cpu_count() or 1)
+        self._pool = self._start(self._processes) if count > _FEW else None
+        self._cell: ProcessPoolExecutor | None = None  # one process, for what may have killed another
+        self._searching = asyncio.Lock()
+        self.width = 2 * self._processes if self._pool else 1  # one is prepared while another is looked at
+
+    def _start(self, processes: int) -> ProcessPoolExecutor | None:
+        """The processes, None where a system grants no semaphores to share (then a thread has to do)."""
+        # A fork would take along the locks of this process's threads, so each begins afresh.
+        context = multiprocessing.get_context("spawn")
+        with suppress(OSError, ImportError, NotImplementedError):
+            return ProcessPoolExecutor(processes, context, _settle_in, (self._nice,))
+        return None
+
+    async def look(self, things: Sequence[T]) -> list[R]:
+        """What is in these things, in their order."""
         pool = self._pool
+        if pool is None:
+            return await asyncio.to_thread(self._look, things)
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, outline_all, contents)
+            return await self._send(pool, things)
         except BrokenExecutor:
             if self._pool is pool:
-                self._pool = _start()
-        if len(contents) == 1:
-            return [count_only(path, data) for path, data in contents.items()]
-        files = list(contents.items())
-        halves = dict(files[: len(files) // 2]), dict(files[len(files) // 2 :])
-        return [outline for half in halves for outline in await self.look(half)]
+                self._pool = self._start(self._processes)
+        async with self._searching:
+            return await self._search(things)
 
-    def __enter__(self) -> "Crew":
+    async def _send(self, pool: ProcessPoolExecutor, things: Sequence[T]) -> list[R]:
+        with _interrupts_held():  # this may start a process
+            looking = pool.submit(self._look, things)
+        return await asyncio.wrap_future(looking)
+
+    async def _search(self, things: Sequence[T]) -> list[R]:
+        """Once more, one after the other, to find what killed the process: only that is lost."""
+        self._cell = self._cell or self._start(1)
+        if self._cell is not None:
+            try:
+                return await self._send(self._cell, things)
+            except BrokenExecutor:
+                self._cell = None
+        if len(things) == 1:
+            return [self._lost(things[0])]
+        half = len(things) // 2
+        return [*await self._search(things[:half]), *await self._search(things[half:])]
+
+    def __enter__(self) -> "Crew[T, R]":
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._pool and kind is not None:
+            for process in multiprocessing.active_children():  # nobody waits for what they are at
+                process.terminate()
+        for pool in filter(None, (self._pool, self._cell)):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _processes() -> int:
-    return min(_MOST, os.cpu_count() or 1)
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """What is started meanwhile never hears of Ctrl-C, not even before it could say that it ignores it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start() -> ProcessPoolExecutor | None:
-    """The processes, None where a system grants no semaphores to share (then a thread has to do)."""
-    # A fork would take along the locks of this process's threads, so each begins afresh.
-    with suppress(OSError, ImportError, NotImplementedError):
-        return ProcessPoolExecutor(_processes(), get_context("spawn"), _settle_in)
-    return None
-
-
-def _settle_in() -> None:
-    """A worker is quiet: it yields to others, leaves Ctrl-C to its parent, and ends when that is killed."""
-    gc.disable()  # syntax trees hold no cycles, and searching them for some took a fifth of the time
+def _settle_in(nice: int) -> None:
+    """A worker is quiet: it leaves Ctrl-C to its parent, ends when that is killed, and yields to others."""
+    gc.disable()  # syntax trees hold no cycles, and looking for some takes a third of the time
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "nice"):
-        os.nice(_YIELD)
+    if nice and hasattr(os, "nice"):
+        os.nice(nice)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    parent = parent_process()
+    parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
     os._exit(1)

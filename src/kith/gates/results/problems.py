@@ -2,6 +2,7 @@
 
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult
+from kith.gates.results.recipes import leaves_reports
 from kith.gates.toolchains import Toolchain
 
 
@@ -15,6 +16,9 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
         return f"`{ran.command}` could not run: pytest is not installed for this Python"
     if _found_none(toolchain, ran):
         return f"`{ran.command}` found no tests"
+    if ran.code == 0 and toolchain.runner in ("pytest", "unittest") and leaves_reports():
+        # These two report even when there is nothing to say: somebody ended the process before they could.
+        return f"`{ran.command}` ended without a word about any test"
     return ""
 
 

@@ -79,8 +79,7 @@ async def roll_back(work: Work) -> tuple[Literal["rolled back"], str]:
         work.run.emit(Notice(f"What you asked for did not work out and is taken back: {why}", "warning"))
         return "rolled back", why
     lost = dependents(work.build.tasks, piece.task.id)
-    with_it = f"; without it these cannot be done: {', '.join(sorted(lost))}" if lost else ""
-    work.run.emit(
-        Notice(f"Task {piece.task.id} ({piece.task.title}) is rolled back{with_it}: {why}", "warning")
-    )
+    work.run.emit(Notice(f"Task {piece.task.id} ({piece.task.title}) is rolled back: {why}", "warning"))
+    if lost:
+        work.run.emit(Notice(f"Without it these cannot be done: {', '.join(sorted(lost))}.", "warning"))
     return "rolled back", why

@@ -1,6 +1,8 @@
 """The gates of a build, asked in their order: the first no wins."""
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from kith.core.events import Judged
 from kith.core.run import Gate, Run
@@ -13,9 +15,14 @@ from kith.gates.reports import SuiteReport
 from kith.gates.secrets import secrets_gate
 from kith.gates.size import size_gate
 from kith.gates.types import types_gate
-from kith.gates.untouched import untouched_gate
+from kith.gates.untouched import find_unlocked, untouched_gate
 from kith.workflows.build.suite import GATE, Standing, hold, run_tests
-from kith.workflows.build.work import Work, between
+from kith.workflows.build.work import Work, alone, beside, between
+
+# What is there for the model and not for the tests.
+_MISSES: Final = re.compile(r"No module named|cannot import name|No such file|not found", re.I)
+_REWRITTEN: Final = "While the tests ran, your code changed {}: code may not touch its own tests."
+_IGNORED: Final = "The tests run on your change alone: files that git ignores are not part of it."
 
 
 async def judge_task(work: Work) -> tuple[Verdict, Standing | None]:
@@ -26,7 +33,8 @@ async def judge_task(work: Work) -> tuple[Verdict, Standing | None]:
     untouched = await _ask(work, untouched_gate(work.build.locked_files, since), now)
     if not untouched.ok:
         return untouched, None
-    verdict, standing = await _ask_tests(work)
+    async with beside(work, now) as fresh:
+        verdict, standing = await _ask_tests(fresh)
     if not verdict.ok:
         return verdict, standing
     own = _own(work, between(base, now))
@@ -34,7 +42,12 @@ async def judge_task(work: Work) -> tuple[Verdict, Standing | None]:
 
 
 async def judge_whole(work: Work) -> Verdict:
-    """What all gates say of the whole change, coverage among them."""
+    """What all gates say of the whole change, coverage among them, where there is nothing else."""
+    async with alone(work, await work.changes()) as fresh:
+        return await _judge_whole(fresh)
+
+
+async def _judge_whole(work: Work) -> Verdict:
     now = await work.changes()
     untouched = await _ask(work, untouched_gate(work.build.locked_files, now), now)
     if not untouched.ok:
@@ -47,16 +60,24 @@ async def judge_whole(work: Work) -> Verdict:
 
 async def judge_kept(work: Work) -> Verdict:
     """What the gates say of what a person kept: they may have left tests out."""
-    verdict, _ = await _ask_tests(work)
-    return await _ask_all(work, [], await work.trial.changes()) if verdict.ok else verdict
+    kept = await work.trial.changes()
+    async with alone(work, kept) as fresh:
+        verdict, _ = await _ask_tests(fresh)
+        return await _ask_all(fresh, [], kept) if verdict.ok else verdict
 
 
-async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Standing]:
+async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Standing | None]:
     build, toolchains = work.build, await work.toolchains()
     report = await run_tests(work.run, toolchains, work.options.suite, coverage=coverage)
     standing = hold(report, build.locks, build.baseline, build.before)
-    verdict = Verdict(standing.ok, standing.letter(), GATE, (report.ran,), figures=standing.figures)
-    return _tell(work, verdict), standing
+    rewritten = await find_unlocked(work.run, build.locked_files) if standing.ok else []
+    if rewritten:
+        said = _REWRITTEN.format(", ".join(rewritten))
+        return _tell(work, Verdict(False, said, GATE, (report.ran,))), None
+    said = standing.letter()
+    if _MISSES.search(said):
+        said += f"\n\n{_IGNORED}"
+    return _tell(work, Verdict(standing.ok, said, GATE, (report.ran,), figures=standing.figures)), standing
 
 
 async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdict:

@@ -15,7 +15,7 @@ from kith.gates.untouched import is_test_file
 from kith.workflows.build.closeup import show_first
 from kith.workflows.build.letters import CHANGED_LOCKED, NO_TESTS, ask_for_tests
 from kith.workflows.build.suite import NO_TOOLCHAIN, Standing, hold, is_of, run_tests
-from kith.workflows.build.work import Work, begin, between, speak
+from kith.workflows.build.work import Work, begin, beside, between, speak
 
 GATE: Final = "spec"
 # Where new tests are made known to a build, beside the tests themselves.
@@ -51,7 +51,8 @@ async def lock(work: Work) -> tuple[Literal["locked", "wrong", "limit", "untesta
     toolchains = await work.toolchains()
     if not toolchains:
         return "untestable", _UNTESTABLE
-    report = await run_tests(work.run, toolchains, work.options.suite)
+    async with beside(work, await work.trial.changes()) as fresh:
+        report = await run_tests(fresh.run, toolchains, work.options.suite)
     locked = _lock(work, written, report)
     standing = hold(report, [*work.build.locks, locked], work.build.baseline, work.build.before)
     fault = await _find_fault(work, written, standing)

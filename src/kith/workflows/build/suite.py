@@ -97,7 +97,7 @@ def hold(
     """Every locked test must pass, and everything that passed before the build (`baseline`, `before`).
 
     Figures: also `wanted`, the tests of the last lock, and `reached`, those of them that pass. Where a runner
-    tells nothing but an exit code, that decides.
+    never told anything but an exit code, that decides.
     """
     passed = report.passed
     wanted = dict.fromkeys(test for lock in locks for test in lock.tests)
@@ -105,7 +105,7 @@ def hold(
     own = locks[-1].tests if locks else ()
     figures = dict(report.figures) | {"wanted": len(own), "reached": len(set(own).difference(missing))}
     sound = report.built and not report.problem
-    if not report.cases:
+    if not report.cases and not (baseline and baseline.tests):
         return Standing(report, sound and report.ok, (), (), figures)
     broken = tuple(sorted(set(baseline.tests if baseline else ()).difference(passed, missing)))
     was_red = before is not None and not before.ok

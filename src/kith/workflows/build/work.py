@@ -1,8 +1,9 @@
 """What every step of a build works with, and how it lets a role speak."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
@@ -85,6 +86,28 @@ class Work:
         if checkpoint and checkpoint not in self.seen:
             self.seen[checkpoint] = await self.trial.recall(checkpoint)
         return self.seen[checkpoint] if checkpoint else ()
+
+
+@asynccontextmanager
+async def alone(work: Work, changes: Changes) -> AsyncIterator[Work]:
+    """The work in a new trial that holds these changes only, as the person's tree would after a yes.
+
+    What a model did to files that git ignores (caches, environments, build folders) is not part of a change,
+    and must not be what lets it pass.
+    """
+    async with work.home.workspace.trial() as trial:
+        await trial.apply(changes)
+        yield replace(work, run=work.run.inside(trial), trial=trial)
+
+
+@asynccontextmanager
+async def beside(work: Work, changes: Changes) -> AsyncIterator[Work]:
+    """`alone` where that costs little; what has to be built is built in the one trial, bit by bit."""
+    if any(each.build for each in await work.toolchains()):
+        yield work
+        return
+    async with alone(work, changes) as fresh:
+        yield fresh
 
 
 async def begin(
