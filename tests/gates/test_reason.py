@@ -103,12 +103,12 @@ def test_pytest_tells_right_from_wrong(path: str, pytest_report: SuiteReport) ->
         assert letter == ""
     else:
         assert WORDS[path.removeprefix("tests/test_b_").removesuffix(".py")] in letter
-        assert letter.startswith("These tests cannot be used yet:") and letter.count("\n- ") == 1
+        assert letter.startswith("These tests cannot be used yet:") and "\n- " not in letter
 
 
 def test_several_files_make_one_letter(pytest_report: SuiteReport) -> None:
     letter = wrong_reason(pytest_report, SEVERAL, KNOWN, TASK)
-    assert letter.count("\n- ") == 7  # of some that pass or are skipped nobody speaks while others fail
+    assert letter.count("\n- ") == 7 - 1  # of some that pass or are skipped nobody speaks while others fail
 
 
 def test_unittest_tells_right_from_wrong(tmp_path: Path) -> None:

@@ -20,13 +20,14 @@ add_executable(all_tests lib_test.cpp helper.cpp)
 add_test(NAME all COMMAND all_tests)
 """
 FILES = {
-    "stack.py": "",
+    "stack.py": "import os\n",
+    "stack.h": "#pragma once\n",
     "tests/test_old.py": "def test_old():\n    assert 1 + 1 == 2\n",
     "pyproject.toml": '[project]\nname = "p"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n',
     "setup.cfg": "[metadata]\nname = p\n",
     "tox.ini": "[tox]\nenvlist = py\n",
     "CMakeLists.txt": CMAKE,
-    "Makefile": "all:\n\tcc\n\ntest: all\n\t./run-tests\n",
+    "Makefile": "CFLAGS =\nWHICH = -all-\nall:\n\tcc\n\ntest: all\n\t./run-tests $(WHICH)\n",
     "package.json": '{"scripts": {"test": "jest", "lint": "eslint"}}',
 }
 Told = tuple[Verdict, Changes, Changes]
@@ -74,6 +75,12 @@ def test_code_may_change(project: Path) -> None:
         {"sitecustomize.py": "import sys\nsys.exit(0)\n"},
         {"checks/spec.txt": "other\n"},
         {"lib_test.cpp": "int main() {}\n"},
+        {"run-tests": "exit 0\n"},
+        {"pytest.py": "raise SystemExit\n"},
+        {"src/unittest/__init__.py": ""},
+        {"evil.egg-info/entry_points.txt": "[pytest11]\nevil = evil\n"},
+        {"include/gtest/gtest.h": "#define EXPECT_EQ(a, b)\n"},
+        {".kith-build": ""},
     ],
     ids=lambda later: next(iter(later)),
 )
@@ -92,7 +99,14 @@ def test_tests_are_put_back(project: Path, later: dict[str, str | None]) -> None
         ("CMakeLists.txt", "add_test(NAME all COMMAND all_tests)", "# add_test(NAME all COMMAND all_tests)"),
         ("CMakeLists.txt", "COMMAND all_tests", "COMMAND true"),
         ("CMakeLists.txt", "lib_test.cpp helper", "helper"),
+        ("CMakeLists.txt", "add_test(", "target_compile_options(all_tests PRIVATE -w)\nadd_test("),
         ("Makefile", "./run-tests", "true"),
+        ("Makefile", "-all-", "-none-"),
+        ("Makefile", "all:", "SHELL = true\nall:"),
+        ("stack.py", "import os", "import _pytest"),
+        ("stack.py", "import os", "import unittest\nunittest.TestCase.assertEqual = print"),
+        ("stack.py", "import os", "import os\nTESTED = 'PYTEST_CURRENT_TEST' in os.environ"),
+        ("stack.h", "#pragma once", "#undef EXPECT_EQ"),
         ("package.json", "jest", "true"),
         ("pyproject.toml", "[project]", "not toml"),
     ],
@@ -115,6 +129,9 @@ def test_how_tests_are_run_has_to_be_put_back(project: Path, path: str, old: str
             "add_test(NAME  all\n  COMMAND all_tests)",
         ),
         ("Makefile", "\tcc\n", "\tcc -O2\n"),
+        ("Makefile", "CFLAGS =", "CFLAGS = -O2"),
+        ("stack.py", "import os", "import os  # tested with pytest and unittest\nfrom unittest import mock"),
+        ("stack.h", "#pragma once", "#pragma once\n#define STACK_TEST 1"),
         ("package.json", "eslint", "eslint ."),
     ],
 )

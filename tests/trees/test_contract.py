@@ -336,5 +336,7 @@ def test_an_edit_that_starts_from_the_users_newest_file_is_fine(project: Path, t
             (project / "readme").write_text("the user's second\n")
             with pytest.raises(TreeError):
                 await trial.changes()
+            (project / "readme").write_text("the user's\n")  # put aside, as by git stash
+            assert await trial.changes() == changes
 
     asyncio.run(main())

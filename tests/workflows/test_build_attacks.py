@@ -1,12 +1,18 @@
 """Roles that would rather look good than be good: nothing passes but the change that would be applied."""
 
+import asyncio
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from building import DONE, PLAIN, Stage, bash, commit_all, snapshot, tasks, write
+from building import DONE, PLAIN, Script, Stage, bash, commit_all, snapshot, tasks, write
+
+from kith.core.errors import KithError, TreeError
+from kith.core.events import Advanced
+from kith.workflows.build.state import Build
 
 TASK = {
     "id": "1",
@@ -50,7 +56,7 @@ def project(tmp_path: Path, sandbox: None) -> Path:
 
 def implement(project: Path, *replies: Any) -> Stage:
     """A build with one try, in which the implementer does this."""
-    script = {
+    script: Script = {
         "plan": [tasks(TASK)],
         "1/specify": [write("tests/test_twice.py", TESTS), DONE],
         "1/implement": [*replies, DONE],
@@ -129,6 +135,34 @@ def test_what_would_not_be_applied_does_not_count(project: Path, what: str) -> N
     assert snapshot(project) == before
     refused = stage.state.pieces["1"].gates["tests"].feedback
     assert "files that git ignores are not part of it" in refused or "0 != 42" in refused
+
+
+def test_a_title_brings_nothing_unseen_into_a_commit(project: Path) -> None:
+    """Letters that steer a terminal, or that no command takes as an argument."""
+    stage = implement(project, write("pkg/twice.py", RIGHT))
+    stage.script = {**stage.script, "plan": [tasks({**TASK, "title": "Dou\x1b[2Jble\u202e\x00 it"})]}
+    stage.options = replace(stage.options, commit=True)
+    assert stage.play().status == "done"
+    log = subprocess.run(["git", "log", "-1", "--format=%s"], cwd=project, capture_output=True, text=True)
+    assert log.stdout == "Dou[2Jble it\n"
+
+
+def test_a_damaged_checkpoint_is_said_in_one_sentence(project: Path) -> None:
+    stage = implement(project, write("pkg/twice.py", RIGHT))
+    stage.stop_after = 7
+    with pytest.raises(asyncio.CancelledError):
+        stage.play()
+    for checkpoint in (project.parent / "state" / "trials" / "play" / "checkpoints").iterdir():
+        checkpoint.write_bytes(checkpoint.read_bytes()[:40])
+    stage.stop_after = 0
+    with pytest.raises(TreeError, match="checkpoint 'step-7' of the trial is damaged"):
+        stage.play()
+
+
+def test_a_step_of_another_version_is_said_in_one_sentence() -> None:
+    for step, outcome in (("dance", "yes"), ("plan", "danced")):
+        with pytest.raises(KithError, match="another version of kith"):
+            Build().take(Advanced(step, outcome, "", 1))
 
 
 def test_honest_work_passes_whatever_was_done_to_git(project: Path) -> None:

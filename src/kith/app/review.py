@@ -148,9 +148,9 @@ async def _apply(project: Project, run: Run, subject: Subject, found: _Found) ->
     suggested = [each for each in found.review.findings if each.replacement is not None]
     before = await _contents(run, {each.path for each in suggested})
     changes, fitting = as_changes(suggested, make_sheets(subject.changes), before)
-    for each in suggested:
-        if each not in fitting:
-            run.emit(Notice(f"The suggestion for {each.path}, line {each.line}, does not fit the file."))
+    for each in suggested:  # who is asked should know why
+        why = each.text if each in fitting else "The suggestion does not fit the file."
+        run.emit(Notice(f"{each.path}:{each.line}: {why}"))
     if not changes:
         return Outcome("done", "There is no suggestion to apply.")
     outcome = await adopt_ready(run, changes, project.judges(run), "The suggestions are applied.")

@@ -14,7 +14,7 @@ from kith.app.testgen_report import report
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, printable, wrapped
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
@@ -68,7 +68,8 @@ def _print(data: dict[str, Any], asked: bool) -> None:
     lines = [line for each in data.get("tests", ()) for line in _tests_lines(each)]
     if "score" in data:
         lines = [*_score_lines(data["score"])]
-    print(printable("\n".join(lines)), file=sys.stdout if "score" in data else sys.stderr)
+    stream = sys.stdout if "score" in data else sys.stderr
+    print(wrapped(printable("\n".join(lines)), stream), file=stream)
     print_text(data, asked)
 
 

@@ -102,4 +102,4 @@ def _letter(found: Sequence[Finding]) -> str:
     tools = " and ".join(sorted({each.by for each in found}))
     which = "a finding that was" if len(found) == 1 else f"{len(found)} findings that were"
     told = "\n".join(lines)
-    return f"Your change brings {which} not there before, by {tools}:\n\n{told}\n\nCorrect this."
+    return f"Your change brings {which} not there before, by {tools}: {told}\n\nCorrect this."

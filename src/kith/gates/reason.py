@@ -151,8 +151,9 @@ def _end(output: str) -> str:
 
 
 def _letter(faults: Collection[str]) -> str:
-    told = "\n".join(f"- {fault}" for fault in list(faults)[:12])
+    first, *others = list(faults)[:12]
+    told = "\n".join([first, *(f"- {fault}" for fault in others)])
     return (
-        f"These tests cannot be used yet:\n\n{told}\n\nTests for a task have to run, to assert what the task "
+        f"These tests cannot be used yet: {told}\n\nTests for a task have to run, to assert what the task "
         "promises, and to fail only because that is not there yet. Correct them."
     )

@@ -14,7 +14,7 @@ from kith.gates.toolchains import BUILD_FOLDER
 _WHOLE: Final = re.compile(
     r"(?:pytest|\.pytest)\.(?:ini|toml)|\.coveragerc(?:\.toml)?|(?:site|user)customize\.py|"
     r"CTest(?:Custom|Config)\.(?:cmake|ctest)(?:\.in)?|(?:jest|vitest|karma)\.config\.\w+|\.mocharc\.\w+|"
-    r"(?:run[-_]?)?tests?\.(?:ba)?sh"
+    r"(?:run[-_]?)?tests?(?:\.(?:py|(?:ba)?sh))?"
 )
 # What would be found in place of a framework of tests, or be loaded by it as a plugin.
 _IN_PLACE: Final = re.compile(
@@ -39,9 +39,10 @@ _LOOKS_AT_TESTS: Final = re.compile(
     r"\b(?:unittest|pytest)(?:\.\w+)+\s*=(?!=)|\bsetattr\(\s*(?:unittest|pytest)\b).*$",
     re.M,
 )
-
+# C and C++ that gives the macros of a framework another meaning.
 _TEST_MACRO: Final = re.compile(
-    r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(?:(?:EXPECT|ASSERT)_[A-Z_]+|REQUIRE\w*|TEST(?:_[FP]|_CASE)?|GTEST_\w+)\b.*$",
+    r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+"
+    r"(?:(?:EXPECT|ASSERT)_[A-Z_]+|REQUIRE\w*|TEST(?:_[FP]|_CASE)?|GTEST_\w+)\b.*$",
     re.M,
 )
 

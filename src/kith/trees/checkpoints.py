@@ -32,14 +32,17 @@ class Checkpoints:
             raise TreeError(f"the trial cannot be remembered: {error.strerror}") from error
 
     def load(self, name: str) -> Changes:
-        """The changes as they were; () for "". Raises TreeError for a name that was never saved."""
+        """The changes as they were; () for "". Raises TreeError for one never saved, or damaged."""
         if not name:
             return ()
         try:
             text = self._path(name).read_text(encoding="utf-8")
         except OSError as error:
             raise TreeError(f"the trial has no checkpoint {name!r}") from error
-        changes: Changes = decode(json.loads(text), tuple[Change, ...])
+        try:
+            changes: Changes = decode(json.loads(text), tuple[Change, ...])
+        except (ValueError, TypeError, KeyError) as error:
+            raise TreeError(f"the checkpoint {name!r} of the trial is damaged") from error
         return changes
 
     def _path(self, name: str) -> Path:

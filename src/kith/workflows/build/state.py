@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from kith.core.errors import KithError
 from kith.core.events import (
     Advanced,
     Applied,
@@ -277,13 +278,13 @@ class Build:
         return f"step-{self.finished + 1}"
 
     def _advance(self, event: Advanced) -> None:
-        step = Step(event.step)
+        step, after = _look_up(event)
         self.last, self.spoken, self.landed = event, False, False
         self.checkpoint = self.checkpoint_after(step, event.outcome)
         self.put_back = False
         self._credit(step, event.outcome)
         self.finished += 1
-        self.step = TRANSITIONS[step, event.outcome]
+        self.step = after
         match step, event.outcome:
             case (Step.PLAN, _):
                 self.plans += 1
@@ -352,6 +353,16 @@ class Build:
         piece = self.piece
         piece.state, piece.base, piece.kept = "active", self.checkpoint, True
         piece.refusals = 0
+
+
+def _look_up(event: Advanced) -> tuple[Step, Step]:
+    """The step that is over and the one that follows. Raises KithError for what another kith has told."""
+    try:
+        step = Step(event.step)
+        return step, TRANSITIONS[step, event.outcome]
+    except (ValueError, KeyError) as error:
+        told = f"{event.step} {event.outcome}".strip()
+        raise KithError(f"This build is of another version of kith: it tells of a step {told!r}.") from error
 
 
 def _sum(one: Usage, two: Usage) -> Usage:

@@ -8,6 +8,8 @@ from typing import Any, Final
 from kith.core.values import BuildTask
 
 MOST_TASKS: Final = 20
+# What steers a terminal, turns the order of letters around, or cannot stand in a commit's message.
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # An id names threads and checkpoints too.
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,23}")
 _KEYS: Final = ("id", "title", "text", "criteria", "after", "files")
@@ -68,13 +70,12 @@ def _read_task(item: Any, number: int) -> tuple[BuildTask | None, str]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(_UNSEEN.sub("", text).split())
 
 
 def _paragraphs(text: str) -> str:
-    return "\n".join(
-        line.rstrip() for line in re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
-    ).strip()
+    lines = re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
+    return "\n".join(_UNSEEN.sub("", line).rstrip() for line in lines).strip()
 
 
 # --- what a list of tasks must be ------------------------------------------------------------

@@ -23,6 +23,7 @@ from kith.workflows.opening import open_task
 from kith.workflows.roles import Cast, Player
 
 AUTHOR: Final = "build"  # of what the harness says to a role
+_COMPILE_NOTHING: Final = frozenset({"pytest", "unittest", "node", "jest"})
 _LANDINGS: Final = 3  # tries to write edits in words so that they fit
 
 
@@ -103,7 +104,7 @@ async def alone(work: Work, changes: Changes) -> AsyncIterator[Work]:
 @asynccontextmanager
 async def beside(work: Work, changes: Changes) -> AsyncIterator[Work]:
     """`alone` where that costs little; what has to be built is built in the one trial, bit by bit."""
-    if any(each.build for each in await work.toolchains()):
+    if not all(each.runner in _COMPILE_NOTHING for each in await work.toolchains()):
         yield work
         return
     async with alone(work, changes) as fresh:
