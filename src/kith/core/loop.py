@@ -94,7 +94,8 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         return ToolResult(call.id, INTERRUPTED, ok=False)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
-        return _refusal(run, call, f"{tool.name} ({effect}) is not allowed in {role.policy.name} mode.")
+        refused = f"to {effect} {target or 'anything'}"
+        return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.")
     if decision == "ask":
         words = f"Allow {tool.name}: {target}" if target else f"Allow {tool.name}"
         answer = await run.ask(Question(new_id(), "tool", words, ("yes", "no")))

@@ -1,6 +1,7 @@
 """`kith refactor`: what could be better, and doing it: by syntax tree, or by a model behind locked tests."""
 
 import argparse
+import difflib
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.run import Answerer
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, printable, wrapped
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
@@ -68,8 +69,11 @@ def refactor_command(args: argparse.Namespace) -> int:
 def _place(folder: str, words: Sequence[str], root: Path) -> str:
     """The file or folder that one word names, from the project's top; "" for words that say what to do.
 
-    Raises UsageError for one word that names nothing.
+    Raises UsageError for one word that names nothing, and for the name of a refactoring that is misspelt.
     """
+    close = difflib.get_close_matches(words[0], ACTIONS, 1) if len(words) > 1 else []
+    if close and (":" in words[1] or (Path(folder) / words[1]).exists()):
+        raise UsageError(f"There is no refactoring {words[0]!r}; did you mean {close[0]}?")
     if len(words) != 1 or " " in words[0]:
         return ""
     path = Path(folder).resolve() / words[0]
@@ -109,7 +113,8 @@ def _print_suggestions(suggestions: Sequence[Suggestion], as_json: bool) -> None
         print("Nothing stands out.")
         return
     for number, each in enumerate(suggestions[:_SHOWN], 1):
-        print(printable(f"{number:3}  {each.place}  {each.text}"))
+        line = printable(f"{number:3}  {each.place}  {each.text}")
+        print(wrapped(line, sys.stdout, indent="     "))
         print(printable(f"     {each.command(number)}{'' if each.wanted else '   (by the model)'}"))
     left = len(suggestions) - _SHOWN
     if left > 0:

@@ -78,7 +78,7 @@ def _tests_lines(data: dict[str, Any]) -> Iterator[str]:
     yield from (f"  + {each['name'] or data['file']}" for each in data["kept"])
     for each in data["dropped"]:
         bug = ": maybe a bug of the code" if each["maybe_a_bug"] else ""
-        yield f"  - {each['name'] or data['file']}: {each['reason']}{bug}"
+        yield f"  - {each['name'] or data['file']}: {each['reason'].rstrip(':')}{bug}"
     yield from _faults_lines(data["faults"], data["unnoticed"])
     before, after = data["coverage"]["before"], data["coverage"]["after"]
     if after is not None:

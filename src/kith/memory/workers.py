@@ -7,8 +7,9 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import Final, Generic, TypeVar
 
@@ -67,7 +68,9 @@ class Crew(Generic[T, R]):
     async def _send(self, pool: ProcessPoolExecutor, things: Sequence[T]) -> list[R]:
         with _interrupts_held():  # this may start a process
             looking = pool.submit(self._look, things)
-        return await asyncio.wrap_future(looking)
+        answer: asyncio.Future[list[R]] = asyncio.get_running_loop().create_future()
+        looking.add_done_callback(partial(_hand_over, answer))
+        return await answer
 
     async def _search(self, things: Sequence[T]) -> list[R]:
         """Once more, one after the other, to find what killed the process: only that is lost."""
@@ -93,6 +96,26 @@ class Crew(Generic[T, R]):
                 process.terminate()
         for pool in filter(None, (self._pool, self._cell)):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _hand_over(answer: asyncio.Future[list[R]], looking: Future[list[R]]) -> None:
+    """What a process found goes to who waits for it, if somebody still does.
+
+    Unlike asyncio.wrap_future it cancels nothing on the way back: a pool whose processes are killed stumbles
+    over what was cancelled before it was begun.
+    """
+
+    def settle() -> None:
+        if answer.done() or looking.cancelled():
+            return
+        error = looking.exception()
+        if error is None:
+            answer.set_result(looking.result())
+        else:
+            answer.set_exception(error)
+
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        answer.get_loop().call_soon_threadsafe(settle)
 
 
 @contextmanager
