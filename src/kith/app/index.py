@@ -21,6 +21,7 @@ from kith.tools.symbols import Look
 
 SMALL: Final = 2_000  # files of a tree whose index is made without being asked for, in some seconds
 WORTH: Final = 200  # files, from which on a tool that finds definitions is worth its place in the prompt
+_LATER: Final = 2.0  # seconds, after which a first index does not hold up the first request any more
 _PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes longer
 
 
@@ -88,6 +89,8 @@ async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
 
 async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> None:
     """Look at what changed. Nobody waits for it, so a failure is said and no more."""
+    if not complete:
+        await asyncio.sleep(_LATER)
     try:
         if complete or len(await project.tree.files()) <= SMALL:
             await refresh(index, project.tree)
