@@ -167,8 +167,16 @@ def test_the_tasks_can_be_edited_before_anything_is_written(
         (["status"], "There was no build in"),
         (["build", "--coverage", "200", "x"], "'200' is not a number from 0 to 100"),
         (["build", "--template", "endpont"], "did you mean endpoint?"),
+        (["build", "--read-only", "x"], "There is no '--read-only' here"),
     ],
 )
 def test_bad_input_is_one_sentence(repository: Path, words: list[str], sentence: str) -> None:
     said = Kith(repository)(*words, code=2)
     assert sentence in said.stderr and said.stderr.count("\n") <= 2
+
+
+def test_where_nothing_may_be_written_nothing_is_built(repository: Path, script: Any) -> None:  # noqa: F811
+    (repository / ".kith").mkdir()
+    (repository / ".kith" / "config.toml").write_text("read_only = true\n")
+    said = Kith(repository)("build", "-m", script(PLANNED), "--yes", "add a median", code=2)
+    assert said.stderr == "kith: Nothing may be written here (read_only).\n"

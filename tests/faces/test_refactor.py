@@ -152,6 +152,7 @@ def test_words_that_mean_nothing_are_one_sentence(grades: Kith) -> None:
     for words, why in {
         ("--apply", "9"): "There is no suggestion 9; there are 2.",
         ("nowhere.py",): "There is no file or folder nowhere.py; a refactoring is one of rename, move,",
+        ("renam", "prices.py:total", "x"): "There is no refactoring 'renam'; did you mean rename?",
         ("rename", "grades.py"): "Write kith refactor rename PATH:NAME NEW.",
         ("rename", "grades.py", "x"): "'grades.py' names no place; write PATH:NAME.",
         ("extract", "grades.py:a-b", "x"): "'a-b' are no lines; write FIRST-LAST, such as 10-24.",

@@ -219,7 +219,7 @@ class Project:
 
             try:
                 name = await commit_paths(self.root, paths, message)
-                run.emit(Notice(f"Committed as {name}."))
+                run.emit(Notice(f"Committed as {name[:12]}."))
             except TreeError as error:  # the change itself is applied
                 run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
 

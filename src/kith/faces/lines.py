@@ -128,7 +128,8 @@ def _judged_line(event: Judged) -> tuple[str, str]:
         return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}: {_first_line(event.feedback)}")
     ran = event.ran[-1]
     passes, fails = ("pass", "fail") if event.gate in _PLURAL else ("passes", "fails")
-    how = passes if event.ok else "timed out" if ran.timed_out else f"{fails} (exit {ran.code})"
+    code = f" (exit {ran.code})" if ran.code else ""  # a gate may see more than the exit code
+    how = passes if event.ok else "timed out" if ran.timed_out else f"{fails}{code}"
     if event.when == "before":
         return ("tool", f"  · before the change {event.gate} {how}")
     if event.ok:

@@ -83,15 +83,18 @@ def _stop(home: Home) -> bool:
 
     A keeper that has just begun has not said yet who it is: it is waited for. Raises BusyError when it stays.
     """
-    began, ran = time.monotonic(), False
+    began, ran, last = time.monotonic(), False, home.read()
     while home.kept:
         ran, record, waited = True, home.read(), time.monotonic() - began
+        last = record or last
         if waited > _KILL_S:
             raise BusyError(f"The engine in {home.folder} does not end.")
         if record is not None and lives(record.keeper, record.keeper_born):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(record.keeper, signal.SIGTERM if waited < _STOP_S else signal.SIGKILL)
         time.sleep(_PAUSE_S)
+    while last and lives(last.keeper, last.keeper_born) and time.monotonic() - began < _KILL_S:
+        time.sleep(_PAUSE_S)  # it has let go of everything, and has only to end
     lock = take(home.keeper) if home.folder.exists() else None
     if lock is not None:  # a keeper that was killed could not clear away
         record = home.read()
