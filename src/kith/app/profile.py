@@ -67,6 +67,7 @@ class Profile:
             tally.good, tally.bad = tally.good + played.good, tally.bad + played.bad
             tally.seconds += played.seconds
             tally.tokens += played.usage.input + played.usage.output
+            self.builds.tokens += played.usage.input + played.usage.output
         before = build.before.figures.get("coverage") if build.before else None
         after = build.final["tests"].figures.get("coverage") if "tests" in build.final else None
         if before is not None and after is not None:
