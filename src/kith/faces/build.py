@@ -14,7 +14,7 @@ from kith.faces.lines import wrapped
 from kith.faces.run import print_event, print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.status import status_text
-from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.faces.terminal import choose_voice
 
 UNFINISHED = ("failed", "limit", "unavailable", "interrupted")
 
@@ -25,10 +25,7 @@ def build_command(args: argparse.Namespace) -> int:
     request = read_task(args, root, 'kith build "add a --json option to list"')
     project = Project.open(root, settings_flags(args))
     format = args.output_format
-    interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
-    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
-    asked = voice.answer if interactive else PlainVoice().answer
-    answerer = yes_to_changes(asked) if args.yes else asked
+    voice, answerer, asked = choose_voice(format == "text", args.yes)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
     id = find_build(project, args.resume) if args.resume else new_id()
     work = (
@@ -50,5 +47,5 @@ def build_command(args: argparse.Namespace) -> int:
         if result.report["build"]["tasks"]:
             print(wrapped(status_text(result.report["build"]), sys.stderr), file=sys.stderr)
         again = f"kith build --resume {id}" if result.report["status"] in UNFINISHED else ""
-        print_text(result.report, asked=interactive or args.yes, again=again)
+        print_text(result.report, asked=asked, again=again)
     return result.code

@@ -25,7 +25,7 @@ from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
-from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.faces.terminal import choose_voice
 from kith.memory.log import Listener
 
 _SHOWN = 20
@@ -52,17 +52,15 @@ def refactor_command(args: argparse.Namespace) -> int:
         said, locked = " ".join(words), not args.with_tests
         return refactor_in_words(project, said, answerer, listeners, tests_locked=locked)
 
-    interactive = sys.stdin.isatty() and sys.stderr.isatty() and not args.json
-    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
-    asked = voice.answer if interactive else PlainVoice().answer
+    voice, answerer, asked = choose_voice(not args.json, args.yes)
     try:
-        result = run_until_signal(work(yes_to_changes(asked) if args.yes else asked, [voice.hear]))
+        result = run_until_signal(work(answerer, [voice.hear]))
     finally:
         voice.close()
     if args.json:
         print(json.dumps(result.report, indent=2))
     else:
-        print_text(result.report, asked=interactive or args.yes)
+        print_text(result.report, asked=asked)
     return result.code
 
 

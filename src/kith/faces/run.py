@@ -19,7 +19,7 @@ from kith.faces.asked import read_task
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
 from kith.faces.signals import run_until_signal
-from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.faces.terminal import choose_voice
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 
@@ -36,16 +36,12 @@ def run_command(args: argparse.Namespace) -> int:
         print_costs(asyncio.run(explain_task(project, task)), args.output_format)
         return EXIT_DONE
     format = args.output_format
-    interactive = sys.stdin.isatty() and sys.stderr.isatty() and format == "text"
-    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
-    answerer = voice.answer if interactive else PlainVoice().answer
+    voice, answerer, asked = choose_voice(format == "text", args.yes)
     wanted = Task(task, plan=args.plan, resume=args.resume or "")
     listeners = [voice.hear] if format != "stream-json" else [print_event]
     id = project.log.find(wanted.resume) if wanted.resume else new_id()
     try:
-        result = run_until_signal(
-            run_task(project, wanted, yes_to_changes(answerer) if args.yes else answerer, listeners, id)
-        )
+        result = run_until_signal(run_task(project, wanted, answerer, listeners, id))
     except (SystemExit, KeyboardInterrupt):
         if format == "json":
             past = fold(record.event for record in project.log.events(id))
@@ -57,7 +53,7 @@ def run_command(args: argparse.Namespace) -> int:
         print(json.dumps(result.report, indent=2))
     elif format == "text":
         again = f"kith run --resume {id}" if result.report["status"] in UNFINISHED else ""
-        print_text(result.report, asked=interactive or args.yes, again=again)
+        print_text(result.report, asked=asked, again=again)
     return result.code
 
 

@@ -131,3 +131,14 @@ def yes_to_changes(otherwise: Answerer) -> Answerer:
         return Answer("yes") if question.kind == "plan" else await otherwise(question)
 
     return answer
+
+
+def choose_voice(words: bool, yes: bool) -> tuple[PlainVoice | TerminalVoice, Answerer, bool]:
+    """Who tells of a run, who answers its questions, and whether somebody does.
+
+    `words`: the result is for a person to read, not for a program; `yes` is --yes.
+    """
+    interactive = words and sys.stdin.isatty() and sys.stderr.isatty()
+    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
+    answer = voice.answer if interactive else PlainVoice().answer
+    return voice, yes_to_changes(answer) if yes else answer, interactive or yes

@@ -17,7 +17,7 @@ from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
-from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.faces.terminal import choose_voice
 
 _SHOWN = 20
 
@@ -26,10 +26,7 @@ def testgen_command(args: argparse.Namespace) -> int:
     """Write tests, or with --score only measure; progress goes to stderr, the result to stdout."""
     root = find_root(args.folder)
     project = Project.open(root, settings_flags(args))
-    interactive = sys.stdin.isatty() and sys.stderr.isatty() and not args.json
-    voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
-    asked = voice.answer if interactive else PlainVoice().answer
-    answerer = yes_to_changes(asked) if args.yes else asked
+    voice, answerer, asked = choose_voice(not args.json, args.yes)
     do = score_tests if args.score else generate_tests
     try:
         told = run_until_signal(do(project, _request(args, root), answerer, [voice.hear]))
@@ -39,7 +36,7 @@ def testgen_command(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(data, indent=2))
     else:
-        _print(data, interactive or args.yes)
+        _print(data, asked)
     return told.result.code if told.result else EXIT_DONE
 
 
