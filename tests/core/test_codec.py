@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.core import events, values
+from kith.core import decisions, events, values
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.events import Event, RunEnded, is_transient
 
@@ -33,6 +33,20 @@ st.register_type_strategy(values.Message, messages)
 st.register_type_strategy(values.ToolCall, calls)
 st.register_type_strategy(values.ToolResult, results)
 st.register_type_strategy(events.Carded, st.builds(events.Carded, words, words, objects))
+st.register_type_strategy(
+    decisions.Coached,
+    st.builds(decisions.Coached, words, words, words, objects, st.sampled_from(["proposed", "adopted"])),
+)
+st.register_type_strategy(
+    decisions.Routed,
+    st.builds(
+        decisions.Routed,
+        words,
+        st.lists(words, max_size=2).map(tuple),
+        words,
+        table=st.lists(objects, max_size=2).map(tuple),
+    ),
+)
 
 
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
@@ -50,8 +64,9 @@ def test_round_trip(kind: type) -> None:
 def test_every_kind_is_known() -> None:
     declared = {
         name
-        for name, kind in vars(events).items()
-        if isinstance(kind, type) and kind.__module__ == events.__name__
+        for module in (events, decisions)
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and kind.__module__ == module.__name__
     }
     assert declared == set(KINDS)
 

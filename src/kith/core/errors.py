@@ -27,6 +27,10 @@ class LimitError(KithError):
     code = EXIT_LIMIT
 
 
+class HopelessError(KithError):
+    """A model will not solve this: it takes far longer than when it does, or fails in the same way again."""
+
+
 class NoModelError(KithError):
     """There is no model to ask, or not the one that was named."""
 

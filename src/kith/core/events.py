@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from kith.core.decisions import Claimed, Coached, Compared, Concluded, Delegated, Routed
 from kith.core.values import (
     Answer,
     BuildTask,
@@ -60,8 +61,31 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Engaged:
+    """A model was found and looked at: what runs, where, how large, on which machine.
+
+    `server` is an address, `digest` names the weights, `window` counts tokens. `cloud`: what it is asked
+    leaves this machine and its own network.
+    """
+
+    model: str
+    server: str = ""
+    digest: str = ""
+    quantisation: str = ""
+    parameters: str = ""
+    window: int = 0
+    cloud: bool = False
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Called:
-    """A model answered, or failed in words. `window`: what it may hold; `cache`: None when nobody can say."""
+    """A model answered, or failed in words. `window`: what it may hold; `cache`: None when nobody can say.
+
+    `usd`: what it cost by the table of prices, None where that has no price. `expected_s`: how long it was
+    foreseen to take (0.0: nobody knew), `slow` why it took much longer. `busy`: processes that wanted to run,
+    for each processor. `strategy`: the way it was asked, "" for the original one.
+    """
 
     model: str
     purpose: str
@@ -72,6 +96,11 @@ class Called:
     error: str = ""
     window: int = 0
     cache: CacheUse | None = None
+    usd: float | None = None
+    expected_s: float = 0.0
+    slow: str = ""
+    busy: float = 0.0
+    strategy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +284,14 @@ Event = (
     | RunEnded
     | Stepped
     | Said
+    | Engaged
     | Called
+    | Routed
+    | Delegated
+    | Coached
+    | Compared
+    | Claimed
+    | Concluded
     | Compacted
     | Carded
     | ToolBegan

@@ -30,12 +30,16 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool. `fault` says why it cannot be run as sent (broken arguments)."""
+    """A model asks for a tool. `fault` says why it cannot be run as sent (broken arguments).
+
+    `opaque` is a provider's signature of the call, returned to it unread.
+    """
 
     id: str
     name: str
     args: Mapping[str, Any]
     fault: str = ""
+    opaque: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,15 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; `cached` counts prompt tokens that were not computed again."""
+    """Tokens of one call; `cached` counts prompt tokens that were not computed again.
+
+    `written` counts those that a provider put into a cache and charges more for. Both are part of `input`.
+    """
 
     input: int = 0
     output: int = 0
     cached: int = 0
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)

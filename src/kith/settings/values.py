@@ -12,9 +12,10 @@ from kith.core.values import Sampling
 class Endpoint:
     """A model server that the user named: `kith -m NAME/model` asks it."""
 
-    kind: Literal["ollama", "openai", "llama-server", "lmstudio", "vllm"]
+    kind: Literal["ollama", "openai", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]
     url: str
     key_env: str = ""
+    cloud: bool | None = None  # it is outside of the person's own network; None: its address says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,37 @@ class Building:
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """What `-m route` chooses from, and what counts: what a solved task is worth in money and in waiting."""
+
+    local: tuple[str, ...] = ()  # models asked first, by name; none: the one that kith finds by itself
+    frontier: str = ""  # the model for what these cannot do; none: there is only the local one
+    dial: Literal["frugal", "balanced", "quality"] = "balanced"
+    second_usd: float = 0.0002  # what a second of waiting is worth
+    audit: float = 0.03  # share of the local successes that the frontier model looks at once more
+    cap: bool = True  # stop a local run that takes longer than those that succeed
+
+
+@dataclass(frozen=True, slots=True)
+class Coaching:
+    """How ways of asking a model are tried: by whom they are proposed, and how much work may try them."""
+
+    model: str = ""  # who proposes; none: the one that is coached
+    live: float = 0.2  # share of the tasks that a canary gets
+    max_trials: int = 200  # recorded tasks done again for one experiment
+    max_usd: float | None = None  # for proposals and replays together, a day
+
+
+@dataclass(frozen=True, slots=True)
+class Conferring:
+    """Who confers where nobody is named, and how much that may take."""
+
+    models: tuple[str, ...] = ()
+    tokens: int = 20_000  # of one council, read and written
+    judge: str = ""  # who decides where nothing can be tested; none: the first of the council
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every choice, read once. `origin` tells where each value that is not a default came from."""
 
@@ -68,6 +100,9 @@ class Settings:
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
     offline: bool = False
+    cloud: Literal["never", "ask", "allow"] = "ask"
+    max_task_usd: float | None = None
+    max_day_usd: float | None = None
     sandbox: Literal["auto", "require", "off", "outside"] = (
         "auto"  # outside: a container confines kith itself
     )
@@ -76,11 +111,19 @@ class Settings:
     sampling: Sampling = Sampling()
     engine: Engine = Engine()
     build: Building = Building()
+    route: Routing = Routing()
+    coach: Coaching = Coaching()
+    confer: Conferring = Conferring()
     gates: Mapping[str, str] = field(default_factory=dict)  # a project's own: name -> command
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> endpoints
     ollama_host: str = ""
     openai_base_url: str = ""
     openai_api_key: str = ""
+    anthropic_base_url: str = ""
+    anthropic_api_key: str = ""
+    gemini_base_url: str = ""
+    gemini_api_key: str = ""
     state: Path = Path()
     cache: Path = Path()
     config: Path = Path()

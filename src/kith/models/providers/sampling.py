@@ -8,7 +8,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.core.values import Sampling
 
-Kind = Literal["ollama", "llama-server", "lmstudio", "vllm", "openai"]
+Kind = Literal["ollama", "llama-server", "lmstudio", "vllm", "openai", "anthropic", "gemini"]
 
 # A server without a limit writes until its window is full, so a limit is always sent.
 MAX_TOKENS = 4096

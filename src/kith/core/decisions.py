@@ -1,0 +1,100 @@
+"""What is decided about models, as events: who is asked, who helps whom, which way of asking holds."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kith.core.values import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Which models a piece of work goes to, one after the other, and why.
+
+    Each is asked when the one before it did not solve it. `after` is the model that has just given up ("" at
+    the beginning), and the plan what is left. `propensity`: how likely this choice was, 1.0 where it was no
+    choice. `table`: the figures behind it, a row for each plan that was weighed.
+    """
+
+    kind: str
+    plan: tuple[str, ...]
+    why: str
+    by: Literal["router", "person", "rule"] = "router"
+    after: str = ""
+    propensity: float = 1.0
+    table: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delegated:
+    """A model gave a piece of work to another one, which came back; `verified` says who looked at it."""
+
+    by: str
+    to: str
+    task: str
+    ok: bool
+    verified: str = ""
+    usage: Usage = Usage()
+    usd: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Coached:
+    """A way to ask a model for one kind of work was proposed, tried, adopted or given up.
+
+    `strategy` is the way itself as plain data with its "id"; the last state told of an id holds. `digest`
+    names the model's weights, `author` who proposed it.
+    """
+
+    digest: str
+    model: str
+    kind: str
+    strategy: dict[str, Any]
+    state: Literal["proposed", "refused", "canary", "adopted", "undone"]
+    why: str = ""
+    author: str = ""
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A task was done in the present way and in another (`strategy`): which solved it, and in what time."""
+
+    strategy: str
+    task: str
+    before: bool
+    after: bool
+    before_s: float = 0.0
+    after_s: float = 0.0
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """One member of a council said something against another's proposal, and a tool looked whether it holds.
+
+    `by` and `of` are the labels under which they confer ("A", "B"); `evidence` is a place, an input or a
+    command.
+    """
+
+    council: str
+    id: str
+    by: str
+    of: str
+    text: str
+    evidence: str
+    check: Literal["confirmed", "refuted", "unchecked"]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """A council is over: whose proposal holds, and what decided it. `members`: label -> model."""
+
+    council: str
+    kind: str
+    choice: str
+    by: Literal["tests", "evidence", "agreement", "judge", "limit"]
+    text: str
+    members: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)

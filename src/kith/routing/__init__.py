@@ -1,0 +1,1 @@
+"""Decisions from measurements: which model to ask, how to ask it, how long it takes, when to ask several."""
