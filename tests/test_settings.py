@@ -185,3 +185,54 @@ def test_a_key_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_home_that_means_nowhere_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "")
     assert "set HOME" in complaint(tmp_path)
+
+
+def test_what_may_leave_the_machine_is_only_narrowed_by_a_project(
+    user_file: Path, project_file: Path, project: Path
+) -> None:
+    user_file.write_text('cloud = "ask"\nmax_day_usd = 5\n')
+    project_file.write_text('cloud = "allow"\nmax_day_usd = 9\nmax_task_usd = 1\n')
+    settings = load_settings(project, {})
+    assert (settings.cloud, settings.max_day_usd, settings.max_task_usd) == ("ask", 5.0, 1.0)
+    project_file.write_text('cloud = "never"\n')
+    assert load_settings(project, {}).cloud == "never"
+
+
+def test_the_user_says_other_things_of_single_projects(
+    user_file: Path, project: Path, tmp_path: Path
+) -> None:
+    user_file.write_text(f'model = "a/b"\n[projects."{project}"]\ncloud = "allow"\nroute.dial = "frugal"\n')
+    settings = load_settings(project, {})
+    assert (settings.cloud, settings.route.dial, settings.model) == ("allow", "frugal", "a/b")
+    assert load_settings(tmp_path / "other", {}).cloud == "ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[pools]\nhome = ['one']", "must be a list of two or more endpoints"),
+        ("[pools]\nanthropic = ['a', 'b']", "cannot be called 'anthropic'"),
+        ("[projects.here]\ncloud = 'never'", "is no absolute path"),
+        ("[projects.'/x']\nclod = 'never'", "did you mean 'cloud'?"),
+        ("[endpoints.box]\nurl = 'http://h:1'\ncloud = 'no'", "cloud must be true or false"),
+        ("[route]\ndial = 'fast'", "route.dial must be one of frugal, balanced, quality"),
+        ("[coach]\nlive = 2", "coach.live must be at most 1"),
+        ("max_day_usd = -1", "max_day_usd must be at least 0"),
+    ],
+)
+def test_mistakes_about_models_cost_one_sentence(
+    user_file: Path, project: Path, text: str, expected: str
+) -> None:
+    user_file.write_text(text)
+    assert expected in complaint(project)
+
+
+def test_keys_of_services_are_read_and_never_shown(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
+    monkeypatch.setenv("GOOGLE_API_KEY", "other")
+    monkeypatch.setenv("GEMINI_API_KEY", "gemini-secret")
+    settings = load_settings(tmp_path, {})
+    assert (settings.anthropic_api_key, settings.gemini_api_key) == ("sk-ant-secret", "gemini-secret")
+    assert "secret" not in str(describe_settings(settings))

@@ -7,7 +7,7 @@ FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
 _SETTINGS = (
     *("model", "window", "think", "think_tokens", "offline", "read_only", "review"),
-    *("tries", "max_steps", "max_task_tokens", "max_task_seconds"),
+    *("tries", "max_steps", "max_task_tokens", "max_task_seconds", "max_task_usd", "cloud"),
 )
 _BUILD = ("max_retries", "coverage", "refine", "auto_commit", "step_seconds", "step_tokens")
 _REFACTORINGS = (
@@ -25,6 +25,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         **{name: getattr(args, name, None) for name in _SETTINGS},
         **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
         **{f"build.{name}": getattr(args, name, None) for name in _BUILD},
+        "route.dial": getattr(args, "dial", None),
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
     }
@@ -54,6 +55,10 @@ def _work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add("--max-steps", type=_positive, metavar="N", help="model calls in one attempt (50)")
     add("--max-task-tokens", type=_positive, metavar="N", help="tokens read and written in one task")
     add("--max-task-seconds", type=_positive, metavar="N", help="seconds that one task may take")
+    add("--max-task-usd", type=_money, metavar="N", help="dollars that one task may cost")
+    add = parser.add_argument_group("which models").add_argument
+    add("--cloud", choices=("never", "ask", "allow"), help="whether models elsewhere may be asked (ask)")
+    add("--dial", choices=("frugal", "balanced", "quality"), help="what `-m route` strives for (balanced)")
     _model(parser)
 
 
@@ -280,6 +285,16 @@ def _positive(text: str) -> int:
     if not number.isdigit() or int(number) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
     return int(number) * unit
+
+
+def _money(text: str) -> float:
+    try:
+        amount = float(text.removeprefix("$"))
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars")
+    return amount
 
 
 def _percent(text: str) -> float:

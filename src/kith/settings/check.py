@@ -8,11 +8,21 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kith.core.errors import UsageError
 from kith.core.values import Sampling
-from kith.settings.values import Building, Engine, Settings
+from kith.settings.values import Building, Coaching, Conferring, Engine, Routing, Settings
 
 # Groups of settings: each is a table in the file, and its keys are called `table.key`.
-TABLES: Mapping[str, type] = {"sampling": Sampling, "engine": Engine, "build": Building}
-_NOT_KEYS = {"origin", "state", "cache", "config", "openai_api_key", "endpoints", "gates", *TABLES}
+TABLES: Mapping[str, type] = {
+    "sampling": Sampling,
+    "engine": Engine,
+    "build": Building,
+    "route": Routing,
+    "coach": Coaching,
+    "confer": Conferring,
+}
+# Tables whose keys are names that the person chose, and the keys of other things.
+NAMED = ("endpoints", "gates", "pools", "projects")
+_KEYS_OF_SERVICES = ("openai_api_key", "anthropic_api_key", "gemini_api_key")
+_NOT_KEYS = {"origin", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *TABLES}
 _HINTS = get_type_hints(Settings)
 KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
 IN_TABLES = {
@@ -33,6 +43,14 @@ _LEAST: Mapping[str, float] = {
     "build.max_files": 1,
     "build.max_lines": 1,
     "build.coverage": 0,
+    "max_task_usd": 0,
+    "max_day_usd": 0,
+    "route.second_usd": 0,
+    "route.audit": 0,
+    "coach.live": 0,
+    "coach.max_trials": 1,
+    "coach.max_usd": 0,
+    "confer.tokens": 500,
     "build.step_seconds": 1,
     "build.step_tokens": 1,
     "engine.threads": 1,
@@ -47,28 +65,43 @@ _LEAST: Mapping[str, float] = {
     "max_change_bytes": 1,
 }
 
+_MOST: Mapping[str, float] = {"route.audit": 1, "coach.live": 1}
+
 
 def is_key(key: str) -> bool:
     """Whether there is such a setting, or such a group of settings."""
-    return key in KEYS or key in ("endpoints", "gates", *TABLES) or key.partition(".")[0] in TABLES
+    return key in KEYS or key in (*NAMED, *TABLES) or key.partition(".")[0] in TABLES
 
 
 def check_value(key: str, value: Any, where: str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
-    if key in ("endpoints", "gates", *TABLES):
+    if key in (*NAMED, *TABLES):
         raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
     hint: Any = IN_TABLES.get(key) or KEYS.get(key)
     if hint is None:
-        known = sorted(allowed or [*KEYS, "endpoints", "gates", *IN_TABLES])
+        known = sorted(allowed or [*KEYS, *NAMED, *IN_TABLES])
         raise UsageError(f"{where}: {unknown_key(key, known)}")
     fitted = _fit(value, hint)
     if fitted is None:
         raise UsageError(f"{where}: {key} must be {_in_words(hint)}, not {value!r}.")
     if key in _LEAST and not fitted >= _LEAST[key]:
         raise UsageError(f"{where}: {key} must be at least {_LEAST[key]:g}, not {value!r}.")
+    if key in _MOST and fitted > _MOST[key]:
+        raise UsageError(f"{where}: {key} must be at most {_MOST[key]:g}, not {value!r}.")
     if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
         raise UsageError(f"{where}: check is either 'none' or commands, not both.")
     return fitted
+
+
+def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The keys and values of a file; those of a group are called `table.key`."""
+    pairs: list[tuple[str, Any]] = []
+    for key, value in data.items():
+        if key in TABLES and isinstance(value, dict):
+            pairs += [(f"{key}.{name}", item) for name, item in value.items()]
+        else:
+            pairs.append((key, value))
+    return pairs
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:

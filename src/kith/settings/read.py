@@ -6,18 +6,29 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from kith.core.errors import UsageError
-from kith.settings.check import TABLES, check_value, is_key, unknown_key
-from kith.settings.values import Endpoint, Settings
+from kith.settings.check import NAMED, TABLES, check_value, flatten, is_key
+from kith.settings.named import line_of, read_named
+from kith.settings.values import Settings
 
 # A project's own file is not trusted: it may say how the project is checked, and narrow the rest.
-PROJECT_KEYS = {"check", "gates", "max_steps", "tries", "read_only", "build.coverage"}
+PROJECT_KEYS = {
+    *("check", "gates", "max_steps", "tries", "read_only", "build.coverage"),
+    *("cloud", "max_task_usd", "max_day_usd"),
+}
+_CLOUD = ("never", "ask", "allow")  # each lets through more than the one before
+# Where two name the same setting, the later one wins.
 _PEOPLES_VARIABLES = {
     "OLLAMA_HOST": "ollama_host",
     "OPENAI_BASE_URL": "openai_base_url",
     "OPENAI_API_KEY": "openai_api_key",
+    "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "ANTHROPIC_API_KEY": "anthropic_api_key",
+    "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
+    "GOOGLE_API_KEY": "gemini_api_key",
+    "GEMINI_API_KEY": "gemini_api_key",
 }
 
 
@@ -26,7 +37,10 @@ def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, st
     config, state, cache = find_folders(environ)
     layers: list[tuple[str, dict[str, Any]]] = []
     user_file, project_file = config / "config.toml", root / ".kith" / "config.toml"
-    layers.append((str(user_file), _read_file(user_file, None)))
+    users = _read_file(user_file, None)
+    of_projects = users.pop("projects", {})
+    layers.append((str(user_file), users))
+    layers += [(str(user_file), values) for folder, values in of_projects.items() if _holds(folder, root)]
     layers.append((str(project_file), _read_file(project_file, PROJECT_KEYS)))
     layers.append(("environment", _read_environment(environ)))
     layers.append(("flag", _read_flags(flags)))
@@ -50,6 +64,12 @@ def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, st
     )
 
 
+def _holds(folder: str, root: Path) -> bool:
+    """Whether what the user said of a folder is meant for a project: the folder itself, or one above."""
+    place = Path(folder).expanduser()
+    return place == root or place in root.parents
+
+
 def _take_table(merged: dict[str, Any], table: str) -> Any:
     """The group of settings called `table`, taken out of all values."""
     names = [key for key in merged if key.startswith(f"{table}.")]
@@ -63,6 +83,10 @@ def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
     if key == "build.coverage":
         return bool(value >= (merged.get(key) or 0))
     present = merged.get(key, getattr(Settings(), key))
+    if key == "cloud":
+        return _CLOUD.index(value) <= _CLOUD.index(present)
+    if present is None:  # there was no limit
+        return True
     return bool(value >= present if isinstance(value, bool) else value <= present)
 
 
@@ -89,26 +113,18 @@ def _read_file(path: Path, allowed: set[str] | None) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(_in_place(path, text, str(error))) from error
     values: dict[str, Any] = {}
-    for key, value in _flatten(data):
-        where = f"{path}, line {_line_of(text, key)}"
+    for key, value in flatten(data):
+        where = f"{path}, line {line_of(text, key)}"
         if allowed is not None and key not in allowed and is_key(key):
             raise UsageError(f"{where}: a project may not set {key!r}; put it into your own configuration.")
-        if key == "endpoints" and isinstance(value, dict):
+        if key in NAMED and isinstance(value, dict):
             values[key] = {
-                name: _read_endpoint(name, each, f"{path}, line {_line_of(text, name)}")
+                name: read_named(key, name, each, f"{path}, line {line_of(text, name)}")
                 for name, each in value.items()
             }
-        elif key == "gates" and isinstance(value, dict):
-            values[key] = {name: _read_gate(name, each, path, text) for name, each in value.items()}
         else:
             values[key] = check_value(key, value, where, allowed)
     return values
-
-
-def _read_gate(name: str, command: Any, path: Path, text: str) -> str:
-    if not isinstance(command, str) or not command.strip():
-        raise UsageError(f"{path}, line {_line_of(text, name)}: gate {name!r} must be a command.")
-    return command
 
 
 def _read_text(path: Path) -> str:
@@ -132,46 +148,12 @@ def _in_place(path: Path, text: str, error: str) -> str:
     return f"{path}, line {line or len(text.rstrip().splitlines())}: not valid TOML: {what}."
 
 
-def _flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    pairs: list[tuple[str, Any]] = []
-    for key, value in data.items():
-        if key in TABLES and isinstance(value, dict):
-            pairs += [(f"{key}.{name}", item) for name, item in value.items()]
-        else:
-            pairs.append((key, value))
-    return pairs
-
-
-def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
-    kinds = get_args(get_type_hints(Endpoint)["kind"])
-    if not isinstance(data, dict) or not isinstance(data.get("url"), str):
-        raise UsageError(f"{where}: endpoint {name!r} needs a url.")
-    if not re.match(r"https?://[^/\s]", data["url"]):
-        raise UsageError(
-            f"{where}: {data['url']!r} is no address of a server; it should look like http://host:port."
-        )
-    if "/" in name or name == "replay":
-        raise UsageError(f"{where}: an endpoint cannot be called {name!r}, since -m {name}/MODEL means else.")
-    for key in data:
-        if key not in ("kind", "url", "key_env"):
-            raise UsageError(f"{where}: {unknown_key(key, ['kind', 'key_env', 'url'])}")
-    if data.get("kind", "openai") not in kinds:
-        raise UsageError(f"{where}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
-    return Endpoint(data.get("kind", "openai"), data["url"], str(data.get("key_env", "")))
-
-
-def _line_of(text: str, key: str) -> int:
-    name = re.escape(key.split(".")[-1])
-    pattern = re.compile(rf"\s*(\[\s*)?[\"']?(\w+\.)?{name}\b")
-    return next((n for n, line in enumerate(text.split("\n"), 1) if pattern.match(line)), 1)
-
-
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {
+        key: environ[name] for name, key in _PEOPLES_VARIABLES.items() if environ.get(name)
+    }
     for name, value in environ.items():
-        if name in _PEOPLES_VARIABLES and value:
-            values[_PEOPLES_VARIABLES[name]] = value
-        elif name.startswith("KITH_"):
+        if name.startswith("KITH_"):
             key = name.removeprefix("KITH_").lower()
             table, _, rest = key.partition("_")
             if table in TABLES and rest:

@@ -21,6 +21,8 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
         rows.append(
             (f"endpoints.{name}", _show(f"{endpoint.kind} {endpoint.url}"), settings.origin["endpoints"])
         )
+    for name, members in settings.pools.items():
+        rows.append((f"pools.{name}", _show(members), settings.origin["pools"]))
     for name, command in settings.gates.items():
         rows.append((f"gates.{name}", command, settings.origin["gates"]))
     return rows

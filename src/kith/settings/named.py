@@ -1,0 +1,75 @@
+"""Tables whose keys are the user's own names: endpoints, pools, gates, settings of single projects."""
+
+import re
+from typing import Any, get_args, get_type_hints
+
+from kith.core.errors import UsageError
+from kith.settings.check import check_value, flatten, unknown_key
+from kith.settings.values import Endpoint
+
+# What -m NAME/MODEL means already.
+_TAKEN = ("replay", "file", "anthropic", "gemini", "route")
+
+
+def read_named(table: str, name: str, data: Any, where: str) -> Any:
+    """What a table holds under a name. Raises UsageError saying where it stands and what is wrong."""
+    match table:
+        case "endpoints":
+            return _read_endpoint(name, data, where)
+        case "pools":
+            return _read_pool(name, data, where)
+        case "gates":
+            if not isinstance(data, str) or not data.strip():
+                raise UsageError(f"{where}: gate {name!r} must be a command.")
+            return data
+        case _:
+            return _read_project(name, data, where)
+
+
+def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
+    kinds = get_args(get_type_hints(Endpoint)["kind"])
+    if not isinstance(data, dict) or not isinstance(data.get("url"), str):
+        raise UsageError(f"{where}: endpoint {name!r} needs a url.")
+    if not re.match(r"https?://[^/\s]", data["url"]):
+        raise UsageError(
+            f"{where}: {data['url']!r} is no address of a server; it should look like http://host:port."
+        )
+    _check_name("an endpoint", name, where)
+    for key in data:
+        if key not in ("kind", "url", "key_env", "cloud"):
+            raise UsageError(f"{where}: {unknown_key(key, ['kind', 'key_env', 'url', 'cloud'])}")
+    if data.get("kind", "openai") not in kinds:
+        raise UsageError(f"{where}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
+    if not isinstance(data.get("cloud", True), bool):
+        raise UsageError(f"{where}: cloud must be true or false, not {data['cloud']!r}.")
+    return Endpoint(data.get("kind", "openai"), data["url"], str(data.get("key_env", "")), data.get("cloud"))
+
+
+def _read_pool(name: str, data: Any, where: str) -> tuple[str, ...]:
+    """The names of the endpoints (or the addresses) that share the work."""
+    _check_name("a pool", name, where)
+    good = isinstance(data, list) and all(isinstance(each, str) and each.strip() for each in data)
+    if not good or len(data) < 2:
+        raise UsageError(f"{where}: pool {name!r} must be a list of two or more endpoints.")
+    return tuple(data)
+
+
+def _read_project(folder: str, data: Any, where: str) -> dict[str, Any]:
+    """The user's own settings for one project, as those of a file."""
+    if not isinstance(data, dict):
+        raise UsageError(f"{where}: projects.{folder!r} must be a table of settings.")
+    if not folder.startswith(("/", "~")):
+        raise UsageError(f"{where}: {folder!r} is no absolute path of a folder.")
+    return {key: check_value(key, value, where) for key, value in flatten(data)}
+
+
+def _check_name(what: str, name: str, where: str) -> None:
+    if "/" in name or name in _TAKEN:
+        raise UsageError(f"{where}: {what} cannot be called {name!r}, since -m {name}/MODEL means else.")
+
+
+def line_of(text: str, key: str) -> int:
+    """The line on which a key, or a table, begins; 1 where it is not found."""
+    name = re.escape(key.split(".")[-1])
+    pattern = re.compile(rf"\s*(\[\s*)?[\"']?(\w+\.)?[\"']?{name}\b")
+    return next((n for n, line in enumerate(text.split("\n"), 1) if pattern.match(line)), 1)
