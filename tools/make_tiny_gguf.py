@@ -1,26 +1,40 @@
 """Make a tiny language model that a real llama.cpp engine runs: own tokenizer, random weights, under 1 MB.
 
-    python tools/make_tiny_gguf.py OUT.gguf
+    python tools/make_tiny_gguf.py OUT.gguf [--size small]
 
 The weights are noise, so what it says is noise too, unless a grammar tells it what to say. What is real is
 everything around it: tokenizer, chat template with tools, key-value cache, sampler, streaming, counts and
-timings. The same version of this script and of numpy writes the same bytes every time.
+timings. The same version of this script and of numpy writes the same bytes every time. The small size (13 MB)
+takes long enough over a prompt for its times to be measured.
 """
 
 import argparse
 import math
 import re
 from collections import Counter
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from gguf import GGUFWriter, TokenType
 
-WIDTH, HIDDEN, LAYERS, HEADS = 64, 128, 2, 2
 TRAINED_WINDOW = 32_768  # tokens
 MERGES = 400
 SEED = 20
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a model is: numbers in an embedding and in a hidden layer, layers, heads of attention."""
+
+    width: int
+    hidden: int
+    layers: int
+    heads: int
+
+
+SIZES = {"tiny": Size(64, 128, 2, 2), "small": Size(320, 1024, 4, 5)}
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 PADDING, END_OF_TURN = SPECIAL[0], SPECIAL[2]
@@ -113,8 +127,9 @@ def write_tokenizer(writer: GGUFWriter) -> int:
     return len(tokens)
 
 
-def write_weights(writer: GGUFWriter, vocabulary: int) -> None:
+def write_weights(writer: GGUFWriter, vocabulary: int, size: Size) -> None:
     """Random matrices in 16-bit floats; the embedding is the output matrix too."""
+    width, hidden = size.width, size.hidden
     random = np.random.default_rng(SEED)
 
     def add_matrix(name: str, rows: int, columns: int, scale: float) -> None:
@@ -122,33 +137,34 @@ def write_weights(writer: GGUFWriter, vocabulary: int) -> None:
         writer.add_tensor(f"{name}.weight", numbers.astype(np.float16))
 
     def add_norm(name: str) -> None:
-        writer.add_tensor(f"{name}.weight", np.ones(WIDTH, dtype=np.float32))
+        writer.add_tensor(f"{name}.weight", np.ones(width, dtype=np.float32))
 
-    add_matrix("token_embd", vocabulary, WIDTH, scale=WIDTH**-0.5)
+    add_matrix("token_embd", vocabulary, width, scale=width**-0.5)
     add_norm("output_norm")
-    for layer in range(LAYERS):
+    for layer in range(size.layers):
         block = f"blk.{layer}"
         add_norm(f"{block}.attn_norm")
         add_norm(f"{block}.ffn_norm")
         for part in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            add_matrix(f"{block}.{part}", WIDTH, WIDTH, scale=WIDTH**-0.5)
+            add_matrix(f"{block}.{part}", width, width, scale=width**-0.5)
         for part in ("ffn_gate", "ffn_up"):
-            add_matrix(f"{block}.{part}", HIDDEN, WIDTH, scale=WIDTH**-0.5)
-        add_matrix(f"{block}.ffn_down", WIDTH, HIDDEN, scale=HIDDEN**-0.5)
+            add_matrix(f"{block}.{part}", hidden, width, scale=width**-0.5)
+        add_matrix(f"{block}.ffn_down", width, hidden, scale=hidden**-0.5)
 
 
-def make_model(path: Path) -> None:
-    """Write the model file."""
+def make_model(path: Path, name: str = "tiny") -> None:
+    """Write the model file, in the size of that name."""
+    size = SIZES[name]
     writer = GGUFWriter(path, "llama")
-    writer.add_name("tiny")
+    writer.add_name(name)
     writer.add_context_length(TRAINED_WINDOW)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(HIDDEN)
-    writer.add_head_count(HEADS)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
+    writer.add_embedding_length(size.width)
+    writer.add_block_count(size.layers)
+    writer.add_feed_forward_length(size.hidden)
+    writer.add_head_count(size.heads)
+    writer.add_rope_dimension_count(size.width // size.heads)
     writer.add_layer_norm_rms_eps(1e-6)
-    write_weights(writer, write_tokenizer(writer))
+    write_weights(writer, write_tokenizer(writer), size)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -158,9 +174,10 @@ def make_model(path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="the file to write")
-    out = parser.parse_args().out
-    make_model(out)
-    print(f"{out}: {out.stat().st_size:,} bytes")
+    parser.add_argument("--size", choices=tuple(SIZES), default="tiny")
+    chosen = parser.parse_args()
+    make_model(chosen.out, chosen.size)
+    print(f"{chosen.out}: {chosen.out.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

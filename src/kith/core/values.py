@@ -115,6 +115,14 @@ class Usage:
     cached: int = 0
     written: int = 0
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            self.written + other.written,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
