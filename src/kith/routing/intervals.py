@@ -1,0 +1,115 @@
+"""How sure a figure is: intervals of shares, of medians and of differences, from counts alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+Interval = tuple[float, float]
+
+_Z: Final = 1.959964  # standard deviations on each side, for 95 of 100
+_TAIL: Final = 0.025  # that may lie beyond each bound
+_MANY: Final = 400  # values, from which on the normal distribution stands for the binomial one
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many good ones of a number, and where the true share lies with 95 % confidence."""
+
+    good: int = 0
+    number: int = 0
+
+    @property
+    def share(self) -> float | None:
+        return self.good / self.number if self.number else None
+
+    @property
+    def interval(self) -> Interval | None:
+        return wilson(self.good, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Measured values in four figures; `interval` is that of the median, None where they are too few."""
+
+    number: int = 0
+    median: float | None = None
+    interval: Interval | None = None
+    p90: float | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        ordered = sorted(values)
+        if not ordered:
+            return cls()
+        return cls(len(ordered), quantile(ordered, 0.5), median_interval(ordered), quantile(ordered, 0.9))
+
+
+def share_of(verdicts: Sequence[bool]) -> Share:
+    """The share of the yeses."""
+    return Share(sum(verdicts), len(verdicts))
+
+
+def wilson(good: float, number: float) -> Interval | None:
+    """The 95 % interval of a share; None without any observation. Counts may be weighted.
+
+    Wilson's score interval: E. B. Wilson, Probable inference, JASA 22 (1927).
+    """
+    if number <= 0:
+        return None
+    share, spread = good / number, _Z**2 / number
+    middle = (share + spread / 2) / (1 + spread)
+    half = _Z * sqrt(share * (1 - share) / number + spread / (4 * number)) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share_difference(before: Share, after: Share) -> Interval | None:
+    """The 95 % interval of `after` minus `before`; None where one of them has no observation.
+
+    Method 10 of R. G. Newcombe, Interval estimation for the difference between independent proportions,
+    Statistics in Medicine 17 (1998): Wilson's intervals, squared and added.
+    """
+    if not before.interval or not after.interval or before.share is None or after.share is None:
+        return None
+    one, two = before.share, after.share
+    (low1, high1), (low2, high2) = before.interval, after.interval
+    step = two - one
+    return step - sqrt((two - low2) ** 2 + (high1 - one) ** 2), step + sqrt(
+        (high2 - two) ** 2 + (one - low1) ** 2
+    )
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which a share of the sorted values lies, between two of them where need be."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def median_interval(ordered: Sequence[float]) -> Interval | None:
+    """The 95 % interval of the median of sorted values; None for fewer than six, which cannot tell.
+
+    Two of the values themselves: each lies below the true median as often as a coin falls on one side
+    (W. R. Thompson, On confidence ranges for the median, Annals of Mathematical Statistics 7, 1936).
+    """
+    number = len(ordered)
+    if number > _MANY:
+        rank = int((number - _Z * sqrt(number)) / 2)
+    else:
+        chance, below, rank = 0.5**number, 0.0, 0
+        while below + chance <= _TAIL:
+            below += chance
+            chance *= (number - rank) / (rank + 1)
+            rank += 1
+    return (ordered[rank - 1], ordered[number - rank]) if rank else None
+
+
+def differ(one: Spread, two: Spread) -> bool:
+    """Whether two medians are really different: their 95 % intervals have nothing in common.
+
+    That is stricter than 95 of 100, since many figures are looked at side by side.
+    """
+    if not one.interval or not two.interval:
+        return False
+    return one.interval[1] < two.interval[0] or two.interval[1] < one.interval[0]
