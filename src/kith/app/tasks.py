@@ -29,6 +29,7 @@ from kith.workflows.chat import chat
 from kith.workflows.direct import make_direct, parse_direct
 from kith.workflows.explain import Cost, explain
 from kith.workflows.opening import open_task, opening_parts
+from kith.workflows.relay import Leg
 from kith.workflows.roles import is_small, make_role
 
 THREAD = "task"
@@ -141,7 +142,8 @@ async def _work(
     earlier = _progress_of(past) if task.resume and past.task_said else None
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{id}-{past.tasks}", project.judges(run)
-    return await attempt(run, role, thread, task.words, judges, name=name, plan=task.plan, earlier=earlier)
+    leg = Leg(role, thread, task.words)
+    return await attempt(run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier)
 
 
 async def _open_task(project: Project, run: Run, task: Task, past: Past, window: int, known: Known) -> str:

@@ -1,7 +1,5 @@
 """plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away."""
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,13 +7,17 @@ from kith.core.errors import TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
-from kith.core.run import Gate, Run, Thread, new_id
+from kith.core.run import Run, Thread, new_id
 from kith.core.values import Change, Changes, Question, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.workflows.judges import Judges
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
+from kith.workflows.relay import GIVING_UP, Evidence, GivenUp, Leg, Relief, hand_over, nobody
 from kith.workflows.roles import as_planner
+from kith.workflows.verdicts import ask_gates, check_before, in_a_line, judge
+
+Planning = Literal["no", "yes", "show"]
 
 BESIDE = (
     "Nothing was changed: your edits stood beside tool calls, and only edits in a reply without tool calls "
@@ -35,41 +37,71 @@ class Outcome:
 class Progress:
     """How far a task has come; a resumed task begins with what its log says of this.
 
-    `refusals`: noes of gates since a person last spoke. `refusal`: the last one, while the model has not been
-    told of it. `compared`: the checks have run on the untouched tree. `landed`: the edits in the last
-    message are in the trial.
+    `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
+    while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
+    `before` tells. `landed`: the edits in the last message are in the trial. `given_up`: who worked on it
+    before, while the present model has not been told of that.
     """
 
     attempts: int = 0
     refusals: int = 0
     refusal: Verdict | None = None
     compared: bool = False
+    before: tuple[Judged, ...] = ()
     landed: bool = False
+    given_up: GivenUp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What an attempt came to: the change, and what was said of it (and of the tree before it, if asked)."""
+
+    changes: Changes
+    verdict: Verdict
+    before: tuple[Judged, ...] = ()
+
+    def after(self, progress: Progress) -> Progress:
+        """How far the task has come with it."""
+        no = None if self.verdict.ok else self.verdict
+        return replace(
+            progress,
+            refusals=progress.refusals + bool(no),
+            refusal=no,
+            compared=progress.compared or self.verdict.by != "edits",
+            before=progress.before or self.before,
+            landed=False,
+        )
 
 
 async def attempt(
     run: Run,
-    role: Role,
-    thread: Thread,
+    leg: Leg,
     task: str,
     judges: Judges,
     *,
     name: str = "",
-    plan: Literal["no", "yes", "show"] = "no",
+    plan: Planning = "no",
     earlier: Progress | None = None,
+    relief: Relief = nobody,
 ) -> Outcome:
     """Let a role do `task` in a trial called `name` until gates and person agree, then adopt the change.
 
-    With `earlier`, the thread already holds the task and the work goes on where it stopped.
+    With `earlier`, the work goes on where it stopped. `relief` is asked for another model where one has used
+    its tries or cannot go on.
     """
     async with run.workspace.trial(name) as trial:
-        inside = run.inside(trial)
         if earlier is None:
-            begin_turn(inside, thread, say(task if plan == "no" else with_request(task)))
+            begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
+        progress = earlier or Progress()
         try:
-            if plan != "no":
-                await agree_on_plan(inside, as_planner(role), thread, ask=plan == "show")
-            return await _work(run, trial, role, thread, judges, earlier or Progress())
+            while True:
+                ended, progress = await _run_leg(run, trial, leg, judges, progress, plan)
+                if isinstance(ended, Outcome):
+                    return ended
+                following = await relief(ended)
+                if following is None:
+                    return _nobody_left(ended, progress)
+                leg, progress = following, replace(progress, refusals=0, landed=False, given_up=ended)
         except PlanRejected as no:
             return Outcome("rejected", str(no))
         except TreeError as error:
@@ -77,32 +109,73 @@ async def attempt(
             return Outcome("failed", str(error))
 
 
-async def _work(
-    run: Run, trial: Trial, role: Role, thread: Thread, judges: Judges, progress: Progress
-) -> Outcome:
-    """Attempt after attempt; every no, a gate's or the person's, is the next message."""
+def _nobody_left(ended: GivenUp, progress: Progress) -> Outcome:
+    """The end of a task that no model has done. Raises what stopped the last one, if anything did."""
+    if ended.error:
+        raise ended.error
+    tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
+    return Outcome("failed", f"Nothing was applied: after {tries}, {_refused(progress.refusal)}")
+
+
+async def _run_leg(
+    run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress, plan: Planning
+) -> tuple[Outcome | GivenUp, Progress]:
+    """Attempt after attempt of one model; every no, a gate's or the person's, is the next message."""
     inside = run.inside(trial)
+    if progress.given_up:
+        progress = await _take_over(inside, trial, leg, progress.given_up, progress, plan)
     while progress.refusals < run.limits.tries:
         if progress.refusal:
-            thread.add(inside, say(progress.refusal.feedback, progress.refusal.by))
-        progress = replace(progress, attempts=progress.attempts + 1, refusal=None)
-        with inside.step(f"attempt {progress.attempts}") as step:
-            changes, verdict = await _try(step, trial, role, thread, judges, progress)
-        progress = replace(progress, landed=False, compared=progress.compared or verdict.by != "edits")
-        if not verdict.ok:
-            progress = replace(progress, refusal=verdict, refusals=progress.refusals + 1)
+            begin_turn(inside, leg.thread, say(progress.refusal.feedback, progress.refusal.by))
+        try:
+            if plan != "no" and not progress.attempts:
+                await agree_on_plan(inside, as_planner(leg.role), leg.thread, ask=plan == "show")
+            progress = replace(progress, attempts=progress.attempts + 1, refusal=None)
+            tried = await _try(inside, trial, leg, judges, progress)
+            progress = tried.after(progress)
+        except GIVING_UP as error:
+            tried = await _judge_rest(inside, trial, leg, judges, progress)
+            progress = tried.after(progress)
+            if not _mends(tried, progress):
+                return GivenUp(leg.role.model.name, str(error), error), progress
+        if not tried.verdict.ok:
             continue
-        if not changes:
-            return Outcome("done", thread.last_words)
-        await _tell_notes(inside, changes, role if judges.review else None, thread)
-        decision = await judges.person(inside, changes)
+        if not tried.changes:
+            return Outcome("done", leg.thread.last_words), progress
+        await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
+        decision = await judges.person(inside, tried.changes)
         if decision.ok:
-            return await adopt(run, trial, judges, changes, decision, thread.last_words)
+            text = leg.thread.last_words
+            return await adopt(run, trial, judges, tried.changes, decision, text), progress
         if not decision.feedback:
-            return Outcome("rejected", "Nothing was applied.")
+            return Outcome("rejected", "Nothing was applied."), progress
         progress = replace(progress, refusal=decision, refusals=0)
-    tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
-    return Outcome("failed", f"Nothing was applied: after {tries}, {_reason(progress.refusal)}")
+    return GivenUp(leg.role.model.name, in_a_line(progress.refusal)), progress
+
+
+async def _take_over(
+    run: Run, trial: Trial, leg: Leg, given_up: GivenUp, progress: Progress, plan: Planning
+) -> Progress:
+    """Tell a model where the one before it left the task; it plans first if nobody has."""
+    words = await hand_over(run, trial, leg, given_up, Evidence(progress.refusal, progress.before))
+    planned = plan == "no" or progress.attempts > 0
+    begin_turn(run, leg.thread, say(words if planned else with_request(words), "kith"))
+    return replace(progress, given_up=None, refusal=None)
+
+
+async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
+    """What a model left that was stopped, judged where another one takes over: it may be good already."""
+    changes = () if leg.last else await trial.changes()
+    if not changes:
+        return Tried((), Verdict(True, by="edits"))
+    run.emit(Proposed(summarise(changes)))
+    compare = not progress.compared
+    return Tried(changes, *await judge(run, judges, changes, progress.attempts, compare=compare))
+
+
+def _mends(tried: Tried, progress: Progress) -> bool:
+    """Whether all checks pass with a change, and did not without it."""
+    return bool(tried.changes) and tried.verdict.ok and not all(each.ok for each in progress.before)
 
 
 async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
@@ -112,35 +185,29 @@ async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thr
     await tell_notes(run, changes, role, thread)
 
 
-def _reason(refusal: Verdict | None) -> str:
-    """A gate's no for the person, in a line; the letter to the model is in the log."""
-    if refusal is None:
-        return "the checks had said no."
-    first = (refusal.feedback.strip() or "it does not say why").splitlines()[0]
-    if refusal.ran:
-        ran = refusal.ran[-1]
-        how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
-        return f"`{ran.command}` {how} ({first}). Other checks: --check CMD, or --check none."
-    return f"{refusal.by}: {first}"
+def _refused(refusal: Verdict | None) -> str:
+    """Why nothing was applied; where a command decided, also how to name another one."""
+    hint = " Other checks: --check CMD, or --check none." if refusal and refusal.ran else ""
+    return f"{in_a_line(refusal)}{hint}"
 
 
-async def _try(
-    run: Run, trial: Trial, role: Role, thread: Thread, judges: Judges, progress: Progress
-) -> tuple[Changes, Verdict]:
+async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
     """One attempt of the model, and what the gates say of it."""
-    number = progress.attempts
-    await converse(run, role, thread, number)
-    verdict = Verdict(True, by="edits")
-    if not progress.landed:
-        verdict = await land_edits(run, trial, thread, number)
-    changes = await trial.changes()
-    run.emit(Proposed(summarise(changes)))
-    if verdict.ok and not changes and _edits_beside_calls(thread):
-        verdict = Verdict(False, BESIDE, "edits")
-        run.emit(Judged("edits", False, number, BESIDE))
-    if verdict.ok and (changes or judges.must_check):
-        verdict = await judge(run, judges, changes, number, compare=not progress.compared)
-    return changes, verdict
+    number, thread = progress.attempts, leg.thread
+    with run.step(f"attempt {number}") as step:
+        await converse(step, leg.role, thread, number)
+        verdict = Verdict(True, by="edits")
+        if not progress.landed:
+            verdict = await land_edits(step, trial, thread, number)
+        changes = await trial.changes()
+        step.emit(Proposed(summarise(changes)))
+        if verdict.ok and not changes and _edits_beside_calls(thread):
+            verdict = Verdict(False, BESIDE, "edits")
+            step.emit(Judged("edits", False, number, BESIDE))
+        if verdict.ok and (changes or judges.must_check):
+            judged = await judge(step, judges, changes, number, compare=not progress.compared)
+            return Tried(changes, *judged)
+    return Tried(changes, verdict)
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
@@ -196,59 +263,6 @@ def _edits_beside_calls(thread: Thread) -> bool:
     return False
 
 
-async def judge(run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool) -> Verdict:
-    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is checked too."""
-    if not compare:
-        return await _ask_gates(run, await judges.gates(), changes, attempt)
-    if not run.workspace.confined:  # two runs in one unconfined place would get in each other's way
-        await _compare(run, judges)
-        return await _ask_gates(run, await judges.gates(), changes, attempt)
-    before = asyncio.ensure_future(judges.baseline())
-    try:
-        verdict = await _ask_gates(run, await judges.gates(), changes, attempt)
-        for judged in await before:
-            run.emit(judged)
-        return verdict
-    finally:
-        before.cancel()
-        await asyncio.wait([before])
-
-
-async def _compare(run: Run, judges: Judges) -> frozenset[str]:
-    """Check the untouched tree; returns the gates that say no to it."""
-    compared = await judges.baseline()
-    for judged in compared:
-        run.emit(judged)
-    return frozenset(judged.gate for judged in compared if not judged.ok)
-
-
-async def _ask_gates(
-    run: Run, gates: Sequence[Gate], changes: Changes, attempt: int, forgiven: frozenset[str] = frozenset()
-) -> Verdict:
-    """The first no, or yes. A no of a gate that is `forgiven` is told, and the next gate is asked."""
-    for gate in gates:
-        verdict = await gate(run, changes)
-        skipped = verdict.ok and bool(verdict.feedback)
-        run.emit(_judged(verdict, attempt, skipped))
-        if not verdict.ok and verdict.by not in forgiven:
-            return verdict
-        if not verdict.ok:
-            run.emit(Notice(f"{verdict.by} fails, as it did before the change.", "warning"))
-    return Verdict(True, by="gates")
-
-
-def _judged(verdict: Verdict, attempt: int, skipped: bool) -> Judged:
-    return Judged(
-        verdict.by,
-        verdict.ok,
-        attempt,
-        verdict.feedback,
-        verdict.ran,
-        skipped=skipped,
-        figures=dict(verdict.figures),
-    )
-
-
 async def adopt(
     run: Run, trial: Trial, judges: Judges, changes: Changes, decision: Verdict, text: str
 ) -> Outcome:
@@ -270,7 +284,7 @@ async def _still_good(run: Run, judges: Judges, kept: Changes) -> bool:
     """Check again what the person kept; if a gate says no to it, the person has the last word."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
-        verdict = await _ask_gates(run.inside(trial), await judges.gates(), kept, attempt=0)
+        verdict = await ask_gates(run.inside(trial), await judges.gates(), kept, attempt=0)
     if verdict.ok:
         return True
     run.emit(Notice("What you kept does not pass the checks.", "warning"))
@@ -286,10 +300,10 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         inside = run.inside(trial)
         inside.emit(Proposed(summarise(changes)))
         # What failed before is no fault of this change, and there is no model to mend it.
-        failed_before = await _compare(inside, judges)
-        verdict = await _ask_gates(inside, await judges.gates(), changes, 1, failed_before)
+        failed_before = frozenset(each.gate for each in await check_before(inside, judges) if not each.ok)
+        verdict = await ask_gates(inside, await judges.gates(), changes, 1, failed_before)
         if not verdict.ok:
-            return Outcome("failed", f"Nothing was applied: {_reason(verdict)}")
+            return Outcome("failed", f"Nothing was applied: {_refused(verdict)}")
         decision = await judges.person(inside, changes)
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")

@@ -24,13 +24,13 @@ _CHARS: Final = 3  # of code, for one token
 class Leg:
     """One model's part of a task: who works, in which conversation, and the goal in the person's words.
 
-    `window` counts tokens, 0 where nobody knows.
+    `last`: there is nobody who could take over from it.
     """
 
     role: Role
     thread: Thread
     goal: str
-    window: int = 0
+    last: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class GivenUp:
 
 # Who takes over; None when there is nobody (else).
 Relief = Callable[[GivenUp], Awaitable[Leg | None]]
+
+
+async def nobody(given_up: GivenUp) -> Leg | None:
+    """The relief of a task that has one model only."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ class Facts:
     the model was loaded (or, where not `verified`, what it was asked for); `trained` the model's own maximum.
     `tools`: the chat template takes tools. `keeps_thinking`: it renders former thinking for good, so that
     sending it back leaves the prompt's beginning as it was. `counts_cache`: the server tells cached tokens.
+    `quantisation` and `parameters` as the server words them. `cloud`: what it is asked leaves this machine and
+    its own network.
     """
 
     name: str
@@ -27,6 +29,9 @@ class Facts:
     keeps_thinking: bool = False
     counts_cache: bool = False
     verified: bool = True
+    quantisation: str = ""
+    parameters: str = ""
+    cloud: bool = False
 
 
 class Provider(Model, Protocol):

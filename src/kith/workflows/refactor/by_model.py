@@ -18,6 +18,7 @@ from kith.workflows.holding import files_holding
 from kith.workflows.judges import Judges
 from kith.workflows.refactor.hold import hold_strictly, is_counted
 from kith.workflows.refactor.suggest import Suggestion
+from kith.workflows.relay import Leg
 from kith.workflows.roles import Cast
 
 ROLE = "refactorer"
@@ -62,7 +63,8 @@ async def refactor_by_model(
         return [*lock, *await judges.gates()]
 
     locked = replace(judges, gates=gates)
-    return await attempt(run, role, thread, words, locked, name=name, earlier=Progress(compared=True))
+    leg = Leg(role, thread, words)
+    return await attempt(run, leg, words, locked, name=name, earlier=Progress(compared=True))
 
 
 async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:
