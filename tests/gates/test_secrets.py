@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kith.context.secrets import entropy, find_secrets
 from kith.core.run import Run
 from kith.core.values import Change, Verdict
-from kith.gates import secrets
-from kith.gates.secrets import find_secrets, secrets_gate
+from kith.gates.secrets import secrets_gate
 
 WORDS = string.ascii_letters + string.digits
 RANDOM = random.Random(7)  # the same keys in every run; nothing that looks like a key stands in this file
@@ -147,7 +147,7 @@ def test_any_text_can_be_searched(text: str) -> None:
 
 @given(st.text(WORDS + ".-_/+ ", max_size=200))
 def test_entropy_is_between_none_and_that_of_all_different(text: str) -> None:
-    assert -1e-9 <= secrets.entropy(text) <= max(len(text), 1).bit_length()
+    assert -1e-9 <= entropy(text) <= max(len(text), 1).bit_length()
 
 
 def test_source_code_holds_none() -> None:

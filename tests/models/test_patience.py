@@ -10,7 +10,7 @@ import pytest
 from kith.core.errors import EXIT_TRY_LATER, ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Message, Reply, Text, Timing, Usage, say
+from kith.core.values import Message, Reply, Text, say
 from kith.models.discovery.cards import kind_of
 from kith.models.providers.faults import LostReplyError
 from kith.models.providers.ollama import Ollama
@@ -20,6 +20,7 @@ from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
 from kith.models.wrappers.patient import Patient
 from kith.models.wrappers.retry import Retrying
+from kith.routing.latency import Forecast
 
 PROMPT = Prompt("", (say("hi"),))
 
@@ -182,11 +183,15 @@ class Reads:
         return self.reply
 
 
-def patient(reads: Reads, rate: float = 100.0) -> Patient:
+def patient(reads: Reads, rate: float = 100.0, cached: int = 0) -> Patient:
     def estimate(prompt: Prompt) -> int:
         return 100 * len(prompt.messages) + 1000 * bool(prompt.system)
 
-    return Patient(reads, estimate, rate, reads.clock, reads.sleep)
+    def expect(prompt: Prompt) -> Forecast | None:
+        new = estimate(prompt) - cached
+        return Forecast(0, 0, 0, read_s=new / rate, new=new, cached=cached) if rate else None
+
+    return Patient(reads, estimate, expect, reads.clock, reads.sleep)
 
 
 def tell(model: Patient, prompt: Prompt) -> list[Progress]:
@@ -225,7 +230,12 @@ def test_the_servers_own_word_silences_the_guess() -> None:
         patient(Reads([(1.2, Progress(READING, 400, 1200)), (5.2, Progress(READING, 800, 1200))])), LONG
     )
     assert [event.done for event in told if event.done in (400, 800)] == [400, 800]
-    assert told[-2:] == [Progress(READING, 400, 1200), Progress("reading, about 4 s left", 800, 1200)]
+    # At first as long as it was foreseen, then at the pace that it really has.
+    first, second = (
+        Progress("reading, about 8 s left", 400, 1200),
+        Progress("reading, about 4 s left", 800, 1200),
+    )
+    assert told[-2:] == [first, second]
 
 
 def test_waiting_for_a_slot_or_a_load_is_not_reading() -> None:
@@ -242,26 +252,9 @@ def test_a_prompt_that_is_sent_again_is_read_from_the_beginning() -> None:
 
 
 def test_what_the_server_kept_counts_as_read() -> None:
-    reads = Reads(until=1.2)
-    model = patient(reads)
-    tell(model, LONG)
-    longer = Prompt(LONG.system, (*LONG.messages, reads.reply.message, say("next")))
-    assert tell(model, longer)[0].done == 1350  # three messages were there, and half a second was read
-    other = Prompt("You are another.", longer.messages)
-    assert tell(model, other)[0].done == 50
-
-
-def test_the_rate_is_learned_and_cached_tokens_do_not_count() -> None:
-    reads = Reads(until=1.2)
-    reads.reply = Reply(reads.reply.message, "end", "reads", Usage(1200, 9, 200), Timing(prefill_s=2.0))
-    model = patient(reads, rate=0.0)
-    tell(model, LONG)
-    assert (
-        tell(model, Prompt("", LONG.messages[:1] * 20))[0].what == "reading, about 4 s left"
-    )  # 500 a second
-    reads.reply = Reply(reads.reply.message, "end", "reads", Usage(1200, 9), Timing(prefill_s=0.001))
-    tell(model, LONG)
-    assert tell(model, Prompt("", LONG.messages[:1] * 20))[0].what == "reading, about 4 s left"
+    assert tell(patient(Reads(until=1.2), cached=1000), LONG)[0] == Progress(
+        "reading, about 2 s left", 1050, 1200
+    )
 
 
 def test_failures_pass_and_nothing_is_said_after_the_end() -> None:

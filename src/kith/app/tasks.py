@@ -9,6 +9,8 @@ from typing import Any, Literal, cast
 from kith.app.cast import find_role
 from kith.app.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
+from kith.app.route import is_routed
+from kith.app.way import Way
 from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunStarted
@@ -20,6 +22,7 @@ from kith.memory.log import Listener, Log, Session
 from kith.memory.past import Past
 from kith.memory.receipt import describe_run
 from kith.models.stack import Opened as Opened
+from kith.models.wrappers.hopeful import Hopeful
 from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
@@ -29,7 +32,7 @@ from kith.workflows.chat import chat
 from kith.workflows.direct import make_direct, parse_direct
 from kith.workflows.explain import Cost, explain
 from kith.workflows.opening import open_task, opening_parts
-from kith.workflows.relay import Leg
+from kith.workflows.relay import GivenUp, Leg, goal_of
 from kith.workflows.roles import is_small, make_role
 
 THREAD = "task"
@@ -104,14 +107,16 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
 async def _ask_model(
     project: Project, run: Run, id: str, task: Task, past: Past, held: Opened | None
 ) -> Outcome:
-    earlier = _progress_of(past) if task.resume and past.task_said else None
     # Git looks at the tree while the model's client is loaded and its server asked.
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
+    way = Way(project, run, id, task.words) if is_routed(project.settings) else None
     async with open_known(project, run.emit) as known:
-        first = _open_task(project, run, task, past, room, known) if earlier is None else None
+        first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
         try:
-            opened = opened or await project.open_model(run.emit)
+            opened = opened or await (way.begin() if way else project.open_model(run.emit))
+            if way:
+                past = way.past()
             if task.resume:
                 run.emit(Notice(f"Going on with session {id}."))
             words = await opening if opening else ""
@@ -119,36 +124,67 @@ async def _ask_model(
                 words = await _open_task(project, run, task, past, opened.window, known)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
-            role = _role(project, opened, past, (known.look or look_nowhere) if offered else None)
-            return await _work(project, run, id, replace(task, words=words), past, role, opened.window)
+            look = (known.look or look_nowhere) if offered else None
+            return await _work(project, run, id, replace(task, words=words), past, opened, look, way)
         finally:
-            if opened:
+            if opened and not way:
                 project.learn(run, id, opened)
-            if opened and not held:
+            if opened and not held and not way:
                 await opened.aclose()
+            if way:
+                await way.aclose()
             if opening:
                 opening.cancel()
                 await asyncio.gather(opening, return_exceptions=True)
 
 
+def _is_new(task: Task, past: Past) -> bool:
+    """Whether no model has been told of the task yet."""
+    return not (task.resume and past.task_said)
+
+
 async def _work(
-    project: Project, run: Run, id: str, task: Task, past: Past, role: Role, window: int
+    project: Project,
+    run: Run,
+    id: str,
+    task: Task,
+    past: Past,
+    opened: Opened,
+    look: Look | None,
+    way: Way | None,
 ) -> Outcome:
     """The task whose first message is written: answered, or done in a trial."""
-    run = replace(run, limits=replace(run.limits, exec=project.exec_limits(window)))
-    thread = Thread(THREAD, past.threads.get(THREAD, ()))
+    run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
+    leg = _leg(project, opened, past, look, way)
     if project.settings.read_only:
-        return await chat(run, role, thread, task.words or None)
-    earlier = _progress_of(past) if task.resume and past.task_said else None
+        return await chat(run, leg.role, leg.thread, task.words or None)
+
+    async def relieve(given_up: GivenUp) -> Leg | None:
+        following = await way.follow(given_up) if way else None
+        return _leg(project, following, way.past(), look, way) if following and way else None
+
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{id}-{past.tasks}", project.judges(run)
-    leg = Leg(role, thread, task.words)
-    return await attempt(run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier)
+    earlier = None if _is_new(task, past) else _progress_of(past)
+    return await attempt(
+        run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier, relief=relieve
+    )
+
+
+def _leg(project: Project, opened: Opened, past: Past, look: Look | None, way: Way | None) -> Leg:
+    """A model's part of the task: the first one goes on in the conversation, a later one begins its own."""
+    handed = sum(bool(each.after) for each in past.routes)
+    threads = [THREAD, *(f"{THREAD}.{past.relays - n + 1}" for n in reversed(range(handed)))]
+    said = [message for name in threads for message in past.threads.get(name, ())]
+    goal = goal_of(past.started.task if past.started else "", said)
+    thread = Thread(threads[-1], past.threads.get(threads[-1], ()))
+    role = _role(project, opened, past, look, way)
+    return Leg(role, thread, goal, last=not (way and way.more))
 
 
 async def _open_task(project: Project, run: Run, task: Task, past: Past, window: int, known: Known) -> str:
     """The task as the model gets it, after what became of its last change."""
-    if not past.threads:
+    if not past.threads.get(THREAD):
         return await open_task(run, task.words, opening_room(window), await known.fitting())
     news = _news_of(project, past.last) if past.last else ""
     return f"{news}\n\n{task.words}" if news else task.words
@@ -166,12 +202,15 @@ def _news_of(project: Project, last: Past) -> str:
     return ""
 
 
-def _role(project: Project, opened: Opened, past: Past, look: Look | None = None) -> Role:
+def _role(
+    project: Project, opened: Opened, past: Past, look: Look | None = None, way: Way | None = None
+) -> Role:
     chosen = project.settings
     limits = ReadLimits(bytes=output_room(opened.window, 24_000))
     tools = standard_tools(past.todo, look=look, limits=limits)
-    budget = Budget(chosen.max_task_tokens, chosen.max_task_seconds)
+    budget = way.budget() if way else Budget(chosen.max_task_tokens, chosen.max_task_seconds)
     model = opened.wrap(budget, past.compacted)
+    model = Hopeful(model, way.known) if way and way.more else model
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined, window = project.tree.confined, opened.window
     role = make_role(
@@ -249,6 +288,8 @@ async def _nobody(question: Question) -> Answer:
 
 def _progress_of(past: Past) -> Progress:
     """How far the log says a task has come."""
-    refusal = Verdict(False, past.refusal.feedback, past.refusal.gate) if past.refusal else None
-    compared = any(each.when == "before" for each in past.verdicts)
-    return Progress(past.attempts, past.refusals, refusal, compared, past.edits_landed)
+    no, took_over = past.refusal, past.relayed
+    refusal = Verdict(False, no.feedback, no.gate, no.ran, figures=no.figures) if no else None
+    before = tuple(each for each in past.verdicts if each.when == "before")
+    given_up = GivenUp(took_over.after, took_over.why) if took_over else None
+    return Progress(past.attempts, past.refusals, refusal, bool(before), before, past.edits_landed, given_up)

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,12 +130,24 @@ class Log:
             insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
             return self._db.execute(insert, row).lastrowid or 0
 
-    def events(self, session: str, after: int = 0) -> Iterator[Record]:
-        """The session's events in order, from the one after number `after`."""
+    def events(self, session: str, after: int = 0, kinds: Container[str] = KINDS) -> Iterator[Record]:
+        """The session's events in order, after number `after`, of these kinds."""
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
         for seq, at, path, kind, body in self._read(query, (session, after)):
-            if kind in KINDS:  # a newer kith may have written kinds that this one does not know
+            # A newer kith may have written kinds that this one does not know.
+            if kind in kinds and kind in KINDS:
                 yield Record(seq, at, tuple(path.split("/")) if path else (), self._decode(kind, body))
+
+    def extent(self, upto: int = sys.maxsize) -> tuple[int, int, str]:
+        """How many events there are up to a number, the newest one's number, and what tells logs apart."""
+        ((count, newest),) = self._read("SELECT COUNT(*), MAX(seq) FROM events WHERE seq <= ?", (upto,))
+        first = self._read("SELECT session, at FROM events ORDER BY seq LIMIT 1")
+        return count, newest or 0, " ".join(map(str, first[0])) if first else ""
+
+    def session_ids(self, after: int = 0) -> list[str]:
+        """The sessions with events after number `after`, in the order of the first of these."""
+        query = "SELECT session FROM events WHERE seq > ? GROUP BY session ORDER BY MIN(seq)"
+        return [session for (session,) in self._read(query, (after,))]
 
     def sessions(self, root: Path | None = None, limit: int = 50) -> list[Summary]:
         """The newest sessions first, those of one folder when `root` is given."""

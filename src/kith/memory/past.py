@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kith.core.decisions import Routed
 from kith.core.events import (
     Applied,
     Called,
@@ -69,6 +70,9 @@ class Past:
     refusals: int = 0  # noes of gates since a person last spoke
     refusal: Judged | None = None  # the last one, while the model has not been told of it
     edits_landed: bool = False  # the edits in the last message are in the trial already
+    routes: list[Routed] = field(default_factory=list)
+    relays: int = 0  # how often another model took over in the session
+    relayed: Routed | None = None  # how the present one did, while it has not been told what was done before
 
     def take(self, event: Event) -> None:
         """Take one more event of the same task in."""
@@ -95,6 +99,8 @@ class Past:
                 self.commands.append(ran)
             case Judged():
                 self._judge(event)
+            case Routed():
+                self._route(event)
             case Reviewed(findings):
                 self.findings = findings
             case Notice(text, "warning"):
@@ -120,9 +126,15 @@ class Past:
         self.threads.setdefault(thread, []).append(message)
         self.thread = thread
         self.task_said = self.task_said or message.role == "user"
-        self.edits_landed, self.refusal = False, None
+        self.edits_landed, self.refusal, self.relayed = False, None, None
         if message.author == "person":
             self.refusals = 0
+
+    def _route(self, event: Routed) -> None:
+        self.routes.append(event)
+        if event.after:
+            self.relays, self.refusals, self.edits_landed = self.relays + 1, 0, False
+            self.relayed = event if self.task_said else None
 
     def _judge(self, event: Judged) -> None:
         if event.gate == "edits":
@@ -185,6 +197,7 @@ def fold(events: Iterable[Event]) -> Past:
                 todo=past.todo,
                 last=last,
                 tasks=past.tasks + 1,
+                relays=past.relays,
             )
         else:
             past.take(event)

@@ -8,19 +8,23 @@ from typing import Any
 from kith.context.compact import View, show
 from kith.core.events import Called, Compacted, Notice
 from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Usage
 from kith.models.providers.facts import Facts, Provider
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.fitted import Fitted
+from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.forgetful import Forgetful
 from kith.models.wrappers.ladder import Ladder
 from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.patient import Patient
+from kith.models.wrappers.patient import Patient, know_nothing
 from kith.models.wrappers.queued import Queued
 from kith.models.wrappers.retry import Retrying
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
+
+Bill = Callable[[Usage], float | None]  # what a call costs in US dollars, None without a price
 
 _CARDED = ("tokens_per_estimate", "read_rate")  # facts of a card that a new process begins with
 _REMINDED = 16_384  # tokens of a window, from which on a model sees its former thoughts again
@@ -38,6 +42,7 @@ class Opened:
     counter: Counter
     meter: Meter
     patient: Model  # the provider, queued, retried, and telling how far it is
+    foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
 
     @property
     def window(self) -> int:
@@ -53,25 +58,35 @@ class Opened:
         """Let go of the model's connections, and of an engine that was held for it."""
         await self.provider.close()
 
-    def metered(self, *, tells: bool = True) -> Model:
+    def metered(self, *, tells: bool = True, bill: Bill | None = None, strategy: str = "") -> Model:
         """The model with patience and measurement: each call goes to the wire as it is asked.
 
-        `tells`: a cache that was lost is worth a sentence.
+        `tells`: a cache that was lost, or a slow call, is worth a sentence. `bill` says what a call costs, and
+        `strategy` names the way in which the model is asked.
         """
         # Without a server (a script) there is nobody who could cut anything off.
         recounts = not self.facts.verified
         verified = Verified(self.patient, self.counter, recounts) if self.facts.server else self.patient
-        return Metered(verified, window=self.window, meter=self.meter, tells=tells)
+        return Metered(
+            verified,
+            window=self.window,
+            meter=self.meter,
+            tells=tells,
+            foresight=self.foresight,
+            bill=bill,
+            strategy=strategy,
+        )
 
-    def learned(self, calls: Sequence[Called]) -> dict[str, float]:
+    def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
         """What these calls tell of the model that its card does not say yet, or says otherwise."""
         card, found = self.card_of(self.facts.digest), {"tokens_per_estimate": self.counter.learned_ratio}
         found |= {"read_rate": _rate(calls, _read), "write_rate": _rate(calls, _written)}
-        return {
+        news = {
             key: round(value, 3)
             for key, value in found.items()
             if value and abs(value - float(card.get(key) or 0.0)) > _NEWS * value
         }
+        return news | (self.foresight.learned(card) if self.foresight else {})
 
     def recall(self, prompt: Prompt, earlier: Sequence[Compacted], tokens: int) -> None:
         """Begin with how the server counted a prompt of this session, when another process sent it."""
@@ -79,12 +94,21 @@ class Opened:
             sent = show(prompt.messages, reduce(View.after, earlier, View()))
             self.counter.correct(replace(prompt, messages=sent), tokens)
 
-    def wrap(self, budget: Budget, earlier: Sequence[Compacted] = (), *, tells: bool = True) -> Model:
+    def wrap(
+        self,
+        budget: Budget,
+        earlier: Sequence[Compacted] = (),
+        *,
+        tells: bool = True,
+        bill: Bill | None = None,
+        strategy: str = "",
+    ) -> Model:
         """The model of one task: within its budget, on the rung that works, and never over its window.
 
-        `earlier` are the session's compactions so far: what was sent once is sent again. `tells` as above.
+        `earlier` are the session's compactions so far: what was sent once is sent again. The rest as above.
         """
-        watched = Watched(Limited(self.metered(tells=tells), budget, Spent()))
+        metered = self.metered(tells=tells, bill=bill, strategy=strategy)
+        watched = Watched(Limited(metered, budget, Spent()))
         digest, card = self.facts.digest, self.card_of(self.facts.digest)
         ladder = Ladder(watched, card, digest, "text" if self.facts.tools is False else None)
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
@@ -119,8 +143,10 @@ async def look(
     shown = provider if reminded else Forgetful(provider)
     counter = Counter(window, shown.count, ratio, reminded)
     queued = Queued(shown, facts.server or facts.name, facts.slots)
-    patient = Patient(Retrying(queued), counter.estimate, rate)
-    return Opened(provider, facts, card_of, counter, Meter(facts.counts_cache, rate), patient)
+    meter = Meter(facts.counts_cache, rate)
+    foresight = foresight_of(provider.name, facts, card, counter.estimate, meter) if facts.server else None
+    patient = Patient(Retrying(queued), counter.estimate, foresight.expect if foresight else know_nothing)
+    return Opened(provider, facts, card_of, counter, meter, patient, foresight)
 
 
 def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:

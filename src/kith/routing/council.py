@@ -19,8 +19,9 @@ MOST_CLAIMS: Final = 3  # of one member in one round
 class Proposal:
     """One member's plan, or its answer to a question, as data.
 
-    `answer` is the answer in a word or two where there is one. `probe` is a command that would tell right from
-    wrong, `ends` how its author says that it ends now, before anything is changed. `confidence` is from 0 to 1.
+    `answer` is the answer in a word or two where there is one. `probe` is a command that would tell right
+    from wrong, `ends` how its author says that it ends now, before anything is changed. `confidence` is from
+    0 to 1.
     """
 
     approach: str
@@ -132,10 +133,13 @@ def objections(claims: Sequence[Claimed], settled: Collection[str] = ()) -> Coun
 
 
 def in_order(
-    labels: Collection[str], against: Mapping[str, int], ability: Mapping[str, float]
+    labels: Sequence[str], against: Mapping[str, int], ability: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Whose plan comes first: the fewest objections, then how often its author's work was good so far."""
-    return tuple(sorted(labels, key=lambda label: (against.get(label, 0), -ability.get(label, 0.0), label)))
+    """Whose plan comes first: the fewest objections, then how often its author's work was good so far.
+
+    What is equal in both stays in the order in which it is given.
+    """
+    return tuple(sorted(labels, key=lambda label: (against.get(label, 0), -ability.get(label, 0.0))))
 
 
 def is_decided(labels: Collection[str], against: Mapping[str, int]) -> bool:

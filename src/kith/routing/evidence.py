@@ -9,6 +9,8 @@ from kith.routing.priors import MASS
 from kith.routing.rows import LegRow
 
 Head = Literal["first", "after"]  # asked at first, or after another model had given up
+CV = 0.5
+KEEPC=.98
 KEEP = 0.98  # what evidence still counts when there is one more piece of it
 SHRINK = 8.0  # tasks that the next wider cell's mean is worth
 PSEUDO_RUNS = 5.0  # runs that an expected cost is worth: costs are heavy-tailed, and one run must not decide
@@ -24,23 +26,16 @@ class Cell(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """Sums over runs, in dollars and seconds."""
+    """Sums over runs, in dollars and seconds; `spread` sums how far off the mean they were, squared and as shares."""
 
     runs: float = 0.0
     usd: float = 0.0
     seconds: float = 0.0
+    spread: float = 0.0
 
-    def plus(self, usd: float, seconds: float, keep: float) -> "Spent":
-        return Spent(keep * self.runs + 1, keep * self.usd + usd, keep * self.seconds + seconds)
-
-    def mean(self, expected: "Spent") -> "Spent":
-        """What one run takes, shrunk towards what was expected of it."""
-        runs = self.runs + PSEUDO_RUNS
-        return Spent(
-            1.0,
-            (self.usd + PSEUDO_RUNS * expected.usd) / runs,
-            (self.seconds + PSEUDO_RUNS * expected.seconds) / runs,
-        )
+    def plus(self, usd: float, seconds: float, keep: float, mean: "Spent") -> "Spent":
+        off = (usd / mean.usd - 1 if mean.usd else seconds / mean.seconds - 1 if mean.seconds else 0.0)
+        return Spent(keep * self.runs + 1, keep * self.usd + usd, keep * self.seconds + seconds, keep*self.spread + off*off)
 
 
 def who(model: str, digest: str = "") -> str:
@@ -72,7 +67,8 @@ class Evidence:
                 keep = KEEP**row.weight
                 self.solved[cell] = self.solved.get(cell, Count()).plus(row.reward, row.weight, keep)
             if row.usd is not None or row.seconds:
-                self.spent[cell] = self.spent.get(cell, Spent()).plus(row.usd or 0.0, row.seconds, KEEP)
+                o=self.spent.get(cell, Spent()); mean=Spent(1,o.usd/o.runs,o.seconds/o.runs) if o.runs else Spent(1,row.usd or 0,row.seconds)
+                self.spent[cell] = o.plus(row.usd or 0.0, row.seconds, KEEPC, mean)
         if row.reward is not None and head == "first":
             self.begun[model] = self.begun.get(model, 0) + 1
         self._check_the_check(row)
@@ -88,17 +84,24 @@ class Evidence:
 
     def chance(self, model: str, head: Head, sorts: tuple[str, ...], expected: float) -> Beta:
         """The belief that `model` solves a task of the narrowest of `sorts`, from the widest to it."""
-        belief, mass = Beta(MASS * expected, MASS * (1 - expected)), MASS
-        for sort in sorts:
-            belief = self.solved.get(Cell(model, head, sort), Count()).belief(belief.mean, mass)
-            mass = SHRINK
+        counts = [self.solved.get(Cell(model, head, sort), Count()) for sort in sorts] + [Count()]
+        belief = Beta(MASS * expected, MASS * (1 - expected))
+        for wide, narrow in zip(counts, counts[1:]):
+            belief = Count(max(0,wide.good-narrow.good), max(0.0,wide.good-narrow.good, wide.seen-narrow.seen)).belief(belief.mean, min(SHRINK, belief.a+belief.b))
         return belief
 
     def cost(self, model: str, head: Head, sorts: tuple[str, ...], expected: Spent) -> Spent:
         """What a run of `model` on a task of the narrowest of `sorts` takes."""
-        for sort in sorts:
-            expected = self.spent.get(Cell(model, head, sort), Spent()).mean(expected)
-        return expected
+        sums = [self.spent.get(Cell(model, head, sort), Spent()) for sort in sorts] + [Spent()]
+        spread=CV**2; runs=PSEUDO_RUNS
+        usd,sec=expected.usd,expected.seconds
+        for wide, narrow in zip(sums, sums[1:]):
+            n=max(0,wide.runs-narrow.runs); m=min(runs,PSEUDO_RUNS)
+            runs=n+m
+            usd=(max(0,wide.usd-narrow.usd)+m*usd)/runs
+            sec=(max(0,wide.seconds-narrow.seconds)+m*sec)/runs
+            spread=(max(0,wide.spread-narrow.spread)+m*spread)/runs
+        return Spent(runs,usd,sec,spread)
 
 
 def fold(rows: Iterable[LegRow]) -> Evidence:

@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 Vector = tuple[float, ...]
 
-_ROUNDS = 3  # of weighing the rows by the last fit
+_ROUNDS = 3  # of weighing the rows by the last fit; one less from a former fit on
 _LEAST_S = 0.005  # shorter times are mostly the clock's
 _OUTLIER = 2.0  # robust deviations, beyond which a row counts the less
 _LEAST_SPREAD = 0.05  # of relative errors: nothing repeats itself more exactly
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One measurement: what there was to do (the quantities), the seconds it took, and what that is worth."""
 
     quantities: Vector
@@ -39,9 +38,9 @@ def fit(rows: Sequence[Row], held: Vector, guess: Vector | None = None) -> Vecto
         return None
     expected = [total(guess, row.quantities) if guess else row.seconds for row in rows]
     found = guess
-    for number in range(_ROUNDS):
+    for number in range(1 if guess else 0, _ROUNDS):
         scales = [max(_LEAST_S, each) for each in expected]
-        doubts = _doubts(rows, scales) if number or guess else [1.0] * len(rows)
+        doubts = _doubts(rows, scales) if number else [1.0] * len(rows)
         found = _solve_positive(*_normal_equations(rows, scales, doubts, held))
         expected = [total(found, row.quantities) for row in rows]
     return found

@@ -13,6 +13,7 @@ from kith.routing.priors import expected, expected_after_a_miss
 DRAWS = 64
 SURE = 0.8  # the default is left when another plan is better with this chance
 SURE_OF_A_NEW_MODEL = 0.95
+WIDE = 1.0
 NEW = 10  # tasks with an outcome until a model is known
 
 
@@ -59,6 +60,10 @@ class Odds:
 
     solves: Beta
     spent: Spent
+
+    def cost(self, utility, rng):
+        mean = utility.cost(self.spent.usd, self.spent.seconds)
+        return max(0.0, mean * (1 + rng.gauss(0, 1) * WIDE*(self.spent.spread / self.spent.runs)**.5)) if WIDE else mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +123,21 @@ def weigh(
     utility: Utility,
     rng: random.Random,
 ) -> list[Weighed]:
-    draws = {key: [o.solves.draw(rng) for _ in range(DRAWS)] for key, o in odds.items()}
-    weighed = []
-    for plan in plans:
-        heads: list[tuple[str, Head]] = [(name, "after" if i else "first") for i, name in enumerate(plan)]
-        mean = foresee(tuple(Leg(odds[h].solves.mean, odds[h].spent.usd, odds[h].spent.seconds) for h in heads), errors)
-        worth = tuple(
-            utility.worth(
-                foresee(tuple(Leg(draws[h][i], odds[h].spent.usd, odds[h].spent.seconds) for h in heads), errors)
-            )
-            for i in range(DRAWS)
-        )
-        weighed.append(Weighed(plan, mean, worth))
-    return weighed
+    heads = [tuple((name, "after" if i else "first") for i, name in enumerate(plan)) for plan in plans]
+    draws = {}
+    for key in dict.fromkeys(h for plan in heads for h in plan):
+        o = odds[key]
+        draws[key] = ([o.solves.draw(rng) for _ in range(DRAWS)], [o.cost(utility, rng) for _ in range(DRAWS)])
+    return [Weighed(plan, foresee(tuple(Leg(odds[h].solves.mean, odds[h].spent.usd, odds[h].spent.seconds) for h in hs), errors), worth([draws[h] for h in hs], errors)) for plan, hs in zip(plans, heads)]
+
+
+def worth(legs, errors):
+    *checked, (p,c) = legs
+    value = [x-y for x,y in zip(p,c)]
+    fp, ff = errors
+    for p, c in reversed(checked):
+        value = [x * (1 - ff) - y + ((1 - x) * (1 - fp) + x * ff) * v for x, y, v in zip(p, c, value)]
+    return value
 
 
 def default_plan(weighed: list[Weighed], task: Task, frontier: str) -> Weighed:
@@ -143,15 +150,17 @@ def default_plan(weighed: list[Weighed], task: Task, frontier: str) -> Weighed:
 
 
 def chances(weighed: list[Weighed], default: Weighed, task: Task, *, new: bool) -> list[float]:
-    best = [max(range(len(weighed)), key=lambda k: weighed[k].worth[i]) for i in range(DRAWS)]
-    shares = [best.count(k) / DRAWS for k in range(len(weighed))]
+    wins = [0]*len(weighed)
+    for values in zip(*(w.worth for w in weighed)):
+        wins[values.index(max(values))] += 1
+    shares = [n / DRAWS for n in wins]
     if not task.verifiable:
         return shares
     top = max(weighed, key=lambda w: better(w, default))
     if better(top, default) >= (SURE_OF_A_NEW_MODEL if new else SURE):
-        return shares
+        return shares if EXPLORE else [float(w is top) for w in weighed]
     return [float(w is default) for w in weighed]
-
+EXPLORE=True
 
 def better(one: Weighed, other: Weighed) -> float:
     return sum(a > b for a, b in zip(one.worth, other.worth, strict=True)) / DRAWS

@@ -40,10 +40,9 @@ class Payoff:
     def why(self) -> str:
         """The figures, in a sentence."""
         if not self.pays:
-            return (
-                f"Councils do not pay for {self.kind} here: {self.gain:+.2f} solved for each task, tokens "
-                f"counted in, at most {self.upper:+.2f} ({self.councils} councils, {self.others} tasks without)."
-            )
+            seen = f"{self.councils} councils, {self.others} tasks without"
+            gain = f"{self.gain:+.2f} solved for each task, tokens counted in, at most {self.upper:+.2f}"
+            return f"Councils do not pay for {self.kind} here: {gain} ({seen})."
         return f"Not known yet whether councils pay for {self.kind} here ({self.councils} so far)."
 
 

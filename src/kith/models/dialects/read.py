@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kith.core.loop import CUT
@@ -57,7 +57,7 @@ def fit_call(call: ToolCall, tools: Sequence[Tool]) -> ToolCall:
     tool = tool_for(call.name, call.args, tools)
     if tool is None:
         return call
-    return ToolCall(call.id, tool.name, coerce(call.args, tool.schema), call.fault)
+    return replace(call, name=tool.name, args=coerce(call.args, tool.schema))
 
 
 _Chosen = list[tuple[Found, Tool | None]]

@@ -1,16 +1,21 @@
-"""What this machine has: memory, what is free of it here and now, graphics cards, cores and programs."""
+"""What this machine has: its name, memory and what is free of it now, graphics cards, cores and programs."""
 
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from kith.models.discovery.memory import GIB, Memory
 
 NVIDIA_S = 2.0  # a driver that takes longer is not waited for
 UNKNOWN_SHARE = 0.7  # of all memory, where the system does not say how much is free
+# What makers put around a processor's name: marks, the kind of thing it is, its clock, its cores.
+_ORNAMENTS = re.compile(r"\((R|TM|r|tm)\)|\bCPU\b|\bProcessor\b|@.*|\b\d+-Core\b|\bwith .*")
 
 
 def read_memory(*, cards: bool = False, root: Path = Path("/")) -> Memory:
@@ -25,6 +30,68 @@ def read_memory(*, cards: bool = False, root: Path = Path("/")) -> Memory:
     if room < available:
         available, limit = room, "of this container"
     return Memory(total, available, gpu, limit)
+
+
+@cache
+def machine_name(root: Path = Path("/")) -> str:
+    """This machine in a few words that stay the same: what a model's speed here depends on.
+
+    Such as "AMD EPYC 7R13, 2 cores, 23 GiB", with its graphics cards where they can be told at once.
+    """
+    cores = usable_cores(root)
+    parts = [_processor(root), f"{cores} core{'s' if cores > 1 else ''}", f"{total_memory() / GIB:.0f} GiB"]
+    return ", ".join([*parts, *_card_names(root)])
+
+
+def busy() -> float:
+    """Processes that want to run now, for each core: the load of the last minute; 0.0 where nobody counts."""
+    try:
+        return os.getloadavg()[0] / _cores()
+    except (AttributeError, OSError):
+        return 0.0
+
+
+def is_short_of_memory(root: Path = Path("/")) -> bool:
+    """Whether processes waited for memory in 5 % of the last ten seconds (Documentation/accounting/psi.rst)."""
+    share = re.search(r"some avg10=(\d+\.\d+)", _text(root / "proc/pressure/memory"))
+    return share is not None and float(share[1]) >= 5.0
+
+
+@cache
+def _cores() -> int:
+    return usable_cores()
+
+
+def _processor(root: Path) -> str:
+    """The processor's name as its maker gives it, without ornaments; else its architecture."""
+    said = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.M)
+    name = said[1] if said else _apple_processor() or os.environ.get("PROCESSOR_IDENTIFIER", "")
+    return " ".join(_ORNAMENTS.sub(" ", name).split()) or platform.machine() or "unknown processor"
+
+
+def _apple_processor() -> str:
+    """As `sysctl -n machdep.cpu.brand_string` tells: "Apple M3 Pro"."""
+    if sys.platform != "darwin":
+        return ""
+    try:
+        return subprocess.run(
+            ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"],
+            capture_output=True, text=True, timeout=NVIDIA_S, check=False,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _card_names(root: Path) -> list[str]:
+    """Graphics cards as the NVIDIA and amdgpu drivers name them in files; the same ones counted."""
+    said = [_text(each) for each in sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))]
+    names = [
+        line.partition(":")[2].strip() for text in said for line in text.splitlines() if "Model:" in line
+    ]
+    cards = sorted((root / "sys/class/drm").glob("card[0-9]*/device/mem_info_vram_total"))
+    names += [_text(each.parent / "product_name").strip() or "AMD graphics" for each in cards]
+    counted = {name: names.count(name) for name in names}
+    return [f"{number} x {name}" if number > 1 else name for name, number in counted.items()]
 
 
 def total_memory() -> int:

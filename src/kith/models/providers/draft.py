@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from kith.core.events import Delta
 from kith.core.model import Emit
@@ -11,17 +11,24 @@ from kith.core.run import new_id
 from kith.core.values import Message, Part, Reply, Text, Thinking, Timing, ToolCall, Usage
 from kith.models.dialects.json_text import mend_json
 
+Kind = Literal["text", "thinking", "tool"]
+
 
 @dataclass(slots=True)
-class _CallDraft:
+class _Piece:
+    """One part of a message while it grows. `index` is a call's own."""
+
+    kind: Kind
+    texts: list[str] = field(default_factory=list)
+    opaque: str = ""
+    index: int = -1
     id: str = ""
     name: str = ""
-    args: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Draft:
-    """Collects what a server streams, and emits each piece as a Delta.
+    """Collects what a server streams, in its order, and emits each piece as a Delta.
 
     `taken` are call ids already used in the conversation: a call that comes with one of them, or with none,
     gets a fresh one, because an answer finds its call by id.
@@ -29,46 +36,64 @@ class Draft:
 
     emit: Emit
     taken: set[str]
-    texts: list[str] = field(default_factory=list)
-    thoughts: list[str] = field(default_factory=list)
-    calls: dict[int, _CallDraft] = field(default_factory=dict)
+    pieces: list[_Piece] = field(default_factory=list)
+    calls: dict[int, _Piece] = field(default_factory=dict)
 
     def think(self, text: str) -> None:
         if text:
-            self.thoughts.append(text)
+            self._last("thinking").texts.append(text)
             self.emit(Delta(text, "thinking"))
+
+    def seal(self, opaque: str) -> None:
+        """A provider's signature: it ends the thought before it, or stands for one that is not shown."""
+        if opaque:
+            self._last("thinking").opaque = opaque
 
     def say(self, text: str) -> None:
         if text:
-            self.texts.append(text)
+            self._last("text").texts.append(text)
             self.emit(Delta(text))
 
-    def call(self, index: int, name: str = "", args: object = "", call_id: str = "") -> None:
+    def call(
+        self, index: int, name: str = "", args: object = "", call_id: str = "", opaque: str = ""
+    ) -> None:
         """A piece of the call at `index`: its name, its id, more of its arguments (JSON text, or whole)."""
         text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
-        call = self.calls.setdefault(index, _CallDraft())
+        if index not in self.calls:
+            self.calls[index] = _Piece("tool", index=index)
+            self.pieces.append(self.calls[index])
+        call = self.calls[index]
         call.id = call.id or call_id
+        call.opaque = call.opaque or opaque
         call.name += name
-        call.args.append(text)
+        call.texts.append(text)
         if name or text:
             self.emit(Delta(f"{name} {text}" if name else text, "tool"))
 
     def reply(self, author: str, cut: bool, usage: Usage, timing: Timing) -> Reply:
         """What was said. `cut`: the token limit ended it, so arguments that do not parse are not repaired."""
-        parts: list[Part] = []
-        if self.thoughts:
-            parts.append(Thinking("".join(self.thoughts)))
-        if self.texts:
-            parts.append(Text("".join(self.texts)))
-        parts.extend(self._finish(self.calls[index], cut) for index in sorted(self.calls))
-        message = Message("assistant", tuple(parts), author)
+        # Calls by their own numbers: not every server sends them in order.
+        calls = iter(sorted(self.calls.values(), key=lambda piece: piece.index))
+        ordered = (next(calls) if piece.kind == "tool" else piece for piece in self.pieces)
+        message = Message("assistant", tuple(self._part(piece, cut) for piece in ordered), author)
         return Reply(message, "length" if cut else "tools" if message.calls else "end", author, usage, timing)
 
-    def _finish(self, call: _CallDraft, cut: bool) -> ToolCall:
-        call_id = call.id if call.id and call.id not in self.taken else new_id()
+    def _last(self, kind: Kind) -> _Piece:
+        """The piece that grows: the last one, if it is of this kind and not sealed, else a new one."""
+        if not self.pieces or self.pieces[-1].kind != kind or self.pieces[-1].opaque:
+            self.pieces.append(_Piece(kind))
+        return self.pieces[-1]
+
+    def _part(self, piece: _Piece, cut: bool) -> Part:
+        text = "".join(piece.texts)
+        if piece.kind == "text":
+            return Text(text)
+        if piece.kind == "thinking":
+            return Thinking(text, piece.opaque)
+        call_id = piece.id if piece.id and piece.id not in self.taken else new_id()
         self.taken.add(call_id)
-        args, problem = read_args("".join(call.args), cut)
-        return ToolCall(call_id, call.name, args, problem)
+        args, problem = read_args(text, cut)
+        return ToolCall(call_id, piece.name, args, problem, piece.opaque)
 
 
 def used_ids(messages: Iterable[Message]) -> set[str]:

@@ -14,8 +14,8 @@ class Facts:
     the model was loaded (or, where not `verified`, what it was asked for); `trained` the model's own maximum.
     `tools`: the chat template takes tools. `keeps_thinking`: it renders former thinking for good, so that
     sending it back leaves the prompt's beginning as it was. `counts_cache`: the server tells cached tokens.
-    `quantisation` and `parameters` as the server words them. `cloud`: what it is asked leaves this machine and
-    its own network.
+    `quantisation` and `parameters` are in the server's words. `cloud`: what it is asked leaves this machine
+    and its own network.
     """
 
     name: str

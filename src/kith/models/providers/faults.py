@@ -19,14 +19,23 @@ IN_STREAM = 0  # in a status's place: the server had answered 200 before it fail
 
 _OVERFLOW = re.compile(
     r"exceed_context_size_error|exceeds the available context size|maximum context length"
-    r"|longer than the context length|exceed_context",
+    r"|longer than the context length|exceed_context"
+    # Anthropic, and Gemini.
+    r"|prompt is too long|exceed context limit|request_too_large|input token count .{1,40} exceeds",
     re.IGNORECASE,
 )
 # The sizes, as llama-server words them: "request (5030 tokens) exceeds the available context size (4096
-# tokens)", "n_prompt_tokens":5030,"n_ctx":4096. What others call the prompt may count the answer in.
-_PROMPT = re.compile(r"n_prompt_tokens\D{1,4}(\d+)|\((\d+) tokens\) exceeds")
-_WINDOW = re.compile(r"n_ctx\D{1,4}(\d+)|context size \((\d+) tokens\)|context length (?:is|of) (\d+)")
-# What a model or its server cannot do, as llama-server, Ollama and vLLM word it.
+# tokens)", "n_prompt_tokens":5030,"n_ctx":4096; Anthropic: "prompt is too long: 208310 tokens > 200000
+# maximum"; Gemini: "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)".
+# What others call the prompt may count the answer in.
+_PROMPT = re.compile(
+    r"n_prompt_tokens\D{1,4}(\d+)|\((\d+) tokens\) exceeds|too long: (\d+)|token count \((\d+)\)"
+)
+_WINDOW = re.compile(
+    r"n_ctx\D{1,4}(\d+)|context size \((\d+) tokens\)|context length (?:is|of) (\d+)"
+    r"|tokens > (\d+) maximum|tokens allowed \((\d+)\)"
+)
+# What a model or its server cannot do, as llama-server, Ollama, vLLM, Anthropic and Gemini word it.
 Ability = Literal["tools", "thinking", "shape"]
 _UNABLE: tuple[tuple[Ability, re.Pattern[str]], ...] = (
     ("tools", re.compile(r"not support tools|tools param requires|tool choice requires", re.IGNORECASE)),
@@ -37,13 +46,19 @@ _UNABLE: tuple[tuple[Ability, re.Pattern[str]], ...] = (
     (
         "shape",
         re.compile(
-            r"response_format|json[_ ]schema|grammar|structured.output|guided.decoding|invalid format",
+            r"response_format|json[_ ]schema|grammar|structured.output|guided.decoding|invalid format"
+            r"|output_config.format|response mime type|response_?(json_?)?schema",
             re.IGNORECASE,
         ),
     ),
 )
 _GARBLED = re.compile(r"peg-native|error parsing tool call")
-_MISSING = re.compile(r"\bmodel\b.{0,200}?(not found|does not exist)", re.IGNORECASE | re.DOTALL)
+# "model: claude-x" is all that Anthropic says; Gemini says "models/gemini-x is not found".
+_MISSING = re.compile(
+    r"\bmodels?\b.{0,200}?(not found|does not exist)|^model: \S+$", re.IGNORECASE | re.DOTALL
+)
+_SIGNATURE = re.compile(r"(thinking|thought).{0,40}signature|signature.{0,40}thinking", re.IGNORECASE)
+_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')  # google.rpc.RetryInfo
 
 
 class UnreachableError(ModelError):
@@ -67,6 +82,10 @@ class BrokenReplyError(ModelError):
 
 class MissingModelError(ModelError):
     """The server runs, but does not have the model; the provider says which ones are there."""
+
+
+class SignatureError(ModelError):
+    """A former thought's signature was refused: it is another model's, or what came before it changed."""
 
 
 class UnsupportedError(ModelError):
@@ -102,6 +121,8 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
             f"{url} answered with a web page, not a model server's answer; is the address right?"
         )
     text = "" if is_page else _words(body)
+    if after_s is None and (delay := _DELAY.search(body)):
+        after_s = float(delay[1])
     if status in (IN_STREAM, 200, 400, 413, 500) and _OVERFLOW.search(body):
         return _overflow(body)
     if status in (400, 404) and _MISSING.search(text):
@@ -109,7 +130,7 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
     if _GARBLED.search(text):
         said = f"{url} could not read the model's tool call: {text}"
         return GarbledReplyError(said, retryable=True, after_s=0.0)
-    if status in (401, 403):
+    if status in (401, 403) or "API key not valid" in text:  # Gemini answers 400
         return ModelError(f"{url} refused the key ({status}): {text}")
     how = "failed in the middle of its reply" if status == IN_STREAM else f"answered {_title(status)}"
     said = f"{url} {how}: {text}" if text else f"{url} {how}"
@@ -117,11 +138,16 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
         return LoadingError(said, retryable=True, after_s=after_s)
     if status in (404, 405, 501):
         return NoRouteError(said)
+    return _refusal(said, status, text) or ModelError(said, retryable=status in PASSING, after_s=after_s)
+
+
+def _refusal(said: str, status: int, text: str) -> ModelError | None:
+    """What a server says it will not do, or began and did not; None for what may be passing."""
+    if status in (IN_STREAM, 400) and _SIGNATURE.search(text):
+        return SignatureError(said)
     if what := _unable(status, text):
         return UnsupportedError(said, what)
-    if status == IN_STREAM:
-        return BrokenReplyError(said)
-    return ModelError(said, retryable=status in PASSING, after_s=after_s)
+    return BrokenReplyError(said) if status == IN_STREAM else None
 
 
 def _unable(status: int, text: str) -> Ability | None:
@@ -176,9 +202,11 @@ def _words(body: str) -> str:
         data: Any = read_json(body)
     except ValueError:
         data = body
-    # Ollama hands on llama-server's error as JSON text inside its own.
+    # Ollama hands on llama-server's error as JSON text inside its own; Gemini answers with a list of one.
     for _ in range(4):
-        if isinstance(data, dict):
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]
+        elif isinstance(data, dict):
             data = next((data[key] for key in ("error", "message", "detail") if data.get(key)), "")
         elif isinstance(data, str) and data.lstrip().startswith("{"):
             try:

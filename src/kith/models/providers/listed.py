@@ -21,4 +21,11 @@ async def names(kind: Kind, endpoint: Endpoint) -> tuple[str, ...]:
     if kind == "ollama":
         found = rows(await endpoint.get("/api/tags"), "models")
         return tuple(str(row.get("name", "")) for row in found if not row.get("remote_host"))
+    if kind == "gemini":
+        found = rows(await endpoint.get("/v1beta/models", pageSize="1000"), "models")
+        talking = (row for row in found if "generateContent" in (row.get("supportedGenerationMethods") or ()))
+        return tuple(str(row.get("name", "")).removeprefix("models/") for row in talking)
+    if kind == "anthropic":
+        found = rows(await endpoint.get("/v1/models", limit="1000"), "data")
+        return tuple(str(row.get("id", "")) for row in found)
     return tuple(str(row.get("id", "")) for row in rows(await endpoint.get("/v1/models"), "data"))

@@ -29,6 +29,16 @@ TAKEN: Mapping[Kind, Mapping[str, str]] = {
     "lmstudio": _COMMON | _TOP_K,
     "vllm": _COMMON | _TOP_K | _MIN_P,
     "openai": _COMMON,
+    # Since its version 2026-10-21 the Messages API refuses temperature, top_p and top_k.
+    "anthropic": {"max_tokens": "max_tokens", "stop": "stop_sequences"},
+    "gemini": {
+        "temperature": "temperature",
+        "top_p": "topP",
+        "top_k": "topK",
+        "max_tokens": "maxOutputTokens",
+        "seed": "seed",
+        "stop": "stopSequences",
+    },
 }
 TITLES: Mapping[Kind, str] = {
     "ollama": "Ollama",
@@ -36,17 +46,21 @@ TITLES: Mapping[Kind, str] = {
     "lmstudio": "LM Studio",
     "vllm": "vLLM",
     "openai": "This server",
+    "anthropic": "Anthropic",
+    "gemini": "Gemini",
 }
 
 
-def sampling_fields(kind: Kind, sampling: Sampling) -> tuple[dict[str, Any], tuple[str, ...]]:
+def sampling_fields(
+    kind: Kind, sampling: Sampling, longest: int = MAX_TOKENS
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The set parameters under the server's own names, and a sentence for each that it does not have.
 
-    Thinking is not among them: its switch has another shape on each server, and its budget is watched here
-    where the server has none.
+    `longest`: the limit of a reply, in tokens, where none is set. Thinking is not among them: its switch has
+    another shape on each server, and its budget is watched here where the server has none.
     """
     taken, left_out = TAKEN[kind], []
-    sent: dict[str, Any] = {taken["max_tokens"]: MAX_TOKENS}
+    sent: dict[str, Any] = {taken["max_tokens"]: longest}
     for field in fields(sampling):
         value = getattr(sampling, field.name)
         if value is None or value == () or field.name in ("think", "think_tokens"):

@@ -23,11 +23,13 @@ from kith.models.providers.faults import (
 )
 from kith.models.providers.lines import read_events, read_lines
 from kith.models.providers.patience import Clock, Sleep, Vigil
+from kith.models.providers.reach import is_cloud
 
 if TYPE_CHECKING:
     import httpx2
 
 _LONGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that is not a stream
+_SHORTEST_KEY = 4  # characters; anything shorter would blot out other words
 _END = "[DONE]"  # OpenAI's end mark of a stream of events
 
 
@@ -35,8 +37,9 @@ _END = "[DONE]"  # OpenAI's end mark of a stream of events
 class Endpoint:
     """A model server at `url` (its root: a trailing `/v1` is left out), with an optional key.
 
-    A key is a bearer's, or `user:password`; where these stand in the address, they are taken out of it, for
-    addresses are shown and logged.
+    A key is a bearer's, or `user:password`, or the whole value of the header `key_header`; where it stands in
+    the address, it is taken out of it, for addresses are shown and logged. `headers` are sent with every
+    request. `cloud`: the address leads out of the person's own network; None: it says so itself.
     A silent server is waited for as `Vigil` says: after `quiet_s` without a byte it is asked for a sign of
     life, which must come within `probe_s`; after `stall_s` without one it counts as lost, and after `look_s`
     where it was only asked about itself (seconds, all of them). `transport` replaces the network in tests,
@@ -45,6 +48,9 @@ class Endpoint:
 
     url: str
     key: str = field(default="", repr=False)
+    key_header: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cloud: bool | None = None
     stall_s: float = 600.0
     connect_s: float = 2.0
     quiet_s: float = 30.0
@@ -66,6 +72,15 @@ class Endpoint:
         if parts.username is not None:
             self.key = self.key or f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        self.key = self.key.strip()
+        # An HTTP library would quote a header that cannot be sent, key and all.
+        if ":" not in self.key and not (self.key.isascii() and self.key.isprintable()):
+            raise UsageError(f"the key for {self.url} has characters that no key has; was it copied whole?")
+
+    @property
+    def is_cloud(self) -> bool:
+        """Whether what is sent there leaves this machine and its own network."""
+        return is_cloud(self.url) if self.cloud is None else self.cloud
 
     async def get(self, path: str, **query: str) -> Any:
         """The JSON at a path. Raises ModelError."""
@@ -171,7 +186,7 @@ class Endpoint:
         """Raise what a refusal says."""
         kind = response.headers.get("content-type", "")
         if not response.is_success or any(word in kind for word in refusals):
-            text = await _collect(response.aiter_bytes())
+            text = self._hide_key(await _collect(response.aiter_bytes()))
             raise fault(
                 self.url, response.status_code, text, retry_after(response.headers.get("retry-after"))
             )
@@ -198,11 +213,12 @@ class Endpoint:
             try:
                 data = read_json(text)
             except ValueError:
+                text = self._hide_key(text)
                 raise self._unreadable(text, is_last=await anext(texts, None) is None) from None
             if not isinstance(data, dict):
                 raise ModelError(f"{self.url} sent a line that is not an object: {text[:200]!r}")
             if data.get("error"):
-                raise fault(self.url, IN_STREAM, text)
+                raise fault(self.url, IN_STREAM, self._hide_key(text))
             # News of the prompt (llama-server's) come while it is read: nothing is answered yet.
             vigil.begun = vigil.begun or "prompt_progress" not in data
             yield data
@@ -215,6 +231,10 @@ class Endpoint:
         if start == "{" and is_last:
             return self.cut_short(heard=True)
         return ModelError(f"{self.url} sent a line that is not JSON: {text[:200]!r}")
+
+    def _hide_key(self, text: str) -> str:
+        """Some servers repeat the key that they refuse."""
+        return text.replace(self.key, "***") if len(self.key) >= _SHORTEST_KEY else text
 
     def _opened(self) -> "httpx2.AsyncClient":
         """The one client, made at the first request, and again when another event loop asks."""
@@ -238,8 +258,10 @@ class Endpoint:
         return self._client
 
     def _headers(self) -> dict[str, str]:
-        headers = {"content-type": "application/json"}
-        if ":" in self.key:
+        headers = {"content-type": "application/json", **self.headers}
+        if self.key_header and self.key:
+            headers[self.key_header] = self.key
+        elif ":" in self.key:
             headers["authorization"] = f"Basic {b64encode(self.key.encode()).decode()}"
         elif self.key:
             headers["authorization"] = f"Bearer {self.key}"

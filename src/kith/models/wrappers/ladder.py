@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 from kith.core.errors import ModelError
 from kith.core.events import Carded, Notice
 from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Part, Reply, Text, Thinking
+from kith.core.values import Part, Reply, Text, Thinking, ToolCall
 from kith.models.dialects.choice import read_choice, shape_of
 from kith.models.dialects.read import fit_call, read_calls
 from kith.models.dialects.spoken import as_spoken, describe_tools
@@ -171,11 +171,15 @@ def hear_on(rung: Rung, prompt: Prompt, reply: Reply) -> Reply:
     heard = read_choice(said.text, prompt.tools, cut) if rung == "constrained" and not said.calls else None
     heard = heard or read_calls(said.text, prompt.tools, cut)
     # A reply that was cut is not run, so its calls stay as they are.
-    calls = said.calls if cut else tuple(fit_call(call, prompt.tools) for call in said.calls)
-    calls = calls or heard.calls
+    fitted = {call.id: call if cut else fit_call(call, prompt.tools) for call in said.calls}
+    calls = tuple(fitted.values()) or heard.calls
     if heard.words == said.text and not calls:
         return reply
-    thoughts: tuple[Part, ...] = tuple(part for part in said.parts if isinstance(part, Thinking))
-    words = (Text(heard.words),) if heard.words else ()
-    message = replace(said, parts=(*thoughts, *words, *calls))
-    return replace(reply, message=message, stop=reply.stop if cut or not calls else "tools")
+    if heard.words == said.text and said.calls:  # signed thoughts stay between what they stood between
+        parts = tuple(fitted[part.id] if isinstance(part, ToolCall) else part for part in said.parts)
+    else:
+        thoughts: tuple[Part, ...] = tuple(part for part in said.parts if isinstance(part, Thinking))
+        words = (Text(heard.words),) if heard.words else ()
+        parts = (*thoughts, *words, *calls)
+    stop = reply.stop if cut or not calls else "tools"
+    return replace(reply, message=replace(said, parts=parts), stop=stop)

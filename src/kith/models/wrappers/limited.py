@@ -14,23 +14,37 @@ from kith.core.values import Reply
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one task may use; None is no limit. Tokens are what was computed: new prompt text, and replies."""
+    """What one task may use; None is no limit. Tokens are what was computed: new prompt text, and replies.
+
+    `usd` is what the task may cost, `day_usd` what all tasks of a day may.
+    """
 
     tokens: int | None = None
     seconds: float | None = None
+    usd: float | None = None
+    day_usd: float | None = None
 
 
 class Spent:
-    """What a task has used so far, in all the models that it asks; `reset` when the next one begins."""
+    """What a task has used so far, in all the models that it asks; `reset` when the next one begins.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    `usd` is what was paid, `held` what the calls that run now may cost at most. `today` asks what was paid
+    today, by whomever; without one it is what this task paid.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, today: Callable[[], float] | None = None
+    ) -> None:
         self.clock = clock
+        self.today = today or (lambda: self.usd)
         self.reset()
 
     def reset(self) -> None:
         """Nothing is spent, and the task begins now."""
         self.tokens = 0
         self.model_s = 0.0
+        self.usd = 0.0
+        self.held = 0.0
         self._began = self.clock()
 
     @property
@@ -66,6 +80,7 @@ class Limited:
                 heard += estimate_tokens(event.text)
             elif isinstance(event, Called):
                 self.spent.tokens += heard if event.stop == "error" else _computed(event)
+                self.spent.usd += event.usd or 0.0
                 heard = 0
             emit(event)
 

@@ -81,10 +81,22 @@ class Meter:
     recounted: bool = False
     _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED), repr=False)
     _told: set[str] = field(default_factory=set, repr=False)
+    _chained: "tuple[str, Prompt, Chain] | None" = field(default=None, repr=False)
+
+    def expect(self, model: str, prompt: Prompt, tokens: int) -> int:
+        """How many of a prompt's `tokens` its server has read already, if it keeps what it was sent."""
+        now = Sent(prompt.thread, self._links(model, prompt), b"", Usage(tokens))
+        nearest = _nearest(now, self._sent)
+        if nearest is None:
+            return 0
+        same = _shared(nearest.chain, now.chain)
+        if same == len(nearest.chain):
+            return min(tokens, round(spared(nearest, now)))
+        return round(nearest.usage.input * nearest.chain[same - 1].end / nearest.chain[-1].end) if same else 0
 
     def take(self, prompt: Prompt, reply: Reply, window: int = 0) -> CacheUse | None:
         """Note one answered call. None when nobody can say how much of the prompt was computed."""
-        now = sent(prompt, reply, window)
+        now = sent(prompt, reply, window, self._links(reply.model, prompt))
         evaluated = self._evaluated(now)
         use = None if evaluated is None else judge(now, tuple(self._sent), evaluated, not self.counts_cache)
         self._sent.append(now)
@@ -101,6 +113,12 @@ class Meter:
         about = "about " if use.estimated else ""
         return _WORDS[kind].format(cause=use.cause, tokens=f"{about}{use.evaluated - use.unavoidable:,}")
 
+    def _links(self, model: str, prompt: Prompt) -> Chain:
+        """The prompt's chain, made once for what is asked before a call and after it."""
+        if self._chained is None or self._chained[0] != model or self._chained[1] is not prompt:
+            self._chained = model, prompt, links(model, prompt)
+        return self._chained[2]
+
     def _evaluated(self, now: Sent) -> int | None:
         """Prompt tokens that were computed: counted, or told by the reading time, or None."""
         usage, seconds = now.usage, now.timing.prefill_s
@@ -115,10 +133,11 @@ class Meter:
 # --- what was sent ---------------------------------------------------------------------------
 
 
-def sent(prompt: Prompt, reply: Reply, window: int = 0) -> Sent:
-    """One call as it is remembered."""
+def sent(prompt: Prompt, reply: Reply, window: int = 0, chain: Chain = ()) -> Sent:
+    """One call as it is remembered; `chain` is the prompt's, where it was made already."""
     answer = _digest(_as_sent(reply.message))
-    return Sent(prompt.thread, links(reply.model, prompt), answer, _countable(reply), reply.timing, window)
+    chain = chain or links(reply.model, prompt)
+    return Sent(prompt.thread, chain, answer, _countable(reply), reply.timing, window)
 
 
 def links(model: str, prompt: Prompt) -> Chain:

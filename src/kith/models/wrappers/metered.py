@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from kith.core.events import Called, Delta, Event, Notice
 from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Reply, Timing
+from kith.core.values import Reply, Timing, Usage
+from kith.models.wrappers.foreseen import Foresight
 from kith.models.wrappers.meter import Meter
 
 
@@ -16,7 +17,9 @@ class Metered:
     """`model`, with one Called event for each call. What the server measured itself is kept as it is.
 
     `window` is what the model may hold, in tokens; `meter` remembers what its server was sent, and belongs
-    to all the models of that server. `tells`: what it finds lost is said, as a Notice.
+    to all the models of that server. `tells`: what it finds lost, or slow, is said, as a Notice. `foresight`
+    knows how long calls take (None: nobody does), `bill` what they cost in US dollars (None: no price is
+    known), and `strategy` names the way in which the model is asked.
     """
 
     model: Model
@@ -24,6 +27,9 @@ class Metered:
     window: int = 0
     meter: Meter = field(default_factory=Meter, compare=False)
     tells: bool = True
+    foresight: Foresight | None = None
+    bill: Callable[[Usage], float | None] | None = None
+    strategy: str = ""
 
     @property
     def name(self) -> str:
@@ -31,6 +37,7 @@ class Metered:
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once; the reply's timing has a first token and a total. Raises what the model raises."""
+        forecast = self.foresight.expect(prompt) if self.foresight else None
         began, first_token, recounted = self.clock(), 0.0, False
 
         def listen(event: Event) -> None:
@@ -40,7 +47,15 @@ class Metered:
                 first_token = self.clock() - began
             emit(event)
 
-        called = Called(self.name, prompt.purpose, prompt.attempt, window=self.window)
+        expected = round(forecast.mid_s, 3) if forecast else 0.0
+        called = Called(
+            self.name,
+            prompt.purpose,
+            prompt.attempt,
+            window=self.window,
+            expected_s=expected,
+            strategy=self.strategy,
+        )
         try:
             reply = await self.model(prompt, listen)
         except BaseException as error:
@@ -55,7 +70,12 @@ class Metered:
         )
         use = self.meter.take(prompt, reply, self.window)
         self.meter.recounted = recounted
-        emit(replace(called, model=reply.model, usage=reply.usage, timing=timing, stop=reply.stop, cache=use))
-        if self.tells and (words := self.meter.tell(use)):
+        usd = self.bill(reply.usage) if self.bill else None
+        called = replace(
+            called, model=reply.model, usage=reply.usage, timing=timing, stop=reply.stop, cache=use, usd=usd
+        )
+        called, slow = self.foresight.take(prompt, called, forecast) if self.foresight else (called, "")
+        emit(called)
+        for words in filter(None, (self.meter.tell(use), slow) if self.tells else ()):
             emit(Notice(words, "warning"))
         return replace(reply, timing=timing)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from kith.context.secrets import find_secrets
 from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.values import Changes, Finding
@@ -10,7 +11,6 @@ from kith.core.workspace import ExecLimits
 from kith.gates.lint import fresh_findings, project_linters
 from kith.gates.linters.linter import Linter
 from kith.gates.linters.run import run_linter
-from kith.gates.secrets import find_secrets
 from kith.workflows.review.rules import BY, find_slips
 from kith.workflows.review.sheets import Sheets, Subject
 

@@ -1,0 +1,157 @@
+"""The way of one task from model to model: each is opened when its turn comes, who is down is left out."""
+
+import time
+from dataclasses import dataclass, field, replace
+
+from kith.app.project import Project
+from kith.app.route import Choice, decide, know, look_around
+from kith.core.decisions import Routed
+from kith.core.errors import KithError, LimitError, ModelError, NoModelError
+from kith.core.events import Notice
+from kith.core.run import Run
+from kith.memory.past import Past, fold
+from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.routing.hopeless import Known
+from kith.workflows.relay import GivenUp
+
+# What keeps a model from being asked at all, or for good; another one may be there.
+_ABSENT = (ModelError, NoModelError)
+
+
+@dataclass(slots=True)
+class Way:
+    """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
+
+    `asked` are those that had their turn, `opened` the ones among them that this process knows; these are let
+    go of together.
+    """
+
+    project: Project
+    run: Run
+    id: str
+    words: str
+    plan: tuple[str, ...] = ()
+    kind: str = ""
+    choice: Choice = field(default_factory=Choice)
+    opened: dict[str, Opened] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    down: set[str] = field(default_factory=set)
+    began: float = field(default_factory=time.monotonic)
+
+    async def begin(self) -> Opened:
+        """The model to begin with; where the log says that this was decided, the one to go on with.
+
+        Raises what keeps the last model away when there is none that could be asked.
+        """
+        self.choice, past = await look_around(self.project), self.past()
+        if past.routes:
+            self.asked |= {each.plan[0] for each in past.routes}
+            return await self._go_on(past.routes[-1])
+        seed = f"{self.id}/{past.tasks}"
+        routed = await decide(self.project, self.run, self.words, self.choice, seed)
+        self.plan, self.kind = routed.plan, routed.kind
+        opened = await self._open_next()
+        self.run.emit(replace(routed, plan=self.plan))
+        return opened
+
+    async def follow(self, given_up: GivenUp) -> Opened | None:
+        """The model that takes over, told of in the log; None when nobody is left, or nothing to spend."""
+        if isinstance(given_up.error, LimitError) and self._is_spent():
+            return None
+        if isinstance(given_up.error, ModelError):
+            self.down.add(self.plan[0])
+        self.plan = self.plan[1:]
+        try:
+            opened = await self._open_next()
+        except _ABSENT:
+            return None
+        self.run.emit(Routed(self.kind, self.plan, _why(given_up), by="rule", after=given_up.by))
+        return opened
+
+    @property
+    def more(self) -> bool:
+        """Whether somebody could take over from the model that works now."""
+        return bool(self.plan[1:] or self._spare())
+
+    @property
+    def known(self) -> Known:
+        """What tells whether the model that works now is in vain."""
+        return know(
+            self.choice.legs, self.opened[self.plan[0]], self.kind, cap=self.project.settings.route.cap
+        )
+
+    def budget(self) -> Budget:
+        """What the models that come now may use together: the limits of the task, less what is used."""
+        chosen, used = self.project.settings, self._tokens()
+        return Budget(
+            None if chosen.max_task_tokens is None else max(0, chosen.max_task_tokens - used),
+            None if chosen.max_task_seconds is None else chosen.max_task_seconds - self._seconds(),
+        )
+
+    def past(self) -> Past:
+        """The session as its log stands now."""
+        return fold(record.event for record in self.project.log.events(self.id))
+
+    async def aclose(self) -> None:
+        """Let go of the models, and keep what was learned of them."""
+        for opened in self.opened.values():
+            self.project.learn(self.run, self.id, opened)
+            await opened.aclose()
+
+    # --- who is there ------------------------------------------------------------------------
+
+    async def _go_on(self, routed: Routed) -> Opened:
+        """The model that had the task when the session was cut short; the next one, where it is gone."""
+        self.plan, self.kind = routed.plan, routed.kind
+        opened = await self._open_next()
+        if self.plan[0] != routed.plan[0]:
+            why = "it cannot be asked any more"
+            self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=routed.plan[0]))
+        return opened
+
+    async def _open_next(self) -> Opened:
+        """The first model of the plan that can be asked: the plan begins with it from now on.
+
+        Where all of a decision's models are down, the others are tried. Raises what keeps the last one away.
+        """
+        why: KithError = NoModelError("There is no model to ask.")
+        while plan := self.plan or self._spare():
+            self.plan = plan
+            try:
+                if plan[0] not in self.opened:
+                    self.opened[plan[0]] = await self.project.open_model(self.run.emit, plan[0])
+                self.asked.add(plan[0])
+                return self.opened[plan[0]]
+            except _ABSENT as error:
+                why = error
+                self.run.emit(Notice(f"{plan[0]} is left out: {str(error).rstrip('.')}.", "warning"))
+                self.down.add(plan[0])
+                self.plan = plan[1:]
+        raise why
+
+    def _spare(self) -> tuple[str, ...]:
+        """Who steps in although no plan counted on them: the others, while none that answers had its turn."""
+        return (
+            ()
+            if self.asked - self.down
+            else tuple(name for name in self.choice.arms if name not in self.down)
+        )
+
+    # --- what is left to spend ---------------------------------------------------------------
+
+    def _is_spent(self) -> bool:
+        left = self.budget()
+        return left.tokens == 0 or (left.seconds is not None and left.seconds <= 0)
+
+    def _tokens(self) -> int:
+        calls = self.past().calls
+        return sum(call.usage.input - call.usage.cached + call.usage.output for call in calls)
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
+def _why(given_up: GivenUp) -> str:
+    """Why a model gave up, for the person and the one that follows."""
+    return f"it failed: {given_up.why}" if isinstance(given_up.error, ModelError) else given_up.why

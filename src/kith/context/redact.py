@@ -1,0 +1,144 @@
+"""A prompt as it may leave the machine: what is secret is taken out, the same way each time."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from kith.context.secrets import entropy, find_spans
+from kith.core.model import Prompt
+from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
+
+MARK: Final = "[secret left out]"
+_CHUNK: Final = 8  # characters; a piece of a long random value that has a whole one of them is taken out too
+_LONG, _BITS = 20, 3.5  # characters; bits in each (Shannon's), below which it may be words
+_DIFFERENT: Final = 5  # characters in a chunk; fewer say nothing
+_KEPT: Final = 4096  # messages whose redacted form is remembered
+# A private key as a whole, with the line numbers or quotes that stand around its lines.
+_PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:\\[nr]|[\s\"'+,>|:]|\d{1,6}(?=[\t :|])){0,16}[A-Za-z0-9+/=]{16,})+"
+    r"(?:[^-]{0,80}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
+)
+
+
+class Redactor:
+    """Takes secrets out of prompts: `values` wherever they stand, and whatever looks like a key.
+
+    Of long random values pieces go too (a test's report shows the beginning of what it compared). What is
+    signed by a provider goes back to it unread. Messages never change, so each is looked at once.
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        spelt = {each for value in values if value for each in (value, json.dumps(value)[1:-1])}
+        self._values = tuple(sorted(spelt, key=lambda value: (-len(value), value)))
+        self._chunks = tuple((value, at) for value in self._values for at in _chunks(value))
+        self._kept: dict[int, tuple[Message, Message, int]] = {}
+
+    def redact(self, prompt: Prompt) -> tuple[Prompt, int]:
+        """The prompt without secrets, and how many were taken out of it."""
+        system, found = self.clean(prompt.system)
+        messages = list[Message]()
+        for message in prompt.messages:
+            cleaned, count = self._message(message)
+            messages.append(cleaned)
+            found += count
+        return (replace(prompt, system=system, messages=tuple(messages)), found) if found else (prompt, 0)
+
+    def clean(self, text: str) -> tuple[str, int]:
+        """A text without secrets, and how many were taken out."""
+        merged = list[tuple[int, int]]()
+        for start, end in sorted(self._places(text)):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        pieces, at = list[str](), 0
+        for start, end in merged:
+            pieces += (text[at:start], MARK)
+            at = end
+        return "".join((*pieces, text[at:])), len(merged)
+
+    def _places(self, text: str) -> Iterator[tuple[int, int]]:
+        yield from ((span.start, span.end) for span in find_spans(text))
+        if "PRIVATE KEY" in text:
+            yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
+        for value in self._values:
+            yield from ((at, at + len(value)) for at in _finds(text, value))
+        for value, begin in self._chunks:
+            for at in _finds(text, value[begin : begin + _CHUNK]):
+                yield _grown(text, at, value, begin)
+
+    def _message(self, message: Message) -> tuple[Message, int]:
+        kept = self._kept.get(id(message))
+        if kept is not None and kept[0] is message:  # an id may be used again
+            return kept[1:]
+        if len(self._kept) >= _KEPT:
+            self._kept.clear()
+        cleaned = [self._part(part) for part in message.parts]
+        count = sum(found for _, found in cleaned)
+        other = replace(message, parts=tuple(part for part, _ in cleaned)) if count else message
+        self._kept[id(message)] = (message, other, count)
+        return other, count
+
+    def _part(self, part: Part) -> tuple[Part, int]:
+        if isinstance(part, ToolCall):
+            args, found = ({}, 0) if part.opaque else self._data(dict(part.args))
+            return (replace(part, args=args), found) if found else (part, 0)
+        if isinstance(part, Thinking) and part.opaque:
+            return part, 0
+        text, found = self.clean(part.text)
+        return (_with_text(part, text), found) if found else (part, 0)
+
+    def _data(self, data: Any) -> tuple[Any, int]:
+        """A call's arguments, every text in them cleaned."""
+        if isinstance(data, str):
+            return self.clean(data)
+        if isinstance(data, Mapping):
+            pairs = [(key, *self._data(value)) for key, value in data.items()]
+            return {key: value for key, value, _ in pairs}, sum(count for _, _, count in pairs)
+        if isinstance(data, Sequence):
+            items = [self._data(item) for item in data]
+            return [item for item, _ in items], sum(count for _, count in items)
+        return data, 0
+
+
+def redact(prompt: Prompt, values: Iterable[str] = ()) -> tuple[Prompt, int]:
+    """The prompt without these values and without what looks like a secret, and how many there were."""
+    return Redactor(values).redact(prompt)
+
+
+def _with_text(part: Text | Thinking | ToolResult, text: str) -> Part:
+    return replace(part, text=text)
+
+
+def _chunks(value: str) -> Iterator[int]:
+    """Where the pieces of a long random value begin by which a part of it is known."""
+    if len(value) >= _LONG and entropy(value) >= _BITS and _is_solid(value):
+        for at in range(0, len(value) - _CHUNK + 1, _CHUNK):
+            if len(set(value[at : at + _CHUNK])) >= _DIFFERENT:
+                yield at
+
+
+def _is_solid(value: str) -> bool:
+    """Whether a value is one piece, and no path, address or sentence."""
+    joints = sum(value.count(mark) for mark in "/. ")
+    return "://" not in value and joints <= max(2, len(value) // 12)
+
+
+def _finds(text: str, value: str) -> Iterator[int]:
+    at = text.find(value)
+    while at >= 0:
+        yield at
+        at = text.find(value, at + len(value))
+
+
+def _grown(text: str, at: int, value: str, begin: int) -> tuple[int, int]:
+    """The longest piece of `value` around a chunk of it that stands at `at`."""
+    first, last = 0, _CHUNK
+    while begin + first > 0 and at + first > 0 and text[at + first - 1] == value[begin + first - 1]:
+        first -= 1
+    while begin + last < len(value) and at + last < len(text) and text[at + last] == value[begin + last]:
+        last += 1
+    return at + first, at + last

@@ -1,0 +1,202 @@
+"""The rows of sessions that were folded already: a cache in SQLite that may vanish any time."""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_type_hints
+
+from kith import __version__
+from kith.core.values import Timing, Usage
+from kith.memory.caches import find_place, is_storable, remove
+from kith.memory.folding import Folded, VerdictRow
+from kith.routing.rows import CallRow, LegRow
+
+_VERSION: Final = 1  # of the tables, and of what the fold finds
+_SCHEMA: Final = """
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY,
+  root TEXT NOT NULL,
+  first INTEGER NOT NULL,
+  last REAL NOT NULL,
+  calls TEXT NOT NULL,
+  legs TEXT NOT NULL,
+  verdicts TEXT NOT NULL
+);
+CREATE TABLE undoes (
+  seq INTEGER PRIMARY KEY, session TEXT NOT NULL, change TEXT NOT NULL, undoes TEXT NOT NULL
+);
+CREATE TABLE log (events INTEGER NOT NULL, newest INTEGER NOT NULL, name TEXT NOT NULL)
+"""
+_NESTED: Final[dict[Any, Callable[[list[Any]], Any]]] = {
+    Usage: lambda values: Usage(*values),
+    Timing: lambda values: Timing(*values),
+    tuple[str, ...]: tuple,
+}
+
+
+class Extent(NamedTuple):
+    """How far a log goes: its events, the newest one's number, and a name that no other log has."""
+
+    events: int = 0
+    newest: int = 0
+    name: str = ""
+
+
+class KeptRows:
+    """The cache of one log. Where the disk refuses, nothing is kept and nothing fails."""
+
+    def __init__(self, cache: Path, log: Path) -> None:
+        self._db: sqlite3.Connection | None = None
+        for _ in range(2):  # the second time after a broken file was removed
+            with self._forgiving():
+                self._path = find_place(cache, "measured", log)
+                self._open()
+            if self._db is not None:
+                break
+
+    def _open(self) -> None:
+        self._db = sqlite3.connect(self._path, isolation_level=None, timeout=5)
+        self._path.chmod(0o600)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
+        shape = [(kind.__name__, [f.name for f in fields(kind)]) for kind in (CallRow, LegRow, VerdictRow)]
+        version = zlib.crc32(f"{_VERSION} {__version__} {shape}".encode()) >> 1
+        if self._db.execute("PRAGMA user_version").fetchone()[0] == version:
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        for (table,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            self._db.execute(f'DROP TABLE "{table}"')
+        for statement in _SCHEMA.split(";"):
+            self._db.execute(statement)
+        self._db.execute(f"PRAGMA user_version={version}")
+        self._db.execute("COMMIT")
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        """After an error of the disk or the file, the cache is closed; a broken file is removed."""
+        try:
+            yield
+        except OSError:
+            self.close()
+        except sqlite3.Error as error:
+            self.close()
+            broken = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in broken:
+                with suppress(OSError):
+                    remove(self._path)
+
+    @property
+    def usable(self) -> bool:
+        return self._db is not None
+
+    def close(self) -> None:
+        if self._db is not None:
+            with suppress(sqlite3.Error):
+                self._db.close()
+        self._db = None
+
+    # --- what is kept ------------------------------------------------------------------------
+
+    def extent(self) -> Extent:
+        """How far the log went when it was last read."""
+        rows = self._read("SELECT events, newest, name FROM log")
+        return Extent(*rows[0]) if rows else Extent()
+
+    def sessions(self) -> set[str]:
+        """The sessions whose rows are kept."""
+        return {session for (session,) in self._read("SELECT session FROM sessions")}
+
+    def put(self, found: Iterable[Folded], gone: Iterable[str], extent: Extent) -> None:
+        """Keep the rows of these sessions, in place of what was there, and drop those that are gone."""
+        found = [each for each in found if is_storable(each.root)]
+        dropped = [(session,) for session in (*gone, *(each.session for each in found))]
+        with self._forgiving():
+            if self._db is None:
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany("DELETE FROM sessions WHERE session = ?", dropped)
+            self._db.executemany("DELETE FROM undoes WHERE session = ?", dropped)
+            self._db.executemany(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(each.session, each.root, each.first, each.last, *_encode(each)) for each in found],
+            )
+            self._db.executemany(
+                "INSERT INTO undoes VALUES (?, ?, ?, ?)",
+                [(seq, each.session, *ids) for each in found for seq, *ids in each.undoes],
+            )
+            self._db.execute("DELETE FROM log")
+            self._db.execute("INSERT INTO log VALUES (?, ?, ?)", extent)
+            self._db.execute("COMMIT")
+
+    def rows(self, column: Literal["calls", "legs", "verdicts"], root: str, since: float) -> str:
+        """One sort of rows, as JSON, of the sessions of a folder ("": of all) that went on since then."""
+        query = f"SELECT {column} FROM sessions WHERE last >= ? AND ? IN ('', root) ORDER BY first"
+        texts = (text for (text,) in self._read(query, (since, root)) if text)
+        # Read as one text: thousands of small ones take far longer.
+        return f"[{','.join(texts)}]"
+
+    def undoes(self) -> list[tuple[int, str, str]]:
+        """All undoings, in their order: number, change, and the one that it took back."""
+        return self._read("SELECT seq, change, undoes FROM undoes ORDER BY seq")
+
+    def _read(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._forgiving():
+            if self._db is not None:
+                return self._db.execute(query, values).fetchall()
+        return []
+
+
+# --- rows as JSON lists, a session's without the brackets ------------------------------------
+
+
+def _encode(folded: Folded) -> tuple[str, str, str]:
+    legs = [(*astuple(leg), ids) for leg, ids in zip(folded.legs, folded.changes, strict=True)]
+    return _dump(map(astuple, folded.calls)), _dump(legs), _dump(map(astuple, folded.verdicts))
+
+
+def _dump(rows: Iterable[tuple[Any, ...]]) -> str:
+    return json.dumps(list(rows), separators=(",", ":"))[1:-1]
+
+
+def _reader(kind: Any) -> Callable[[list[Any]], Any]:
+    """What makes a row of a list: JSON knows neither tuples nor the values within a row."""
+    hints = get_type_hints(kind)
+    made = [
+        (place, _NESTED[hints[field.name]])
+        for place, field in enumerate(fields(kind))
+        if hints[field.name] in _NESTED
+    ]
+
+    def read(values: list[Any]) -> Any:
+        for place, make in made:
+            values[place] = make(values[place])
+        return kind(*values)
+
+    return read
+
+
+_read_call: Callable[[list[Any]], CallRow] = _reader(CallRow)
+_read_leg: Callable[[list[Any]], LegRow] = _reader(LegRow)
+
+
+def decode_calls(text: str) -> list[CallRow]:
+    """The calls that `KeptRows.rows` gave."""
+    return [_read_call(row) for row in json.loads(text)]
+
+
+def decode_legs(text: str) -> list[tuple[LegRow, list[str]]]:
+    """The legs that `KeptRows.rows` gave, each with the changes that it applied."""
+    found = []
+    for row in json.loads(text):
+        changes = row.pop()
+        found.append((_read_leg(row), changes))
+    return found
+
+
+def decode_verdicts(text: str) -> list[VerdictRow]:
+    """The verdicts that `KeptRows.rows` gave."""
+    return [VerdictRow(*row) for row in json.loads(text)]

@@ -1,0 +1,161 @@
+"""What a model's calls will take, told before each, and why one took much longer, told after it."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from kith.core.events import Called
+from kith.core.model import Prompt
+from kith.models.discovery.machine import busy, is_short_of_memory, machine_name
+from kith.models.providers.facts import Facts
+from kith.models.providers.wire import is_loopback
+from kith.models.wrappers.meter import LOADED_S, Meter
+from kith.routing.latency import Forecast, Latency, Took
+
+CARD_KEY: Final = "latency"  # on a model's card: what was learned of its times, by machine
+SLOW: Final = 2.0  # times of what was foreseen
+_NOTABLE_S = 1.0  # seconds beyond it that are worth a cause
+_HALF = 0.5  # of the time too much, which a cause must account for
+_CROWDED = 1.5  # processes for each core
+_AT_ONCE = 16  # calls of one model
+_SILENT = ("length", "cache")  # causes that no sentence is made of: the meter tells of lost caches
+
+_WORDS: Final = {
+    "load": "the model was loaded anew ({seconds:.0f} s)",
+    "queue": "it waited {seconds:.0f} s for the model's slot",
+    "client": "it waited about {seconds:.0f} s in the server, which seems to have another client",
+    "cache": "{tokens:,} tokens were read again that the server should have had in its cache",
+    "length": "its reply has {out:,} tokens where about {expected:,} were expected",
+    "memory": "the machine is short of memory",
+    "busy": "the machine is busy, with {busy:.1f} processes for each core",
+    "slower": "the model is slower than it was (throttled, or shared with others?)",
+    "server": "the server is slower than it was",
+}
+
+
+@dataclass(slots=True)
+class Foresight:
+    """The times of one model where it runs: foreseen from its latency and from what its server has cached.
+
+    `machine` names that place. `estimate` gives a prompt's tokens. `here`: it is this machine, whose state
+    may tell why a call is slow.
+    """
+
+    model: str
+    machine: str
+    estimate: Callable[[Prompt], int]
+    meter: Meter
+    latency: Latency = field(default_factory=Latency)
+    here: bool = True
+    busy: Callable[[], float] = busy
+    short_of_memory: Callable[[], bool] = is_short_of_memory
+    _asked: deque[tuple[Prompt, int, int]] = field(default_factory=lambda: deque(maxlen=_AT_ONCE), repr=False)
+    _begun: int = field(init=False)
+    _told: set[str] = field(default_factory=set, repr=False)
+
+    def __post_init__(self) -> None:
+        self._begun = self.latency.count
+
+    def expect(self, prompt: Prompt) -> Forecast | None:
+        """How long a call with this prompt will take; None while nothing is known of the model here."""
+        new, cached = self._sizes(prompt)
+        most = prompt.sampling.max_tokens
+        return self.latency.foresee(new, cached, purpose=prompt.purpose, most=most)
+
+    def take(self, prompt: Prompt, called: Called, forecast: Forecast | None) -> tuple[Called, str]:
+        """Learn from a call that was answered.
+
+        The same event comes back, with what was foreseen and why it was slow; and a sentence for the person,
+        once for each kind of cause, "" when there is nothing to say.
+        """
+        new, cached = self._sizes(prompt)
+        self._asked = deque((each for each in self._asked if each[0] is not prompt), _AT_ONCE)
+        if called.usage.input and called.cache and not called.cache.estimated:
+            new = called.cache.evaluated
+            cached = called.usage.input - new
+        took = Took.from_timing(new, cached, called.usage.output, called.timing)
+        cause, words = self._explain(took, called, forecast) if forecast else ("", "")
+        load = called.timing.load_s if called.timing.load_s > LOADED_S else 0.0
+        self.latency.take(took, purpose=called.purpose, load_s=load)
+        expected = round(forecast.mid_s, 3) if forecast else 0.0
+        self.model = called.model  # under which name the meter knows what was sent
+        called = replace(called, expected_s=expected, slow=words, busy=round(self.busy(), 2))
+        if not cause or cause in _SILENT or cause in self._told:
+            return called, ""
+        self._told.add(cause)
+        took_s = called.timing.total_s
+        return called, f"A call took {took_s:.0f} s where about {expected:.0f} s were expected: {words}."
+
+    def learned(self, card: Mapping[str, Any]) -> dict[str, Any]:
+        """What the card (which may know other machines) should hold from now on; {} for no news."""
+        if self.latency.count == self._begun:
+            return {}
+        return {CARD_KEY: {**card.get(CARD_KEY, {}), self.machine: self.latency.to_facts()}}
+
+    def _sizes(self, prompt: Prompt) -> tuple[int, int]:
+        """The prompt's tokens that will be read, and those that the server should have.
+
+        Made once a call: after it, the meter knows that all of them were sent.
+        """
+        for asked, new, cached in self._asked:
+            if asked is prompt:
+                return new, cached
+        tokens = self.estimate(prompt)
+        cached = max(0, min(self.meter.expect(self.model, prompt, tokens), tokens - 1))
+        self._asked.append((prompt, tokens - cached, cached))
+        return tokens - cached, cached
+
+    def _explain(self, took: Took, called: Called, forecast: Forecast) -> tuple[str, str]:
+        """What made a call slow, as a kind and in words; both "" for one that was not."""
+        waited = called.timing.load_s + called.timing.queue_s
+        excess = waited + took.seconds - forecast.mid_s
+        if excess < max(_NOTABLE_S, (SLOW - 1) * forecast.mid_s, forecast.high_s - forecast.mid_s):
+            return "", ""
+        seconds = self._evidence(took, called, forecast)
+        cause = max(seconds, key=seconds.__getitem__)
+        if seconds[cause] < _HALF * excess:
+            cause = self._weather()
+        words = _WORDS[cause].format(
+            seconds=seconds.get(cause, 0.0),
+            tokens=took.new - forecast.new,
+            out=took.out,
+            expected=forecast.out,
+            busy=self.busy(),
+        )
+        return cause, words
+
+    def _evidence(self, took: Took, called: Called, forecast: Forecast) -> dict[str, float]:
+        """The seconds that each kind of cause accounts for."""
+        usual = self.latency.seconds_of(forecast.new, forecast.cached, forecast.out)
+        again = self.latency.seconds_of(took.new, took.cached, forecast.out)
+        longer = self.latency.seconds_of(forecast.new, forecast.cached, took.out)
+        timed = called.timing.prefill_s > 0 or called.timing.decode_s > 0
+        return {
+            "load": called.timing.load_s,
+            "queue": called.timing.queue_s,
+            "client": took.rest_s if timed else 0.0,
+            "cache": again - usual,
+            "length": longer - usual,
+        }
+
+    def _weather(self) -> str:
+        """What else can be seen of the place where it runs."""
+        if not self.here:
+            return "server"
+        return "memory" if self.short_of_memory() else "busy" if self.busy() > _CROWDED else "slower"
+
+
+def foresight_of(
+    model: str, facts: Facts, card: Mapping[str, Any], estimate: Callable[[Prompt], int], meter: Meter
+) -> Foresight:
+    """The foresight of a model that was looked at, with what its card knows of it on this machine.
+
+    Where nobody measured its calls yet, the rates of a probe are believed at first.
+    """
+    here = not facts.cloud and (not facts.server or is_loopback(facts.server))
+    machine = machine_name() if here else facts.server
+    latency = Latency.from_facts(card.get(CARD_KEY, {}).get(machine, {}))
+    if not latency.knows and here:
+        latency.suppose_rates(*(float(card.get(key) or 0.0) for key in ("read_rate", "write_rate")))
+    return Foresight(model, machine, estimate, meter, latency, here)
