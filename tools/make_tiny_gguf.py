@@ -1,11 +1,11 @@
 """Make a tiny language model that a real llama.cpp engine runs: own tokenizer, random weights, under 1 MB.
 
-    python tools/make_tiny_gguf.py OUT.gguf [--size small]
+    python tools/make_tiny_gguf.py OUT.gguf [--size tiny|small|medium]
 
 The weights are noise, so what it says is noise too, unless a grammar tells it what to say. What is real is
 everything around it: tokenizer, chat template with tools, key-value cache, sampler, streaming, counts and
-timings. The same version of this script and of numpy writes the same bytes every time. The small size (13 MB)
-takes long enough over a prompt for its times to be measured.
+timings. The same version of this script and of numpy writes the same bytes every time. The larger sizes
+(5 and 12 MB) take long enough over a prompt for their times to be measured.
 """
 
 import argparse
@@ -34,7 +34,11 @@ class Size:
     heads: int
 
 
-SIZES = {"tiny": Size(64, 128, 2, 2), "small": Size(320, 1024, 4, 5)}
+SIZES = {
+    "tiny": Size(64, 128, 2, 2),
+    "small": Size(192, 512, 4, 3),
+    "medium": Size(320, 1024, 4, 5),
+}
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 PADDING, END_OF_TURN = SPECIAL[0], SPECIAL[2]

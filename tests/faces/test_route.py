@@ -1,12 +1,21 @@
 """`kith run -m route` from outside: the local model first, the frontier model when it could not do it."""
 
+import asyncio
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from outside import Kith
+from test_resume import agree
 from test_run import CHECK, DONE, NEW, OLD, edit
+
+from kith.app.project import Project
+from kith.app.tasks import Task, run_in
+from kith.core.decisions import Routed
+from kith.core.events import Event, Said
+from kith.memory.log import Log, Session
 
 WRONG = OLD.replace("+ 1", "+ 2")
 MISS = [edit(OLD, WRONG), DONE, DONE]  # two tries, for nothing
@@ -18,6 +27,7 @@ class Models:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.monkeypatch = folder, monkeypatch
+        self.named: dict[str, str] = {}
 
     def __call__(self, local: list[Any] | None, frontier: list[Any] | None) -> None:
         for name, replies in (("local", local), ("frontier", frontier)):
@@ -30,6 +40,7 @@ class Models:
         return f"replay/{file}"
 
     def name(self, role: str, model: str) -> None:
+        self.named[role] = model
         self.monkeypatch.setenv(f"KITH_ROUTE_{role.upper()}", model)
 
 
@@ -42,7 +53,145 @@ def run(kith: Kith, *words: str, code: int = 0) -> dict[str, Any]:
     return kith.run("--yes", "-m", "route", "--check", CHECK, "--tries", "2", *words, code=code)
 
 
-def test_the_frontier_model_takes_over_and_solves_it(kith: Kith, models: Models) -> None:
-    models(MISS, HIT)
+def events(home: Path, session: str) -> list[Event]:
+    log = Log(home / ".local" / "state" / "kith" / "log.sqlite3")
+    return [record.event for record in log.events(session)]
+
+
+def routed(home: Path, session: str) -> list[Routed]:
+    return [event for event in events(home, session) if isinstance(event, Routed)]
+
+
+def fixed(kith: Kith) -> bool:
+    return NEW in (kith.folder / "utils.py").read_text()
+
+
+def test_the_frontier_model_takes_over_and_solves_it(kith: Kith, models: Models, home: Path) -> None:
+    packet = r"# Task\nfix mean\n\n# So far\n.*after 2 tries.*taken back.*\+ 2\).*said:\n1 of 3 tests fail"
+    models(MISS, [edit() | {"expect": packet}, DONE])
     report = run(kith, "fix mean")
-    assert report["status"] == "done" and NEW in (kith.folder / "utils.py").read_text()
+    assert report["status"] == "done" and fixed(kith)
+    begun, taken_over = routed(home, report["session"])
+    assert (len(begun.plan), begun.after) == (2, "")
+    assert (taken_over.plan, taken_over.after) == (begun.plan[1:], "replay/local")
+    assert [(each["model"], each["calls"]) for each in report["models"]] == [
+        ("replay/local", 3),
+        ("replay/frontier", 2),
+    ]
+    assert "after 2 tries" in report["models"][0]["gave_up"]
+    said = [event for event in events(home, report["session"]) if isinstance(event, Said)]
+    assert {event.thread for event in said} == {"task", "task.2"}
+    assert all(event.message.author != "replay/local" for event in said if event.thread == "task.2")
+
+
+def test_what_the_local_model_can_do_stays_with_it(kith: Kith, models: Models, home: Path) -> None:
+    models(HIT, [])
+    report = run(kith, "fix mean")
+    assert fixed(kith) and [each["model"] for each in report["models"]] == ["replay/local"]
+    assert len(routed(home, report["session"])) == 1
+
+
+def test_a_change_with_which_fewer_tests_fail_is_kept(kith: Kith, models: Models) -> None:
+    utils, clamp = kith.folder / "utils.py", "    return max(low, min(number, high))\n"
+    utils.write_text(utils.read_text().replace(clamp, "    return number\n"))
+    subprocess.run(["git", "commit", "-qam", "Two faults"], cwd=kith.folder, check=True)
+    half = edit("    return number\n", clamp)
+    models([half, DONE, DONE], [edit() | {"expect": "Its change is in the files.*min\\(number, high"}, DONE])
+    told = kith("run", "--yes", "-m", "route", "--check", CHECK, "--tries", "2", "mend it")
+    assert "is kept: 1 of 3 tests fail with it, 2 without" in told.stderr
+    assert clamp in utils.read_text() and fixed(kith)
+
+
+def test_a_hopeless_run_is_stopped_before_its_next_call(kith: Kith, models: Models, home: Path) -> None:
+    absent = edit("    return nowhere\n", NEW)
+    models([absent, absent, absent, absent], HIT)
+    report = run(kith, "fix mean")
+    assert fixed(kith) and report["models"][0]["calls"] == 2
+    assert "stopped as hopeless: 2 edits or calls in a row" in routed(home, report["session"])[1].why
+
+
+def test_the_only_model_is_never_stopped_as_hopeless(kith: Kith, models: Models, home: Path) -> None:
+    absent = edit("    return nowhere\n", NEW)
+    models([absent, absent, *HIT], None)
+    report = run(kith, "fix mean")
+    assert fixed(kith) and [each.plan for each in routed(home, report["session"])] == [
+        (models.named["local"],)
+    ]
+    told = kith("run", "--yes", "-m", "route", "--check", "none", "again", code=None)
+    assert "route" not in told.stderr
+
+
+def test_what_a_stopped_model_left_may_be_good(kith: Kith, models: Models) -> None:
+    """Small models often do not know that they are done."""
+    absent = edit("    return nowhere\n", NEW)
+    models([edit(), absent, absent, absent], [])
+    report = run(kith, "fix mean")
+    assert report["status"] == "done" and fixed(kith)
+    assert [each["model"] for each in report["models"]] == ["replay/local"]
+
+
+def test_a_model_that_is_down_is_left_out_and_said(
+    kith: Kith, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    models(None, [edit() | {"expect": "# Task\nfix mean$"}, DONE])
+    models.name("local", "openai/gone")
+    report = run(kith, "fix mean")
+    assert fixed(kith) and any("openai/gone is left out" in each for each in report["receipt"]["warnings"])
+    (only,) = routed(home, report["session"])
+    assert len(only.plan) == 1
+
+
+def test_where_the_frontier_model_is_down_the_task_ends_as_it_stood(
+    kith: Kith, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    models(MISS, None)
+    models.name("frontier", "openai/gone")
+    report = run(kith, "fix mean", code=1)
+    assert "after 2 tries" in report["text"] and not fixed(kith)
+    assert any("openai/gone is left out" in each for each in report["receipt"]["warnings"])
+
+
+def test_a_model_that_fails_in_the_middle_is_followed(kith: Kith, models: Models, home: Path) -> None:
+    models([edit(OLD, WRONG), {"error": "the server is gone"}], HIT)
+    report = run(kith, "fix mean")
+    assert fixed(kith) and "it failed: the server is gone" in routed(home, report["session"])[1].why
+
+
+def test_where_nobody_solves_it_nothing_is_applied(kith: Kith, models: Models) -> None:
+    models(MISS, MISS)
+    report = run(kith, "fix mean", code=1)
+    assert report["status"] == "failed" and "after 2 tries" in report["text"] and not fixed(kith)
+    assert [each["calls"] for each in report["models"]] == [3, 3]
+
+
+def test_what_is_spent_is_spent_for_all(kith: Kith, models: Models, home: Path) -> None:
+    models(MISS, HIT)
+    report = run(kith, "--max-task-tokens", "100", "fix mean", code=4)
+    assert report["status"] == "limit" and len(routed(home, report["session"])) == 1
+
+
+def test_the_next_task_begins_with_the_local_model_again(
+    repository: Path, models: Models, home: Path
+) -> None:
+    models([*MISS, {"text": "It is fixed.", "expect": "Another model .* utils.py"}], HIT)
+    flags = {"model": "route", "check": (CHECK,), "tries": 2}
+    project = Project.open(repository, flags)
+
+    async def talk() -> None:
+        with Session(project.log, "talk") as session:
+            for words in ("fix mean", "what is the state?"):
+                result = await run_in(project, session, Task(words), agree)
+                assert result.report["status"] == "done", result.report["text"]
+
+    asyncio.run(talk())
+    plans = [(len(each.plan), each.after) for each in routed(home, "talk")]
+    assert plans == [(2, ""), (1, "replay/local"), (2, "")]
+
+
+def test_a_named_model_is_respected_and_logged(kith: Kith, models: Models, home: Path) -> None:
+    models(None, HIT)
+    report = kith.run("--yes", "-m", models.script("pinned", HIT), "--check", CHECK, "fix mean")
+    (pin,) = routed(home, report["session"])
+    assert (pin.by, pin.propensity, pin.plan) == ("person", 1.0, ("replay/pinned",))

@@ -13,7 +13,7 @@ from kith.core.errors import NoModelError
 from kith.core.events import Event, Notice, Progress
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import Places
+from kith.models.discovery.places import Named, Places
 from kith.models.discovery.servers import Server
 from kith.models.own import OwnEngine
 from kith.models.standin import serve
@@ -41,7 +41,7 @@ def test_a_server_that_still_loads_is_waited_for(own: OwnEngine) -> None:
     async def run() -> tuple[str, list[Event]]:
         events: list[Event] = []
         async with serve([], "llama-server", model="big", loading=0.8) as server:
-            places = replace(NOBODY, named={"box": ("llama-server", server.url, "")})
+            places = replace(NOBODY, named={"box": Named("llama-server", server.url)})
             return (await choose_provider("", places, own, events.append)).name, events
 
     name, events = asyncio.run(run())
@@ -66,7 +66,7 @@ def test_the_key_of_an_endpoint_goes_there_alone(own: OwnEngine) -> None:
     async def run() -> str:
         async with await listen("one") as one, await listen("other") as other:
             urls = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in (one, other)]
-            named: Any = {"a": ("openai", urls[1], ""), "b": ("openai", urls[0], "the-key")}
+            named = {"a": Named("openai", urls[1]), "b": Named("openai", urls[0], "the-key")}
             return (await choose_provider("", replace(NOBODY, named=named), own, lambda event: None)).name
 
     assert asyncio.run(run()) == "vllm/m"
@@ -150,7 +150,7 @@ def ollama(shown: dict[str, Any], places: Places, own: OwnEngine, runs: int = 0)
 
 def test_a_model_of_a_cloud_is_no_model_of_this_machine(own: OwnEngine) -> None:
     cloud = {**SHOWN, "remote_host": "https://ollama.com:443"}
-    with pytest.raises(NoModelError, match=r"at https://ollama.com:443, and --offline is set"):
+    with pytest.raises(NoModelError, match=r"https://ollama.com:443, which is not .* --offline is set"):
         ollama(cloud, NOBODY, own)
     _, (notice,) = ollama(cloud, replace(NOBODY, offline=False), own)
     assert isinstance(notice, Notice) and "leaves this machine" in notice.text

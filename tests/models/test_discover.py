@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kith.core.errors import UsageError
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import Places, addresses, full_name, servers_of
+from kith.models.discovery.places import Named, Places, addresses, full_name, servers_of
 from kith.models.discovery.servers import OFTEN, USUAL, Place, Server, find_servers, llama_url, ollama_url
 from kith.models.standin import serve
 
@@ -334,7 +334,7 @@ def test_an_address_that_is_none_is_named_by_its_setting() -> None:
 
 
 def test_a_full_name_is_one_that_can_be_given_back() -> None:
-    places = Places(named={"box": ("vllm", "http://10.0.0.7:9/v1", "")}, openai_base_url="http://h:1/v1")
+    places = Places(named={"box": Named("vllm", "http://10.0.0.7:9/v1")}, openai_base_url="http://h:1/v1")
     assert full_name(Server("ollama", "http://127.0.0.1:11434", ()), "q", places) == "ollama/q"
     assert full_name(Server("llama-server", USUAL[0], ()), "q", places) == "llama-server/q"
     assert full_name(Server("llama-server", OFTEN[0], ()), "q", places) == "q"

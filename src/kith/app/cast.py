@@ -8,14 +8,16 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from kith.app.panel import seat_panel, weigh_councils
 from kith.app.project import Project
 from kith.context.rooms import output_room
-from kith.core.errors import LimitError, UsageError
-from kith.core.events import Called
+from kith.core.errors import LimitError, ModelError, NoModelError, UsageError
+from kith.core.events import Called, Notice
 from kith.core.run import Run
 from kith.memory.past import fold
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
+from kith.routing.payoff import Payoff
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
@@ -57,14 +59,33 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
     `look` asks an index, if there is one. Each call of the cast begins a step: with the tokens and seconds
     of one. Raises UsageError for a role badly written, NoModelError, ModelError.
     """
-    chosen, opened = project.settings, dict[str, Opened]()
+    chosen, opened, paying = project.settings, dict[str, Opened](), dict[str, Payoff]()
+
+    def members_of(spec: RoleSpec) -> tuple[str, ...]:
+        """Which models play a role: one, or a panel where that is known to pay or not known not to."""
+        if not spec.panel:
+            return (spec.model or chosen.model,)
+        if spec.purpose not in paying:
+            paying[spec.purpose] = weigh_councils(project, spec.purpose)
+            if not paying[spec.purpose].pays:
+                run.emit(Notice(f"{paying[spec.purpose].why} The {spec.name} answers alone.", "warning"))
+        return spec.panel if paying[spec.purpose].pays else spec.panel[:1]
 
     async def cast(name: str) -> Player:
         spec = find_role(name, chosen.config / "roles")
-        model = spec.model or chosen.model
-        if model not in opened:
-            opened[model] = await project.open_model(run.emit, model)
-        return _play(project, id, spec, opened[model], look)
+        names = members_of(spec)
+        for at, model in enumerate(names):
+            if model in opened:
+                continue
+            try:
+                opened[model] = await project.open_model(run.emit, model)
+            except (ModelError, NoModelError) as error:
+                if not any(each in opened for each in names) and at == len(names) - 1:
+                    raise
+                run.emit(Notice(f"{model} does not take part as {name}: {error}", "warning"))
+        there = [opened[model] for model in names if model in opened]
+        seats = [(each, play(project, id, spec, each, look)) for each in there]
+        return seat_panel(project, run, seats) if len(seats) > 1 else seats[0][1]
 
     try:
         yield cast
@@ -74,7 +95,8 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
             await each.aclose()
 
 
-def _play(project: Project, id: str, spec: RoleSpec, opened: Opened, look: Look | None) -> Player:
+def play(project: Project, id: str, spec: RoleSpec, opened: Opened, look: Look | None = None) -> Player:
+    """The role, played by a model that is open, in one step of session `id`. Raises LimitError."""
     chosen, window = project.settings, opened.window
     past = fold(record.event for record in project.log.events(id))
     budget = Budget(_tokens_left(project, past.calls), chosen.build.step_seconds)

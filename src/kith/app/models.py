@@ -14,7 +14,7 @@ from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.memory.log import Listener, Log, Session
-from kith.models.discovery.places import Places, full_name, servers_of
+from kith.models.discovery.places import Named, Places, full_name, servers_of
 from kith.models.engine.options import EngineOptions
 from kith.models.own import OwnEngine
 from kith.settings import Settings
@@ -44,13 +44,20 @@ class Probed:
 
 def places_of(chosen: Settings) -> Places:
     """Where models may be asked, from the settings."""
-    keys = {name: os.environ.get(each.key_env, "") for name, each in chosen.endpoints.items()}
+    named = {
+        name: Named(each.kind, each.url, os.environ.get(each.key_env, ""), each.key_env, each.cloud)
+        for name, each in chosen.endpoints.items()
+    }
+    claude, gemini = chosen.anthropic_api_key, chosen.gemini_api_key
     places = Places(
-        named={name: (each.kind, each.url, keys[name]) for name, each in chosen.endpoints.items()},
+        named=named,
         ollama_host=chosen.ollama_host,
         openai_base_url=chosen.openai_base_url,
         openai_key=chosen.openai_api_key,
+        anthropic=Named("anthropic", chosen.anthropic_base_url, claude, "ANTHROPIC_API_KEY"),
+        gemini=Named("gemini", chosen.gemini_base_url, gemini, "GEMINI_API_KEY"),
         offline=chosen.offline,
+        cloud=chosen.cloud,
         window=chosen.window,
         stall_s=chosen.stall,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from kith import __version__
 from kith.app.models import end_of, engine_of, places_of
+from kith.app.prices import prices_of
 from kith.context.rooms import output_room
 from kith.core.errors import (
     EXIT_DONE,
@@ -29,6 +30,7 @@ from kith.memory.applied import find_applied, short_id
 from kith.memory.log import LOG_FILE, Listener, Log, Session, Summary
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
+from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened, look
 from kith.settings import Settings, load_settings
@@ -101,7 +103,14 @@ class Project:
             run.emit(self.started(words, {"kind": kind}))
             await self.tell_state(run)
             code = await self.to_the_end(run, do(run))
-            return Result(code, describe_run(session.id, session.past()))
+            return Result(code, self.report(session))
+
+    def report(self, session: Session) -> dict[str, Any]:
+        """How a session went, with what is left of the day's money where anything was paid."""
+        found, limit = describe_run(session.id, session.past()), self.settings.max_day_usd
+        if found["usd"] and limit is not None:
+            found["usd_left_today"] = round(max(0.0, limit - paid_today(self.log)), 6)
+        return found
 
     def begin(self, session: Session, answerer: Answerer) -> Run:
         """The handle of a run on the person's own tree, logged in `session`."""
@@ -186,7 +195,7 @@ class Project:
         chosen = self.settings
         wanted = name or chosen.model
         provider = await choose_provider(wanted, places_of(chosen), engine_of(chosen), emit)
-        opened = await look(provider, self.log.card, chosen.window, emit)
+        opened = await look(provider, self.log.card, chosen.window, emit, prices_of(chosen).cost)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}."))

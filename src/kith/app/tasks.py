@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from kith.app.cast import find_role
+from kith.app.cloud import Terms, budget_of
 from kith.app.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
-from kith.app.route import is_routed
+from kith.app.route import is_routed, open_first, pin
+from kith.app.strategies import find_way, settle_live
 from kith.app.way import Way
 from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import UsageError
@@ -20,15 +22,18 @@ from kith.core.values import Answer, Question, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.log import Listener, Log, Session
 from kith.memory.past import Past
-from kith.memory.receipt import describe_run
 from kith.models.stack import Opened as Opened
 from kith.models.wrappers.hopeful import Hopeful
-from kith.models.wrappers.limited import Budget
+from kith.routing.kinds import kind_of
+from kith.routing.strategies import ORIGINAL, Strategy, phrase
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
+from kith.tools.veiled import veil_tools
+from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
+from kith.workflows.coach.ask import dress, look_at
 from kith.workflows.direct import make_direct, parse_direct
 from kith.workflows.explain import Cost, explain
 from kith.workflows.opening import open_task, opening_parts
@@ -37,6 +42,7 @@ from kith.workflows.roles import is_small, make_role
 
 THREAD = "task"
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
+ELSEWHERE = "Another model finished your last task. It changed"
 PARTLY = "Of your last change only a part was kept, in"
 TAKEN_BACK = "Your last change was taken back: the files are as they were before it."
 
@@ -58,6 +64,21 @@ class Explained:
     window: int
     exact: bool
     costs: tuple[Cost, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A task at work: in which session, on which terms it asks models in the cloud.
+
+    `way` is there where kith chooses the models, `look` where an index can be asked.
+    """
+
+    project: Project
+    run: Run
+    id: str
+    terms: Terms
+    way: Way | None = None
+    look: Look | None = None
 
 
 async def run_task(
@@ -83,11 +104,14 @@ async def run_in(
     if task.resume:
         await project.recover(session)
     else:
-        run.emit(project.started(task.words, _options(project, task, session.past().started)))
+        options = _options(project, task, session.past().started)
+        run.emit(project.started(task.words, options | {"commit": await clean_commit(project.root)}))
     past = session.past()
     work = _do(project, run, session.id, task, past, opened)
     code = await project.to_the_end(run, work, f"kith run --resume {session.id}")
-    return Result(code, describe_run(session.id, session.past()))
+    if any(call.strategy for call in session.past().calls):
+        settle_live(project, session.listeners)
+    return Result(code, project.report(session))
 
 
 async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:
@@ -109,33 +133,41 @@ async def _ask_model(
 ) -> Outcome:
     # Git looks at the tree while the model's client is loaded and its server asked.
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
-    way = Way(project, run, id, task.words) if is_routed(project.settings) else None
+    terms = Terms(project, run, id)
+    way = Way(project, run, id, task.words, terms.spent) if is_routed(project.settings) else None
     async with open_known(project, run.emit) as known:
         first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
         try:
             opened = opened or await (way.begin() if way else project.open_model(run.emit))
-            if way:
-                past = way.past()
+            past = way.past() if way else past
             if task.resume:
                 run.emit(Notice(f"Going on with session {id}."))
+            elif not way:
+                run.emit(pin(project, opened, task.words))
             words = await opening if opening else ""
-            if opening and 0 < opened.window < room:
-                words = await _open_task(project, run, task, past, opened.window, known)
+            asked = find_way(project, opened, _kind_of(task, past), id, past)
+            if opening and (0 < opened.window < room or asked.id):
+                words = await _open_task(project, run, task, past, opened.window, known, asked)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
-            look = (known.look or look_nowhere) if offered else None
-            return await _work(project, run, id, replace(task, words=words), past, opened, look, way)
+            job = Job(project, run, id, terms, way, (known.look or look_nowhere) if offered else None)
+            return await _work(job, replace(task, words=words), past, opened)
         finally:
-            if opened and not way:
+            if way:
+                await way.aclose()
+            elif opened:
                 project.learn(run, id, opened)
             if opened and not held and not way:
                 await opened.aclose()
-            if way:
-                await way.aclose()
             if opening:
                 opening.cancel()
                 await asyncio.gather(opening, return_exceptions=True)
+
+
+def _kind_of(task: Task, past: Past) -> str:
+    """Which sort of work it is, as it was told when the task began."""
+    return past.routes[-1].kind if past.routes else kind_of(past.started.task if past.started else task.words)
 
 
 def _is_new(task: Task, past: Past) -> bool:
@@ -143,51 +175,58 @@ def _is_new(task: Task, past: Past) -> bool:
     return not (task.resume and past.task_said)
 
 
-async def _work(
-    project: Project,
-    run: Run,
-    id: str,
-    task: Task,
-    past: Past,
-    opened: Opened,
-    look: Look | None,
-    way: Way | None,
-) -> Outcome:
+async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
     """The task whose first message is written: answered, or done in a trial."""
-    run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
-    leg = _leg(project, opened, past, look, way)
+    project, way = job.project, job.way
+    run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
+    leg = await _leg(job, opened, past)
     if project.settings.read_only:
         return await chat(run, leg.role, leg.thread, task.words or None)
 
     async def relieve(given_up: GivenUp) -> Leg | None:
         following = await way.follow(given_up) if way else None
-        return _leg(project, following, way.past(), look, way) if following and way else None
+        return await _leg(job, following, way.past()) if following and way else None
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
-    name, judges = f"{id}-{past.tasks}", project.judges(run)
+    name, judges = f"{job.id}-{past.tasks}", project.judges(run)
     earlier = None if _is_new(task, past) else _progress_of(past)
     return await attempt(
         run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier, relief=relieve
     )
 
 
-def _leg(project: Project, opened: Opened, past: Past, look: Look | None, way: Way | None) -> Leg:
+async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     """A model's part of the task: the first one goes on in the conversation, a later one begins its own."""
     handed = sum(bool(each.after) for each in past.routes)
     threads = [THREAD, *(f"{THREAD}.{past.relays - n + 1}" for n in reversed(range(handed)))]
     said = [message for name in threads for message in past.threads.get(name, ())]
     goal = goal_of(past.started.task if past.started else "", said)
     thread = Thread(threads[-1], past.threads.get(threads[-1], ()))
-    role = _role(project, opened, past, look, way)
-    return Leg(role, thread, goal, last=not (way and way.more))
+    kind = _kind_of(Task(goal), past)
+    asked = find_way(job.project, opened, kind, job.id, past)
+    role = _role(job.project, opened, past, job.look, job.terms, asked)
+    if veil := await job.terms.admit(opened):
+        role = replace(role, tools=veil_tools(role.tools, veil))
+    if more := job.way is not None and job.way.more:
+        role = replace(role, model=Hopeful(role.model, job.way.known, role.purpose))
+    return Leg(role, thread, goal, last=not more)
 
 
-async def _open_task(project: Project, run: Run, task: Task, past: Past, window: int, known: Known) -> str:
+async def _open_task(
+    project: Project,
+    run: Run,
+    task: Task,
+    past: Past,
+    window: int,
+    known: Known,
+    asked: Strategy = ORIGINAL,
+) -> str:
     """The task as the model gets it, after what became of its last change."""
+    words = phrase(task.words, asked.levers)
     if not past.threads.get(THREAD):
-        return await open_task(run, task.words, opening_room(window), await known.fitting())
+        return await open_task(run, words, opening_room(window), await known.fitting(), look_at(asked))
     news = _news_of(project, past.last) if past.last else ""
-    return f"{news}\n\n{task.words}" if news else task.words
+    return f"{news}\n\n{words}" if news else words
 
 
 def _news_of(project: Project, last: Past) -> str:
@@ -197,25 +236,32 @@ def _news_of(project: Project, last: Past) -> str:
     if not holds(project.log.applied(str(project.root)), last.applied[-1].change_id):
         return TAKEN_BACK
     kept = last.applied[-1].files
+    if any(each.after for each in last.routes):
+        return f"{ELSEWHERE} {', '.join(file.path for file in kept)}. Read before you edit them again."
     if last.proposed and kept != last.proposed:
         return f"{PARTLY} {', '.join(file.path for file in kept)}. Read before you edit them again."
     return ""
 
 
 def _role(
-    project: Project, opened: Opened, past: Past, look: Look | None = None, way: Way | None = None
+    project: Project,
+    opened: Opened,
+    past: Past,
+    look: Look | None = None,
+    terms: Terms | None = None,
+    asked: Strategy = ORIGINAL,
 ) -> Role:
     chosen = project.settings
     limits = ReadLimits(bytes=output_room(opened.window, 24_000))
     tools = standard_tools(past.todo, look=look, limits=limits)
-    budget = way.budget() if way else Budget(chosen.max_task_tokens, chosen.max_task_seconds)
-    model = opened.wrap(budget, past.compacted)
-    model = Hopeful(model, way.known) if way and way.more else model
+    spent, permit = (terms.spent, terms.permit) if terms else (None, None)
+    model = opened.wrap(budget_of(chosen), past.compacted, spent=spent, permit=permit)
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined, window = project.tree.confined, opened.window
     role = make_role(
         find_role("worker"), model, watch_repeats(tools), sampling, confined=confined, small=is_small(window)
     )
+    role = dress(role, asked)
     if (read := past.read) and read.model == opened.facts.name:
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)
@@ -266,14 +312,14 @@ async def warm_up(project: Project) -> None:
     KithError.
     """
     apart = replace(project, log=Log(project.log.path))
-    async with aclosing(await apart.open_model(lambda event: None)) as opened:
+    async with aclosing(await open_first(apart, lambda event: None)) as opened:
         role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)
         await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 
 
 async def explain_task(project: Project, task: str) -> Explained:
     """What the first request of a task would cost; it is not sent. Raises KithError."""
-    async with aclosing(await project.open_model(lambda event: None)) as opened:
+    async with aclosing(await open_first(project, lambda event: None)) as opened:
         run = Run(lambda event, path: None, _nobody, project.tree)
         parts = await opening_parts(run, task, opening_room(opened.window))
         role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)

@@ -1,8 +1,8 @@
 """The way of one task from model to model: each is opened when its turn comes, who is down is left out."""
 
-import time
 from dataclasses import dataclass, field, replace
 
+from kith.app.cloud import budget_of
 from kith.app.project import Project
 from kith.app.route import Choice, decide, know, look_around
 from kith.core.decisions import Routed
@@ -11,7 +11,7 @@ from kith.core.events import Notice
 from kith.core.run import Run
 from kith.memory.past import Past, fold
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
+from kith.models.wrappers.limited import Spent
 from kith.routing.hopeless import Known
 from kith.workflows.relay import GivenUp
 
@@ -23,21 +23,21 @@ _ABSENT = (ModelError, NoModelError)
 class Way:
     """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
 
-    `asked` are those that had their turn, `opened` the ones among them that this process knows; these are let
-    go of together.
+    `spent` is what the task has used, in all its models. `asked` are those that had their turn, `opened` the
+    ones among them that this process knows; these are let go of together.
     """
 
     project: Project
     run: Run
     id: str
     words: str
+    spent: Spent
     plan: tuple[str, ...] = ()
     kind: str = ""
     choice: Choice = field(default_factory=Choice)
     opened: dict[str, Opened] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
-    began: float = field(default_factory=time.monotonic)
 
     async def begin(self) -> Opened:
         """The model to begin with; where the log says that this was decided, the one to go on with.
@@ -59,7 +59,7 @@ class Way:
         """The model that takes over, told of in the log; None when nobody is left, or nothing to spend."""
         if isinstance(given_up.error, LimitError) and self._is_spent():
             return None
-        if isinstance(given_up.error, ModelError):
+        if isinstance(given_up.error, _ABSENT):
             self.down.add(self.plan[0])
         self.plan = self.plan[1:]
         try:
@@ -79,14 +79,6 @@ class Way:
         """What tells whether the model that works now is in vain."""
         return know(
             self.choice.legs, self.opened[self.plan[0]], self.kind, cap=self.project.settings.route.cap
-        )
-
-    def budget(self) -> Budget:
-        """What the models that come now may use together: the limits of the task, less what is used."""
-        chosen, used = self.project.settings, self._tokens()
-        return Budget(
-            None if chosen.max_task_tokens is None else max(0, chosen.max_task_tokens - used),
-            None if chosen.max_task_seconds is None else chosen.max_task_seconds - self._seconds(),
         )
 
     def past(self) -> Past:
@@ -120,7 +112,7 @@ class Way:
             self.plan = plan
             try:
                 if plan[0] not in self.opened:
-                    self.opened[plan[0]] = await self.project.open_model(self.run.emit, plan[0])
+                    self.opened[plan[0]] = await self._open(plan[0])
                 self.asked.add(plan[0])
                 return self.opened[plan[0]]
             except _ABSENT as error:
@@ -130,6 +122,14 @@ class Way:
                 self.plan = plan[1:]
         raise why
 
+    async def _open(self, name: str) -> Opened:
+        """The model called so; one that nobody has named is said."""
+        opened, chosen = await self.project.open_model(self.run.emit, name), self.project.settings.route
+        if name not in (*chosen.local, chosen.frontier):
+            window = f", window {opened.window:,}" if opened.window else ""
+            self.run.emit(Notice(f"Asking {opened.facts.name}{window}."))
+        return opened
+
     def _spare(self) -> tuple[str, ...]:
         """Who steps in although no plan counted on them: the others, while none that answers had its turn."""
         return (
@@ -138,18 +138,11 @@ class Way:
             else tuple(name for name in self.choice.arms if name not in self.down)
         )
 
-    # --- what is left to spend ---------------------------------------------------------------
-
     def _is_spent(self) -> bool:
-        left = self.budget()
-        return left.tokens == 0 or (left.seconds is not None and left.seconds <= 0)
-
-    def _tokens(self) -> int:
-        calls = self.past().calls
-        return sum(call.usage.input - call.usage.cached + call.usage.output for call in calls)
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self.began
+        """Whether nothing of the task's tokens, time or money is left for another model."""
+        budget, spent = budget_of(self.project.settings), self.spent
+        pairs = ((budget.tokens, spent.tokens), (budget.seconds, spent.seconds), (budget.usd, spent.usd))
+        return any(limit is not None and used >= limit for limit, used in pairs)
 
 
 def _why(given_up: GivenUp) -> str:

@@ -21,6 +21,7 @@ _PLAIN: Final = re.compile(
     r"(?i)(?:change_?me|example|sample|placeholder|none|null|true|false|default|password|secret|test|dummy)\w*"
     r"|postgres|postgresql|mysql|mariadb|redis|rabbitmq|minio(?:admin)?|admin|root|guest|docker|localhost"
 )
+_EXPRESSION: Final = re.compile(r"[(\[\s]|^/|^\w+(?:\.\w+)+$")  # code, or a place
 _SHORTEST, _SHORTEST_WEAK = 6, 8  # characters of what is taken out wherever it stands
 _DIGITS: Final = 10  # a shorter number stands anywhere
 _BARE: Final = 16  # characters of a line that is a key by itself
@@ -28,13 +29,13 @@ _LONGEST: Final = 4_096
 _MOST: Final = 500  # values of one file
 
 
-def values_in(text: str) -> tuple[str, ...]:
-    """What a file that is known to hold secrets holds, as far as it can be told from what is plain in it.
+def values_in(text: str, *, sure: bool = True) -> tuple[str, ...]:
+    """The secret values that a text holds, each on one line.
 
-    By a name that says so (`DB_PASSWORD`), by looking random, in an address (`://user:password@`), and as
-    lines that are nothing but a key.
+    By a name that says so (`DB_PASSWORD`), and in an address (`://user:password@`). In a file that is `sure`
+    to hold secrets also what looks random, and lines that are nothing but a key.
     """
-    found = dict.fromkeys(value for line in text.splitlines() for value in _values_of(line))
+    found = dict.fromkeys(value for line in text.splitlines() for value in _values_of(line, sure))
     return tuple(found)[:_MOST]
 
 
@@ -42,25 +43,32 @@ def values_of_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The values of variables whose names say that they are secret, and passwords in addresses."""
     lines = (f"{name}={value}" for name, value in environ.items() if "\n" not in value)
     named = (line for line in lines if _STRONG.search(line.partition("=")[0]) or _ADDRESS.search(line))
-    return tuple(dict.fromkeys(value for line in named for value in _values_of(line)))
+    return tuple(dict.fromkeys(value for line in named for value in _values_of(line, sure=False)))
 
 
-def _values_of(line: str) -> Iterator[str]:
+def _values_of(line: str, sure: bool) -> Iterator[str]:
     line = line.strip()
     yield from _ADDRESS.findall(line)
-    yield from (word for word in _WORDS.findall(line) if _counts(word, _SHORTEST))
     pairs = _PAIR.findall(line) or _LINE.findall(line)
-    yield from (value for name, said in pairs if _is_secret(name, value := _unquoted(said)))
-    if not pairs and len(line) >= _BARE and not line.startswith(("-----", "#", "//")) and " " not in line:
+    yield from (value for name, said in pairs if _is_secret(name, value := _unquoted(said), sure))
+    if sure:
+        yield from (word for word in _WORDS.findall(line) if _counts(word, _SHORTEST))
+    if (
+        sure
+        and not pairs
+        and len(line) >= _BARE
+        and not line.startswith(("-----", "#", "//"))
+        and " " not in line
+    ):
         yield line[:_LONGEST]
 
 
-def _is_secret(name: str, value: str) -> bool:
+def _is_secret(name: str, value: str, sure: bool) -> bool:
     if "://" in value:
         return False
     if _STRONG.search(name):
-        return _counts(value, _SHORTEST)
-    if len(value) < _SHORTEST_WEAK:
+        return _counts(value, _SHORTEST) and (sure or not _EXPRESSION.search(value))
+    if not sure or len(value) < _SHORTEST_WEAK:
         return False
     return is_unguessable(value) or bool(
         _WEAK.search(name) and _counts(value, _SHORTEST_WEAK) and _odd(value)

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 _NAME: Final = r"(?:secret|passwd|password|passphrase|token|api_?key|access_?key|private_?key|credential)s?"
-# A name that says what it holds, and a value: in code, in a file of variables, in an address.
+# A name that says what it holds, and a value: in code, in a file of variables (also as a tool or a diff shows
+# it, behind a number or a mark), in an address.
 _LOOSE: Final = (
     (
         "secret with a name",
@@ -18,7 +19,8 @@ _LOOSE: Final = (
     ),
     (
         "secret with a name",
-        r"(?m)^(?:export )?[A-Z0-9_]{0,60}(?:SECRET|PASSWORD|TOKEN|API_?KEY|ACCESS_KEY)[A-Z0-9_]{0,20}="
+        r"(?m)(?:^|(?<=[-+:\t]))(?:export )?[A-Z0-9_]{0,60}"
+        r"(?:SECRET|PASSWORD|TOKEN|API_?KEY|ACCESS_KEY)[A-Z0-9_]{0,20}="
         r"([^\s\"'$<{(]{12,200})$",
     ),
     (

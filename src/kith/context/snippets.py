@@ -53,6 +53,17 @@ def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
     return "\n".join(blocks)
 
 
+def fit_blocks(blocks: Iterable[str], budget: int) -> str:
+    """Those of the blocks that fit into `budget` tokens, in their order; empty ones are left out."""
+    fitting, left = list[str](), budget
+    for block in filter(None, blocks):
+        cost = estimate_tokens(block + "\n")
+        if cost <= left:
+            fitting.append(block)
+            left -= cost
+    return "\n".join(fitting)
+
+
 def _lines_of(text: str) -> list[str]:
     """The lines of a text, whatever ends them; overlong ones are cut."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")

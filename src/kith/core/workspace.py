@@ -30,11 +30,15 @@ class SizeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command, its folder inside the tree, and variables beyond the allowed ones."""
+    """A shell command, its folder inside the tree, and variables beyond the allowed ones.
+
+    `hidden` are files of the tree that it must not be able to read, as far as the tree can confine it.
+    """
 
     line: str
     folder: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
 
 class Workspace(Protocol):

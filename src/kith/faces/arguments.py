@@ -1,6 +1,7 @@
 """What each command takes: its options, and which of the settings they override."""
 
 import argparse
+import time
 from typing import Any
 
 FORMATS = ("text", "json", "stream-json")
@@ -152,8 +153,16 @@ def status(parser: argparse.ArgumentParser) -> None:
 
 def profile(parser: argparse.ArgumentParser) -> None:
     common(parser)
-    parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
-    _json(parser)
+    add = parser.add_argument
+    add("--all", action="store_true", help="of every folder, not only this one")
+    add("--model", metavar="NAME", help="only this model, or those with this in their names; in detail")
+    add("--kind", metavar="KIND", help="only one kind of work, such as edit-small, or one purpose of calls")
+    add("--since", type=_moment, metavar="WHEN", help="only since then: 30d, 12h, 4w, or 2026-11-01")
+    add("--rows", choices=("calls", "tasks", "verdicts"), help="with --csv or --json: rows, not sums (calls)")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="as JSON")
+    forms.add_argument("--csv", metavar="FILE", help="the rows behind it as CSV; - for stdout")
+    forms.add_argument("--html", metavar="FILE", help="as one page of HTML; - for stdout")
 
 
 def templates(parser: argparse.ArgumentParser) -> None:
@@ -189,6 +198,20 @@ def review(parser: argparse.ArgumentParser) -> None:
     _model(parser)
 
 
+def confer(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("question", nargs="*", metavar="QUESTION", help="what to decide, to answer or to do")
+    add("--models", metavar="A,B", help="who confers, two or three, as after -m (confer.models)")
+    add("--judge", metavar="NAME", help="who decides where nothing can be tested (confer.judge)")
+    add("--apply", action="store_true", help="carry the plan out, tested and asked about")
+    add("--yes", action="store_true", help="apply without asking")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--show", metavar="ID", help="show a council of a session as it was, and ask nobody")
+    _offline(parser)
+    _json(parser)
+
+
 def refactor(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("words", nargs="*", metavar="WORD", help=_REFACTORINGS)
@@ -209,6 +232,32 @@ def scan(parser: argparse.ArgumentParser) -> None:
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--md", action="store_true", help="as Markdown")
     forms.add_argument("--json", action="store_true", help="as JSON")
+
+
+def coach(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    _json(parser)
+
+
+def coach_run(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("--minutes", type=_positive, metavar="N", help="how long to try ways out (60)")
+    add("-m", "--model", metavar="NAME", help="whose ways to try, such as ollama/qwen3:8b")
+    _offline(parser)
+    _model(parser)
+    _json(parser)
+
+
+def coach_one(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("id", metavar="ID", help="of a way, as kith coach shows it")
+
+
+def why(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    parser.add_argument("id", nargs="?", metavar="SESSION", help="which session (the last one)")
+    _json(parser)
 
 
 def undo(parser: argparse.ArgumentParser) -> None:
@@ -240,6 +289,11 @@ def pull(parser: argparse.ArgumentParser) -> None:
 
 
 def recommend(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    _json(parser)
+
+
+def prices(parser: argparse.ArgumentParser) -> None:
     common(parser)
     _json(parser)
 
@@ -305,6 +359,18 @@ def _percent(text: str) -> float:
     if not 0 <= share <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
     return share
+
+
+def _moment(text: str) -> float:
+    """Seconds of the epoch: so long ago, or the beginning of a day."""
+    units = {"h": 3_600, "d": 86_400, "w": 604_800}
+    number, unit = text[:-1], units.get(text[-1:], 0)
+    if unit and number.isdigit():
+        return time.time() - int(number) * unit
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except (ValueError, OverflowError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; 30d or 2026-11-01 is one") from error
 
 
 def _number(text: str) -> int:

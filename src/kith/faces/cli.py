@@ -47,7 +47,19 @@ COMMANDS = {
         "show how a build stands: tasks, attempts, gates", arguments.status, "status:status_command", "[ID]"
     ),
     "profile": Command(
-        "what the builds so far teach: success by role and task", arguments.profile, "profile:profile_command"
+        "what was measured: speed, success and cost of models", arguments.profile, "profile:profile_command"
+    ),
+    "coach": Command(
+        "show how each model is asked, and what was tried", arguments.coach, "coach:coach_command"
+    ),
+    "coach run": Command(
+        "try other ways to ask a local model, on recorded tasks", arguments.coach_run, "coach:run_command"
+    ),
+    "coach undo": Command(
+        "give a way up: the one before holds again", arguments.coach_one, "coach:undo_command", "ID"
+    ),
+    "coach adopt": Command(
+        "adopt a way at once that live work tries", arguments.coach_one, "coach:adopt_command", "ID"
     ),
     "templates": Command("list common tasks to fill in", arguments.templates, "templates:templates_command"),
     "review": Command(
@@ -59,6 +71,12 @@ COMMANDS = {
     "test": Command(
         "write tests that notice planted faults", arguments.testgen, "testgen:testgen_command", "[TARGET]"
     ),
+    "confer": Command(
+        "let several models confer; tools check what they claim",
+        arguments.confer,
+        "confer:confer_command",
+        "[QUESTION ...]",
+    ),
     "refactor": Command(
         "say what smells, or mend it: rename, move, extract ...",
         arguments.refactor,
@@ -68,12 +86,16 @@ COMMANDS = {
     "scan": Command(
         "say what this codebase is, without a model", arguments.scan, "scan:scan_command", "[PATH]"
     ),
+    "why": Command("say why these models were asked", arguments.why, "why:why_command", "[ID]"),
     "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
     "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),
     "models pull": Command("download a model", arguments.pull, "pull:pull_command", "REPO[:QUANT]"),
     "models recommend": Command(
         "say what fits this machine, and how to get it", arguments.recommend, "commands:recommend_command"
+    ),
+    "models prices": Command(
+        "show what models in the cloud cost", arguments.prices, "prices:prices_command"
     ),
     "models probe": Command("measure what a model can do", arguments.probe, "probe:probe_command", "[MODEL]"),
     "engine": Command(

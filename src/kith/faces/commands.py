@@ -23,7 +23,7 @@ from kith.faces.lines import count, printable
 from kith.faces.models import show_models, show_recommendations
 from kith.memory.applied import short_id
 from kith.memory.log import LOG_FILE, Log
-from kith.settings import describe_settings, load_settings
+from kith.settings import Settings, describe_settings, load_settings
 
 
 def undo_command(args: argparse.Namespace) -> int:
@@ -109,7 +109,16 @@ def config_command(args: argparse.Namespace) -> int:
     print("\n- is left to kith, the model or the server")
     print(f"\nyour configuration: {settings.config / 'config.toml'}")
     print(f"log and journals:   {settings.state}")
+    print(f"prices of models:   {_prices(settings)}")
     return 0
+
+
+def _prices(settings: Settings) -> str:
+    """Where the table of prices comes from."""
+    from kith.app.prices import OWN_FILE, prices_of
+
+    own = settings.config / OWN_FILE
+    return f"kith's own, of {prices_of(settings).seen}" + (f", and {own}" if own.is_file() else "")
 
 
 def demo_command(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import IO
 
-from kith.core.decisions import Delegated
+from kith.core.decisions import Delegated, Routed
 from kith.core.events import (
     Advanced,
     Applied,
@@ -69,8 +69,8 @@ def line_of(event: Event) -> tuple[str, str]:
             return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {short_id(id)}")
         case Reviewed(findings):
             return ("note", findings_text(findings))
-        case Delegated():
-            return _delegated_line(event)
+        case Delegated() | Routed():
+            return _delegated_line(event) if isinstance(event, Delegated) else _routed_line(event)
         case RunEnded("interrupted", text):
             return ("bad", text)
         case Notice(text, level):
@@ -124,12 +124,22 @@ def _tool_line(event: ToolEnded) -> tuple[str, str]:
     return ("tool" if event.ok else "bad", f"  {'·' if event.ok else '!'} {said}{took}")
 
 
+def _routed_line(event: Routed) -> tuple[str, str]:
+    """`  · route: qwen3:8b -> checks -> claude  (...)`, where there was a choice; or who takes over."""
+    if event.after:
+        return ("note", f"  → {event.plan[0]} takes over from {event.after}: {_first_line(event.why)}")
+    if event.by != "router" or len(event.table) < 2 > len(event.plan):
+        return ("", "")
+    why = f"  ({_first_line(event.why)})" if event.why else ""
+    return ("tool", f"  · route: {' -> checks -> '.join(event.plan)}{why}")
+
+
 def _delegated_line(event: Delegated) -> tuple[str, str]:
     """`  ↘ claude gave qwen3 "rename the flag": done in 12 s, verified by ...`."""
     end = f"done, verified by {event.verified}" if event.ok else "not done, and taken back"
     cost = f", ${event.usd:.4f}" if event.usd else ""
     took = f"{event.seconds:.0f} s, {event.usage.output:,} tokens{cost}"
-    return ("tool", f"  ↘ {event.by} gave {event.to} \"{_first_line(event.task)[:60]}\": {end} ({took})")
+    return ("tool", f'  ↘ {event.by} gave {event.to} "{_first_line(event.task)[:60]}": {end} ({took})')
 
 
 def _judged_line(event: Judged) -> tuple[str, str]:

@@ -1,54 +1,72 @@
-"""`kith profile`: what the builds so far teach, with how sure that is."""
+"""`kith profile`: what was measured so far, with how sure that is; as text, JSON, CSV or a page."""
 
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from kith.app.profile import describe_profile, read_profile
+from kith.app.profile import Profile, Wish, describe_profile, read_profile
 from kith.app.project import Project
-from kith.core.errors import EXIT_DONE
+from kith.app.rows import columns_of, tabulate
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.faces.charts import choose_glyphs
 from kith.faces.folder import find_root
 from kith.faces.lines import printable
+from kith.faces.profile_text import profile_lines
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a text for something to run
 
 
 def profile_command(args: argparse.Namespace) -> int:
-    """Success by task and by role, tries, time in tests, coverage, tokens."""
+    """Speed, success, trends, money and errors of every model; what the builds teach."""
     project = Project.open(find_root(args.folder), {})
-    shown = describe_profile(read_profile(project, args.all))
+    profile = read_profile(project, Wish(args.all, args.model or "", args.kind or "", args.since or 0.0))
     if args.json:
+        shown: Any = tabulate(profile, args.rows) if args.rows else describe_profile(profile)
         print(json.dumps(shown, indent=2))
-    elif not shown["builds"]["seconds"]:
+    elif args.csv:
+        _write_csv(profile, args.rows or "calls", args.csv)
+    elif args.html:
+        from kith.faces.pages import profile_page
+
+        _write(args.html, profile_page(profile))
+    elif not profile.calls and not profile.builds.builds.seconds:
         place = "anywhere" if args.all else f"in {printable(str(project.root))}"
-        print(f"There was no build {place} yet; kith build begins one.", file=sys.stderr)
+        print(f"Nothing was measured {place} yet; every task that a model does is.", file=sys.stderr)
     else:
-        print("\n".join(_lines(shown)))
+        print("\n".join(profile_lines(profile, choose_glyphs(sys.stdout), detailed=bool(args.model))))
     return EXIT_DONE
 
 
-def _lines(shown: dict[str, Any]) -> list[str]:
-    builds, tasks, coverage = shown["builds"], shown["tasks"], shown["coverage"]
-    begun = tasks["good"] + tasks["bad"]
-    lines = [_share("builds", builds), _share("tasks", tasks)]
-    if begun:
-        left = f", {tasks['skipped']} skipped" if tasks["skipped"] else ""
-        tries, seconds, tokens = (tasks[each] / begun for each in ("tries", "seconds", "tokens"))
-        lines.append(f"  each task: {tries:.1f} tries, {seconds:.0f} s, {tokens:,.0f} tokens{left}")
-    if builds["seconds"]:
-        lines.append(f"  of the time in tests: {shown['seconds_in_tests'] / builds['seconds']:.0%}")
-    if coverage["builds"]:
-        lines.append(f"  coverage: {coverage['before']:.1%} -> {coverage['after']:.1%} on average")
-    lines += ["", "by role"]
-    lines += [_share(f"  {name}", role) for name, role in shown["roles"].items()]
-    return lines
+def _write_csv(profile: Profile, sort: Any, target: str) -> None:
+    """The rows with a header; lists within a cell are JSON."""
+    import csv
+    import io
+
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns_of(sort))
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in tabulate(profile, sort))
+    _write(target, text.getvalue())
 
 
-def _share(name: str, tally: dict[str, Any]) -> str:
-    """`implementer       7 of 9 good, 78% (45% to 94%)`: the share and its 95 % interval."""
-    number = tally["good"] + tally["bad"]
-    if not number:
-        return f"{name:16}  nothing judged yet"
-    low, high = tally["interval"]
-    sure = f"{tally['share']:.0%} ({low:.0%} to {high:.0%})"
-    tokens = f"  {tally['tokens']:,} tokens" if tally["tokens"] else ""
-    return f"{name:16}  {tally['good']} of {number} good, {sure}{tokens}"
+def _cell(value: Any) -> Any:
+    """A value as CSV holds it; a foreign text never begins like a formula."""
+    if isinstance(value, (list, dict)):
+        return json.dumps(value) if value else ""
+    if isinstance(value, bool):
+        return int(value)
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _write(target: str, text: str) -> None:
+    """To a file, or to stdout for `-`. Raises UsageError where the file cannot be written."""
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}.") from error
+    print(f"Written to {printable(target)}.", file=sys.stderr)

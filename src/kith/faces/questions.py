@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
     from rich.console import Console
 
-_KEYS = {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "s": "[s]ay what to do differently"}
+_KEYS = {
+    "y": "[y]es",
+    "n": "[n]o",
+    "a": "[a]lways in this project",
+    "e": "[e]dit",
+    "s": "[s]ay what to do differently",
+}
+_MORE = (("a", "always"), ("e", "edit"), ("s", "revise"))  # beside yes and no, where a question has them
 DIFF_STYLES = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
@@ -25,7 +32,7 @@ async def ask(console: "Console", question: Question) -> Answer:
         return await ask_change(console, question)
     console.print(printable(question.text), style="bold", markup=False)
     keys = {"y": "yes", "n": "no"}
-    keys |= {key: choice for key, choice in (("e", "edit"), ("s", "revise")) if choice in question.choices}
+    keys |= {key: choice for key, choice in _MORE if choice in question.choices}
     words = "  ".join(_KEYS[key] for key in keys)
     while True:
         match keys[await press(f"{words}: ", keys)]:

@@ -109,8 +109,12 @@ def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
 def print_receipt(report: dict[str, Any]) -> None:
     """What the harness saw: changes, checks, what was not checked, and what the model cost."""
     lines = [_changes_line(report), *(_check_lines(report["receipt"]) if report["changes"] else ())]
-    if report["usage"]["calls"]:
+    if len(report["models"]) > 1:
+        lines += [_share_line(share) for share in report["models"]]
+    elif report["usage"]["calls"]:
         lines.append(_usage_line(report["model"], report["usage"]))
+    if report["usd"]:
+        lines.append(_cost_line(report))
     indent = " " * len("Receipt: ")
     print(wrapped("Receipt: " + f"\n{indent}".join(lines), sys.stderr, indent), file=sys.stderr)
 
@@ -143,3 +147,19 @@ def _usage_line(model: str, usage: dict[str, Any]) -> str:
         known = f" ({share} could be cached was)"
     calls = count(usage["calls"], "call")
     return f"{model}{window}: {calls}, {usage['input']:,} tokens read{known}, {usage['output']:,} written"
+
+
+def _cost_line(report: dict[str, Any]) -> str:
+    """`cost $0.0412 by the table of prices; $1.96 is left for today`."""
+    left = report.get("usd_left_today")
+    rest = f"; ${left:,.2f} is left for today" if left is not None else ""
+    return f"cost ${report['usd']:,.4f} by the table of prices{rest}"
+
+
+def _share_line(share: dict[str, Any]) -> str:
+    """`qwen3:8b: 7 calls, 5,158 tokens read, 310 written, 41 s; gave up after 3 tries`: one of several."""
+    money = f", ${share['usd']:.4f}" if share["usd"] else ""
+    read = f"{share['input']:,} tokens read, {share['output']:,} written"
+    why = share["gave_up"].partition(",")[0]
+    end = f"; gave up {why}" if why.startswith("after") else f"; {why}" if why else ""
+    return f"{share['model']}: {count(share['calls'], 'call')}, {read}, {share['seconds']:.0f} s{money}{end}"

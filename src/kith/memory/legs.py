@@ -14,6 +14,7 @@ _EDITS: Final = frozenset({"edit", "write"})  # tools
 _GUARDS: Final = frozenset({"untouched", "tests-only"})  # gates against writing where one may not
 _STATIC: Final = frozenset({"lint", "types", "secrets", "size", "limits"})  # gates that run no test
 _ABSENT: Final = ("does not exist", "no such file")
+_CANCELLED: Final = "cancelled"
 _REFUSED, _DENIED, _REPEATED = "This is not allowed", "This was not allowed", "Not run. You "
 
 
@@ -40,11 +41,13 @@ class Draft:
     steps: int = 0
     numbers: set[int] = field(default_factory=set)  # of its attempts
     seconds: float = 0.0
-    usd: float | None = None
-    unpriced: bool = False
+    usd: float = 0.0
+    unpriced: bool = False  # a call was answered, and nobody knows its price
     usage: Usage = Usage()
     evaluated: int = 0
-    answered: bool = False
+    replies: int = 0
+    unanswered: bool = False  # its last call had no answer, and nobody had cancelled it
+    lost: bool = False  # so its part ended
     refused: int = 0  # edits and calls that could not be used
     landed: int = 0
     fits: bool = True  # what was written last could be used
@@ -57,6 +60,7 @@ class Draft:
     escalated: bool = False
     stopped: str = ""
     over: bool = False
+    advises: bool = False  # it was only heard: another one's proposal was taken
     person: bool | None = None
     adopted: bool | None = None
     changes: tuple[str, ...] = ()  # ids of what was applied
@@ -70,10 +74,11 @@ class Draft:
         self.evaluated += row.evaluated
         self.usage += event.usage
         if event.usd is not None:
-            self.usd = (self.usd or 0.0) + event.usd
+            self.usd += event.usd
         elif not row.error:
             self.unpriced = True
-        self.answered = self.answered or not row.error
+        self.replies += not row.error
+        self.unanswered = row.error not in ("", _CANCELLED)
         self.steps += works
         if works and event.attempt:
             self.numbers.add(event.attempt)
@@ -110,6 +115,10 @@ class Draft:
             self.failures[_sort_of_no(event)] += 1
 
     # --- what it comes to --------------------------------------------------------------------
+
+    @property
+    def answered(self) -> bool:
+        return self.replies > 0 and not self.lost
 
     @property
     def parsed(self) -> bool | None:
@@ -169,7 +178,7 @@ class Draft:
             steps=self.steps,
             attempts=len(self.numbers),
             seconds=round(self.seconds, 3),
-            usd=None if self.unpriced else self.usd,
+            usd=None if self.unpriced else self.usd,  # what failed costs nothing
             usage=self.usage,
             evaluated=self.evaluated,
             words=self.words,

@@ -122,6 +122,9 @@ class Log:
             self._db.execute("COMMIT")
         if not self._db.execute("PRAGMA index_info(cards)").fetchall():  # a log from before there were cards
             self._db.execute("CREATE INDEX IF NOT EXISTS cards ON events (kind) WHERE kind = 'Carded'")
+        if not self._db.execute("PRAGMA index_info(calls)").fetchall():  # ... before anything was paid
+            self._db.execute("CREATE INDEX IF NOT EXISTS calls ON events (at) WHERE kind = 'Called'")
+            self._db.execute("CREATE INDEX IF NOT EXISTS answers ON events (seq) WHERE kind = 'Answered'")
 
     def append(self, session: str, event: Event, path: tuple[str, ...]) -> int:
         """Write one event; returns its number."""
@@ -148,6 +151,11 @@ class Log:
         """The sessions with events after number `after`, in the order of the first of these."""
         query = "SELECT session FROM events WHERE seq > ? GROUP BY session ORDER BY MIN(seq)"
         return [session for (session,) in self._read(query, (after,))]
+
+    def having(self, kind: str) -> list[str]:
+        """The sessions in which an event of this kind happened, oldest first."""
+        query = "SELECT session FROM events WHERE kind = ? GROUP BY session ORDER BY MIN(seq)"
+        return [session for (session,) in self._read(query, (kind,))]
 
     def sessions(self, root: Path | None = None, limit: int = 50) -> list[Summary]:
         """The newest sessions first, those of one folder when `root` is given."""
@@ -204,6 +212,39 @@ class Log:
         """What was learned of every model, by digest."""
         found = self._read("SELECT DISTINCT json_extract(body, '$.digest') FROM events WHERE kind = 'Carded'")
         return {str(digest): self.card(str(digest)) for (digest,) in found}
+
+    def paid(self, since: float) -> float:
+        """US dollars of all calls since a moment (seconds since the epoch)."""
+        query = "SELECT SUM(json_extract(body, '$.usd')) FROM events WHERE kind = 'Called' AND at >= ?"
+        return float(self._read(query, (since,))[0][0] or 0.0)
+
+    def paid_in(self, session: str) -> float:
+        """US dollars of the calls of a session's last task."""
+        query = """
+            SELECT SUM(json_extract(body, '$.usd')) FROM events WHERE session = ? AND kind = 'Called'
+            AND seq > (SELECT COALESCE(MAX(seq), 0) FROM events WHERE session = ? AND kind = 'RunStarted')
+        """
+        return float(self._read(query, (session, session))[0][0] or 0.0)
+
+    def paid_by_session(self, model: str, limit: int = 50) -> list[float]:
+        """US dollars of each session that paid for a model, the newest first."""
+        query = """
+            SELECT SUM(json_extract(body, '$.usd')) AS usd FROM events
+            WHERE kind = 'Called' AND json_extract(body, '$.model') = ?
+            GROUP BY session HAVING usd > 0 ORDER BY MAX(seq) DESC LIMIT ?
+        """
+        return [float(usd) for (usd,) in self._read(query, (model, limit))]
+
+    def answers(self, prefix: str) -> list[tuple[str, str, str]]:
+        """Answers to the questions whose ids begin so, oldest first: (folder, the id, the choice)."""
+        query = """
+            SELECT (SELECT json_extract(began.body, '$.root') FROM events began
+                    WHERE began.session = said.session AND began.kind = 'RunStarted' LIMIT 1),
+                   json_extract(said.body, '$.question_id'), json_extract(said.body, '$.answer.choice')
+            FROM events said WHERE said.kind = 'Answered'
+            AND substr(json_extract(said.body, '$.question_id'), 1, ?) = ? ORDER BY said.seq
+        """
+        return [(root or "", id, choice) for root, id, choice in self._read(query, (len(prefix), prefix))]
 
     def find(self, prefix: str) -> str:
         """The one session whose id begins with `prefix`. Raises UsageError for none or several."""

@@ -1,9 +1,10 @@
 """The result of a run as plain data: the object that `--output-format json` prints."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from kith.core.codec import encode
-from kith.core.events import Judged
+from kith.core.events import Called, Judged
 from kith.core.values import CacheUse, Ran
 from kith.memory.past import Past
 
@@ -53,7 +54,31 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             },
         },
         "model": past.calls[-1].model if past.calls else (started.model if started else ""),
+        "models": [_share(past, name) for name in dict.fromkeys(call.model for call in past.calls)],
+        "usd": _money(past.calls),
     }
+
+
+def _share(past: Past, model: str) -> dict[str, Any]:
+    """What one of the models did and took; `gave_up` says why another one went on in its place."""
+    calls = [call for call in past.calls if call.model == model]
+    return {
+        "model": model,
+        "calls": len(calls),
+        "input": sum(call.usage.input for call in calls),
+        "cached": sum(call.usage.cached for call in calls),
+        "output": sum(call.usage.output for call in calls),
+        "window": calls[-1].window,
+        "seconds": round(sum(call.timing.total_s for call in calls), 3),
+        "usd": _money(calls),
+        "gave_up": next((each.why for each in past.routes if each.after == model), ""),
+    }
+
+
+def _money(calls: Sequence[Called]) -> float | None:
+    """US dollars of calls that have a price; None when none has."""
+    prices = [call.usd for call in calls if call.usd is not None]
+    return round(sum(prices), 6) if prices else None
 
 
 def _cache(past: Past) -> dict[str, Any] | None:

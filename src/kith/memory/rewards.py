@@ -43,11 +43,13 @@ def weigh(part: Outcome) -> Reward:
     """The reward of one part, the strongest evidence first.
 
     A test that failed before and passes now is worth a whole observation; a suite that passed before as well
-    says only that nothing broke, and is worth half of one. A server that never answered says nothing of its
+    says only that nothing broke, and is worth half of one. A server that did not answer says nothing of its
     model, and passing checks say nothing where nothing was changed.
     """
     if part.person is not None:
         return Reward(float(part.person), 1.0, "accepted" if part.person else "rejected")
+    if part.passed and part.applied:
+        return Reward(1.0, 1.0, "tests") if part.mended else Reward(1.0, 0.5, "suite")
     if not part.answered:
         return Reward()
     if part.passed is False:
@@ -58,6 +60,4 @@ def weigh(part: Outcome) -> Reward:
         return Reward(0.0, 1.0, "escalated")
     if part.applied is False:
         return Reward(0.0, 1.0, "malformed")
-    if part.passed and part.applied:
-        return Reward(1.0, 1.0, "tests") if part.mended else Reward(1.0, 0.5, "suite")
     return Reward()

@@ -11,11 +11,13 @@ from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.discovery.places import Places, key_for, servers_of
+from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, key_for, servers_of
 from kith.models.discovery.servers import Server, ollama_url
 from kith.models.own import OwnEngine
+from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import nearest
+from kith.models.providers.gemini import Gemini
 from kith.models.providers.llama_server import served_name, when_loaded
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
@@ -24,10 +26,10 @@ from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.wire import Endpoint, is_loopback
 
 # The servers that need no configuration, and where they listen by default.
-_USUAL_URLS: Mapping[str, tuple[Kind, str]] = {
-    "llama-server": ("llama-server", "http://127.0.0.1:8080"),
-    "lmstudio": ("lmstudio", "http://127.0.0.1:1234"),
-    "vllm": ("vllm", "http://127.0.0.1:8000"),
+_USUAL: Mapping[str, Named] = {
+    "llama-server": Named("llama-server", "http://127.0.0.1:8080"),
+    "lmstudio": Named("lmstudio", "http://127.0.0.1:1234"),
+    "vllm": Named("vllm", "http://127.0.0.1:8000"),
 }
 
 # Windows that Ollama is asked for, by address and model. A model that is being loaded takes memory, and is
@@ -40,7 +42,8 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
 
     `name` is PROVIDER/MODEL, `replay/FILE`, `file/MODEL` (a model file, run by kith's own engine), the path
     of such a file, or a model's bare name. Servers come before files, and one that loads its model is waited
-    for. Raises NoModelError saying what is there, UsageError for a provider that does not exist.
+    for. What is outside of the person's own network is only asked by name. Raises NoModelError saying what is
+    there, UsageError for a provider that does not exist.
     """
     provider, slash, model = name.partition("/")
     if slash and not model.strip():
@@ -53,13 +56,12 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
     await asyncio.to_thread(importlib.import_module, "httpx2")
     known = _providers(places)
     if slash and provider in known:
-        kind, url, key = known[provider]
-        return await _open(kind, Endpoint(url, key, stall_s=places.stall_s), model, places, emit)
+        return await _open_named(provider, known[provider], model, places, emit)
     if slash and provider == "file":
         return await own.open(await own.pick(model), emit)
     if name.endswith(".gguf") and name[0] in "./~":
         return await own.open(await own.pick(name), emit)
-    servers = await servers_of(places)
+    servers = await servers_of(places, clouds=bool(name))
     if name:
         return await _find(name, servers, places, tuple(known), own, emit)
     servers = servers if first_model(servers) else await _all_loaded(servers, places, emit)
@@ -77,8 +79,9 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
 def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
     """The model to begin with: one that is loaded, for it answers at once; else one that can be.
 
-    Of those that are not loaded one of this machine comes first, then one that takes tools, then one that
-    fits the memory; beyond that, the server's own order counts.
+    Never one outside of the person's own network. Of those that are not loaded one of this machine comes
+    first, then one that takes tools, then one that fits the memory; beyond that, the server's own order
+    counts.
     """
     from kith.models.discovery.machine import read_memory
     from kith.models.discovery.memory import fits
@@ -91,7 +94,8 @@ def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
         fit = not here or not card.size or fits(card.header, card.size, memory)[0]
         return not (card.loaded or card.window), not here, card.tools is False, not fit
 
-    return min(((server, card) for server in servers for card in server.models), key=rank, default=None)
+    near = (server for server in servers if not server.cloud)
+    return min(((server, card) for server in near for card in server.models), key=rank, default=None)
 
 
 async def _all_loaded(servers: Sequence[Server], places: Places, emit: Emit) -> tuple[Server, ...]:
@@ -112,28 +116,47 @@ async def _all_loaded(servers: Sequence[Server], places: Places, emit: Emit) -> 
     return tuple(await asyncio.gather(*map(loaded, servers)))
 
 
-def _providers(places: Places) -> dict[str, tuple[Kind, str, str]]:
-    known: dict[str, tuple[Kind, str, str]] = {
-        key: (kind, url, "") for key, (kind, url) in _USUAL_URLS.items()
-    }
-    known["ollama"] = ("ollama", ollama_url(places.ollama_host), "")
+def _providers(places: Places) -> dict[str, Named]:
+    known = {**_USUAL, "ollama": Named("ollama", ollama_url(places.ollama_host))}
+    known |= {"anthropic": places.anthropic, "gemini": places.gemini}
     if places.openai_base_url:
-        known["openai"] = ("openai", places.openai_base_url, places.openai_key)
+        known["openai"] = Named("openai", places.openai_base_url, places.openai_key)
     return known | dict(places.named)
 
 
 def _endpoint_of(server: Server, places: Places) -> Endpoint:
-    return Endpoint(server.url, key_for(server.url, places), stall_s=places.stall_s)
+    return Endpoint(server.url, key_for(server.url, places), cloud=server.cloud, stall_s=places.stall_s)
+
+
+async def _open_named(provider: str, place: Named, model: str, places: Places, emit: Emit) -> Provider:
+    """A model of an endpoint that was named with it."""
+    endpoint = endpoint_of(place, places.stall_s)
+    _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
+    if place.kind in CLOUDS and endpoint.is_cloud and not endpoint.key:
+        how = f"set {place.key_env}" if place.key_env else f"set endpoints.{provider}.key_env"
+        raise NoModelError(f"{endpoint.url} wants a key, and there is none: {how}.")
+    return await _open(place.kind, endpoint, model, places, emit)
+
+
+def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:
+    """Raise NoModelError for what the settings keep closed."""
+    if places.offline and not here:
+        raise NoModelError(f"{what} not on this machine, and --offline is set.")
+    if cloud and places.cloud == "never":
+        raise NoModelError(f'{what} outside of your own network, and cloud = "never" is set.')
 
 
 async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
-    if places.offline and not is_loopback(endpoint.url):
-        raise NoModelError(f"{endpoint.url} is not on this machine, and --offline is set.")
+    _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
+    if kind == "anthropic":
+        return Anthropic(model, endpoint)
+    if kind == "gemini":
+        return Gemini(model, endpoint)
     if kind == "ollama":
         shape = await shape_of(endpoint, model)
-        if shape.remote and places.offline:
-            raise NoModelError(f"Ollama runs {model} at {shape.remote}, and --offline is set.")
         if shape.remote:
+            endpoint.cloud = True
+            _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
             words = f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine."
             emit(Notice(words, "warning"))
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))

@@ -42,11 +42,15 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A model's prices: the usual rate, that of prompts above so many tokens, and the one from a day on."""
+    """A model's prices: the usual rate, that of prompts above so many tokens, and the one from a day on.
+
+    `source` is the page, or the person's file, and `seen` the day on which the page said so.
+    """
 
     model: str
     rate: Rate
     source: str
+    seen: date | None = None
     long: Rate | None = None
     above: int = 0
     later: Rate | None = None
@@ -61,10 +65,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The table. `checked`: when kith's own rows were last held against the providers' pages."""
+    """The table."""
 
     rows: Mapping[str, Price] = field(default_factory=dict)
-    checked: date = date.min
+
+    @property
+    def seen(self) -> date | None:
+        """The day of the oldest row that has one."""
+        return min((row.seen for row in self.rows.values() if row.seen), default=None)
 
     def find(self, model: str) -> Price | None:
         """The row for a model by its full name (PROVIDER/MODEL), or by its bare one, dated or not."""
@@ -91,7 +99,7 @@ def load_prices(config: Path | None = None) -> Prices:
         text = own.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{own} cannot be read: {error}.") from error
-    return Prices({**shipped.rows, **_read(text, str(own)).rows}, shipped.checked)
+    return Prices({**shipped.rows, **_read(text, str(own)).rows})
 
 
 @cache
@@ -105,25 +113,25 @@ def _is_version(name: str, key: str) -> bool:
 
 
 def _read(text: str, file: str) -> Prices:
-    """The table that a text holds; `file` names it in errors, and as the source of rows that name none."""
+    """The table that a text holds; `file` names it in errors and as the source, "" for kith's own."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
         raise UsageError(f"{file}, line {line}: not valid TOML: {error}.") from error
-    sources, checked = data.pop("sources", {}), data.pop("checked", date.min)
-    rows = dict[str, Price]()
+    sources, rows = {} if file else data.pop("sources"), dict[str, Price]()
     for name, row in data.items():
         where = f"{file}, line {_line_of(text, name)}: {name}"
         if not isinstance(row, dict):
             raise UsageError(f'{where} is no table; a model stands as ["{name}"] above its prices.')
-        rows[name] = _price(name, row, where, file or sources.get(name.partition("/")[0], ""))
-    return Prices(rows, checked)
+        source = sources.get(name.partition("/")[0], {"page": file})
+        rows[name] = _price(name, {**source, **row}, where)
+    return Prices(rows)
 
 
-def _price(name: str, row: Mapping[str, Any], where: str, source: str) -> Price:
-    own = {key: value for key, value in row.items() if key not in _WITHIN}
+def _price(name: str, row: Mapping[str, Any], where: str) -> Price:
+    own = {key: value for key, value in row.items() if key not in (*_WITHIN, "page", "seen")}
     rate, found = _rate(own, where), dict[str, Any]()
     for key, mark in _WITHIN.items():
         if key in row:
@@ -135,7 +143,17 @@ def _price(name: str, row: Mapping[str, Any], where: str, source: str) -> Price:
         raise UsageError(f"{where}, long: above must be a number of tokens, not {above!r}.")
     if "later" in found and type(since) is not date:
         raise UsageError(f"{where}, later: from must be a day such as 2027-01-01, not {since!r}.")
-    return Price(name, rate, source, found.get("long"), above, found.get("later"), since)
+    seen, page = row.get("seen"), str(row["page"])
+    return Price(
+        name,
+        rate,
+        page,
+        seen if type(seen) is date else None,
+        found.get("long"),
+        above,
+        found.get("later"),
+        since,
+    )
 
 
 def _rate(row: Mapping[str, Any], where: str) -> Rate:

@@ -6,25 +6,28 @@ from functools import reduce
 from typing import Any
 
 from kith.context.compact import View, show
+from kith.context.shown import files_shown
 from kith.core.events import Called, Compacted, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage
 from kith.models.providers.facts import Facts, Provider
+from kith.models.wrappers.consented import Consented, Group, Permit, Sending
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.fitted import Fitted
 from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.forgetful import Forgetful
+from kith.models.wrappers.guarded import Door, Guarded
 from kith.models.wrappers.ladder import Ladder
 from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
+from kith.models.wrappers.priced import Price, Priced, free, know_no_price
 from kith.models.wrappers.queued import Queued
 from kith.models.wrappers.retry import Retrying
+from kith.models.wrappers.thrifty import Thrifty, longest_reply
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
-
-Bill = Callable[[Usage], float | None]  # what a call costs in US dollars, None without a price
 
 _CARDED = ("tokens_per_estimate", "read_rate")  # facts of a card that a new process begins with
 _REMINDED = 16_384  # tokens of a window, from which on a model sees its former thoughts again
@@ -43,6 +46,8 @@ class Opened:
     meter: Meter
     patient: Model  # the provider, queued, retried, and telling how far it is
     foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
+    price: Price = free
+    door: Door | None = None  # what may pass to a model in the cloud
 
     @property
     def window(self) -> int:
@@ -58,24 +63,24 @@ class Opened:
         """Let go of the model's connections, and of an engine that was held for it."""
         await self.provider.close()
 
-    def metered(self, *, tells: bool = True, bill: Bill | None = None, strategy: str = "") -> Model:
-        """The model with patience and measurement: each call goes to the wire as it is asked.
+    def metered(self, *, tells: bool = True, strategy: str = "") -> Model:
+        """The model with patience, measurement and prices: each call goes to the wire as it is asked.
 
-        `tells`: a cache that was lost, or a slow call, is worth a sentence. `bill` says what a call costs, and
-        `strategy` names the way in which the model is asked.
+        `tells`: a cache that was lost, or a slow call, is worth a sentence. `strategy` names the way in which
+        the model is asked.
         """
         # Without a server (a script) there is nobody who could cut anything off.
         recounts = not self.facts.verified
         verified = Verified(self.patient, self.counter, recounts) if self.facts.server else self.patient
-        return Metered(
+        metered = Metered(
             verified,
             window=self.window,
             meter=self.meter,
             tells=tells,
             foresight=self.foresight,
-            bill=bill,
             strategy=strategy,
         )
+        return Priced(metered, self.price, self.counter.estimate)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
         """What these calls tell of the model that its card does not say yet, or says otherwise."""
@@ -100,28 +105,49 @@ class Opened:
         earlier: Sequence[Compacted] = (),
         *,
         tells: bool = True,
-        bill: Bill | None = None,
         strategy: str = "",
+        spent: Spent | None = None,
+        permit: Permit | None = None,
     ) -> Model:
         """The model of one task: within its budget, on the rung that works, and never over its window.
 
-        `earlier` are the session's compactions so far: what was sent once is sent again. The rest as above.
+        `earlier` are the session's compactions so far: what was sent once is sent again. `spent` is shared by
+        all models of a task; `permit` lets the first call of each group pass to a model in the cloud, which
+        without one is not asked. The rest as above.
         """
-        metered = self.metered(tells=tells, bill=bill, strategy=strategy)
-        watched = Watched(Limited(metered, budget, Spent()))
+        spent, count = spent or Spent(), self.counter.estimate
+        metered = self.metered(tells=tells, strategy=strategy)
+        thrifty = Thrifty(metered, budget, spent, self.price, count)
+        watched = Watched(Limited(thrifty, budget, spent))
         digest, card = self.facts.digest, self.card_of(self.facts.digest)
         ladder = Ladder(watched, card, digest, "text" if self.facts.tools is False else None)
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
-        return Fitted(ladder, self.counter, by_thread)
+        fitted = Fitted(ladder, self.counter, by_thread)
+        if self.door is None or permit is None:
+            return fitted
+        return Consented(fitted, permit, self._sending, self.door.granted)
+
+    def _sending(self, prompt: Prompt, group: Group) -> Sending:
+        """What a call would send, and what it would cost without a reply and at most."""
+        name, tokens, longest = self.facts.name, self.counter.estimate(prompt), longest_reply(prompt)
+        costs = self.price(name, Usage(tokens)), self.price(name, Usage(tokens, longest, written=tokens))
+        usd = None if costs[0] is None or costs[1] is None else (costs[0], costs[1])
+        files = files_shown(prompt.messages)
+        return Sending(name, self.facts.server, group, len(prompt.messages), files, tokens, usd)
 
 
 async def look(
-    provider: Provider, card_of: Callable[[str], Mapping[str, Any]], wish: int, emit: Emit
+    provider: Provider,
+    card_of: Callable[[str], Mapping[str, Any]],
+    wish: int,
+    emit: Emit,
+    price: Price = know_no_price,
 ) -> Opened:
     """Load the model if need be, and see what really runs.
 
     `card_of` gives what is known of a model by its digest; `wish` is the window that the person set, which
-    counts where the server does not tell its own, and where it is smaller. Raises ModelError, NoModelError.
+    counts where the server does not tell its own, and where it is smaller. `price` is asked about models in
+    the cloud; others are free. Raises ModelError, NoModelError.
     """
     try:
         facts = await provider.facts(emit)
@@ -140,13 +166,16 @@ async def look(
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)
     # What is thought takes room for good where it goes back; a small window has better uses for it.
     reminded = facts.keeps_thinking and window >= _REMINDED
+    door = Door() if facts.cloud else None
+    provider = Guarded(provider, door) if door else provider
     shown = provider if reminded else Forgetful(provider)
     counter = Counter(window, shown.count, ratio, reminded)
     queued = Queued(shown, facts.server or facts.name, facts.slots)
     meter = Meter(facts.counts_cache, rate)
     foresight = foresight_of(provider.name, facts, card, counter.estimate, meter) if facts.server else None
     patient = Patient(Retrying(queued), counter.estimate, foresight.expect if foresight else know_nothing)
-    return Opened(provider, facts, card_of, counter, meter, patient, foresight)
+    bill = price if facts.cloud else free
+    return Opened(provider, facts, card_of, counter, meter, patient, foresight, bill, door)
 
 
 def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:

@@ -13,6 +13,7 @@ Round = Literal["propose", "criticise", "revise", "check"]
 UNTIL: Final[Mapping[Round, float]] = {"propose": 0.40, "criticise": 0.65, "revise": 0.80, "check": 1.0}
 ALIKE: Final = 0.8  # of the files that either plan names, the share that both name
 MOST_CLAIMS: Final = 3  # of one member in one round
+LEVEL: Final = 0.55  # up to which two authors are as good as each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,12 @@ def take_revision(
 # --- the decision ----------------------------------------------------------------------------
 
 
-def objections(claims: Sequence[Claimed], settled: Collection[str] = ()) -> Counter[str]:
-    """How many claims stand against each plan: those that hold, and that its author did not give in to."""
-    return Counter(each.of for each in claims if each.check == "confirmed" and each.id not in settled)
+def objections(claims: Sequence[Claimed]) -> Counter[str]:
+    """How many claims that hold were made against each plan.
+
+    Those that its author gave in to count too: a plan that needed no correction is right more often.
+    """
+    return Counter(each.of for each in claims if each.check == "confirmed")
 
 
 def in_order(
@@ -148,6 +152,18 @@ def is_decided(labels: Collection[str], against: Mapping[str, int]) -> bool:
     return counts.count(min(counts)) == 1
 
 
+def are_level(one: float, other: float) -> bool:
+    """Whether two authors (by their ability, 0 to 1) are too close for that to tell their plans apart.
+
+    If one of two plans is wrong, the abler author's is right with p(1-q) / (p(1-q) + q(1-p)) where errors are
+    independent. They are not: models fail at the same tasks, so it is right more often, and a judge that is
+    right two times of three already does harm from LEVEL on (benchmarks/councils.py).
+    """
+    able, less = max(one, other), min(one, other)
+    right, wrong = able * (1 - less), less * (1 - able)
+    return right <= LEVEL * (right + wrong)
+
+
 def choose_tried(tried: Sequence[Tried]) -> Tried | None:
     """Of plans that were carried out the best one that passed: more tests, fewer findings, a smaller change.
 
@@ -164,7 +180,7 @@ def make_lanes(seats: Sequence[Seat], turn: int) -> tuple[tuple[Seat, ...], ...]
     """Who is asked after whom: lanes run side by side, and the members of a lane one after the other.
 
     A server that answers one call at a time is one lane, and would have to load each member's model anew: so
-    every other `turn` (from 0) begins with the member that spoke last.
+    every `turn` (from 0) begins with the member that spoke last, the first with the one that was opened last.
     """
     by_server = sorted(seats, key=lambda seat: (seat.server, seat.label))
     lanes: list[tuple[Seat, ...]] = []
@@ -173,5 +189,5 @@ def make_lanes(seats: Sequence[Seat], turn: int) -> tuple[tuple[Seat, ...], ...]
         if all(seat.slots > 1 for seat in members):
             lanes += [(seat,) for seat in members]
         else:
-            lanes.append(members[:: -1 if turn % 2 else 1])
+            lanes.append(members[:: 1 if turn % 2 else -1])
     return tuple(lanes)

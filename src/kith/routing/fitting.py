@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 Vector = tuple[float, ...]
 
-_ROUNDS = 3  # of weighing the rows by the last fit; one less from a former fit on
+_ROUNDS = 3  # of weighing the rows by the last fit; from a former fit on, one is enough
 _LEAST_S = 0.005  # shorter times are mostly the clock's
 _OUTLIER = 2.0  # robust deviations, beyond which a row counts the less
 _LEAST_SPREAD = 0.05  # of relative errors: nothing repeats itself more exactly
@@ -38,7 +38,7 @@ def fit(rows: Sequence[Row], held: Vector, guess: Vector | None = None) -> Vecto
         return None
     expected = [total(guess, row.quantities) if guess else row.seconds for row in rows]
     found = guess
-    for number in range(1 if guess else 0, _ROUNDS):
+    for number in range(_ROUNDS - 1 if guess else 0, _ROUNDS):
         scales = [max(_LEAST_S, each) for each in expected]
         doubts = _doubts(rows, scales) if number else [1.0] * len(rows)
         found = _solve_positive(*_normal_equations(rows, scales, doubts, held))
@@ -72,8 +72,9 @@ def _normal_equations(
             line = matrix[i]
             for j in range(i + 1):
                 line[j] += weighted * shares[j]
+    trust = min(1.0, weights)  # what rows of little weight say alone is not held down the more
     for i in range(size):
-        matrix[i][i] += held[i] * (means[i] / weights) ** 2 + 1e-12
+        matrix[i][i] += trust * held[i] * (means[i] / weights) ** 2 + 1e-12
         for j in range(i):
             matrix[j][i] = matrix[i][j]
     return matrix, right

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from kith.core.values import Timing
 from kith.routing.fitting import Row, Vector, fit, quantile, total
+from kith.routing.lengths import FORGET, Lengths
 
-FORGET: Final = 0.98  # what a call is worth, once another has come
 _KEPT = 48  # calls
 _ERRORS = 64  # relative errors that an interval is made of
 _LOADS = 8  # loads of the model
-_ASIDE = 60  # calls that a supposition is older than what is measured
+_ASIDE = 200  # calls that a supposition is older than what is measured
 _CHANGED = 4  # calls in a row that all err to one side, and by this much: things are no longer as they were
 _MUCH = math.log(1.4)
 _DOUBT = (math.log(0.6), math.log(1.8))  # errors that are believed in before any is known
@@ -26,9 +26,7 @@ _LOW, _HIGH = 0.1, 0.9
 # How much a share of the whole is held down: at first all of it is put down to the tokens themselves.
 _READ_HELD: Final = (0.02, 0.0005, 0.01)
 _WRITE_HELD: Final = (0.0005, 0.01)
-_LENGTH: Final = (math.log(150.0), 1.2)  # of a reply nobody knows: tokens, as a logarithm and its deviation
 _SLOWER: Final = 20.0  # times: a token is written so much slower than read, while nothing is known
-_TENTH: Final = 1.2816  # standard deviations, beyond which a tenth of a normal distribution lies
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +81,14 @@ class Forecast:
 
 
 @dataclass(slots=True)
-class _Lengths:
-    """How long replies are, as a lognormal distribution: the weight, the means of logarithms and squares."""
-
-    weight: float = 0.0
-    mean: float = 0.0
-    square: float = 0.0
-
-    def take(self, out: int) -> None:
-        value = math.log(max(1, out))
-        self.weight = FORGET * self.weight + 1.0
-        self.mean += (value - self.mean) / self.weight
-        self.square += (value * value - self.square) / self.weight
-
-    def quantile(self, deviations: float, believed: tuple[float, float]) -> float:
-        """Tokens, so many deviations from the median; `believed` counts as two calls."""
-        middle, spread = believed
-        weight = self.weight + 2.0
-        mean = (self.weight * self.mean + 2.0 * middle) / weight
-        square = (self.weight * self.square + 2.0 * (middle**2 + spread**2)) / weight
-        return math.exp(mean + deviations * math.sqrt(max(0.0, square - mean * mean)))
-
-
-@dataclass(slots=True)
 class Latency:
     """What one model on one machine has taught of its times. It begins with nothing, or with `from_facts`."""
 
     count: int = 0  # calls so far; the age of a call is counted in calls
+    lengths: Lengths = field(default_factory=Lengths)
     _calls: list[tuple[int, Took]] = field(default_factory=list)
     _errors: list[float] = field(default_factory=list)  # logarithms of measured by foreseen, newest last
     _loads: list[float] = field(default_factory=list)
-    _lengths: dict[str, _Lengths] = field(default_factory=dict)
     _reading: Vector | None = None
     _writing: Vector | None = None
     _way: float = 0.0  # seconds there and back
@@ -135,7 +110,7 @@ class Latency:
         if load_s > 0:
             self._loads = [*self._loads, load_s][-_LOADS:]
         if took.out > 0:
-            self._lengths.setdefault(purpose, _Lengths()).take(took.out)
+            self.lengths.take(purpose, took.out)
         self.count += 1
         self._calls = _kept([*self._calls, (self.count, took)])
         if self._has_changed():
@@ -223,7 +198,9 @@ class Latency:
         """
         if not self.knows:
             return None
-        shortest, middle, longest = (float(out),) * 3 if out is not None else self.length_of(purpose, most)
+        shortest, middle, longest = (
+            (float(out),) * 3 if out is not None else self.lengths.foresee(purpose, most)
+        )
         read, write = self._parts(new, cached, middle)
         usual = read + write
         down, up = self._spread()
@@ -251,25 +228,6 @@ class Latency:
         writing = self._writing[0] + self._writing[1] * depth if self._writing else 0.0
         return 1 / reading if reading else 0.0, 1 / writing if writing else 0.0
 
-    def length_of(self, purpose: str, most: int | None = None) -> tuple[float, float, float]:
-        """A reply's tokens: of ten replies one has fewer than the first number, five than the second, nine than
-        the third.
-        """
-        lengths = self._lengths.get(purpose) or _Lengths()
-        found = [lengths.quantile(each, self._usual_length()) for each in (-_TENTH, 0.0, _TENTH)]
-        low, middle, high = (min(each, float(most)) if most else each for each in found)
-        return low, middle, high
-
-    def _usual_length(self) -> tuple[float, float]:
-        """What is believed of a purpose that nobody has asked for yet: as replies are in all."""
-        known = [each for each in self._lengths.values() if each.weight > 0]
-        if not known:
-            return _LENGTH
-        weight = sum(each.weight for each in known)
-        mean = sum(each.weight * each.mean for each in known) / weight
-        square = sum(each.weight * each.square for each in known) / weight
-        return mean, math.hypot(math.sqrt(max(0.0, square - mean * mean)), 0.5)
-
     def _spread(self) -> tuple[float, float]:
         """How far off the times are, down and up, as positive logarithms."""
         newest = len(self._errors) - 1
@@ -283,13 +241,10 @@ class Latency:
         """What a model's card keeps of it."""
         return {
             "count": self.count,
-            "calls": [[born, *_figures(took)] for born, took in self._calls],
+            "calls": [_write_call(born, took) for born, took in self._calls],
             "errors": [round(each, 3) for each in self._errors],
             "loads": [round(each, 3) for each in self._loads],
-            "lengths": {
-                purpose: [round(each, 4) for each in (of.weight, of.mean, of.square)]
-                for purpose, of in self._lengths.items()
-            },
+            "lengths": self.lengths.to_facts(),
         }
 
     @classmethod
@@ -298,12 +253,11 @@ class Latency:
         try:
             found = cls(
                 int(facts.get("count", 0)),
-                [(int(born), Took(int(new), int(cached), int(out), *map(float, seconds)))
-                 for born, new, cached, out, *seconds in facts.get("calls", ())],
+                Lengths.from_facts(facts.get("lengths", {})),
+                [_read_call(*figures) for figures in facts.get("calls", ())],
                 [float(each) for each in facts.get("errors", ())],
                 [float(each) for each in facts.get("loads", ())],
-                {purpose: _Lengths(*map(float, of)) for purpose, of in facts.get("lengths", {}).items()},
-            )  # fmt: skip
+            )
         except (TypeError, ValueError, AttributeError):  # a card that another version wrote
             return cls()
         found._fit()
@@ -339,6 +293,10 @@ def _likeness(took: Took) -> tuple[int, int]:
     return took.new.bit_length() // 2, took.cached.bit_length() // 2
 
 
-def _figures(took: Took) -> list[float]:
+def _write_call(born: int, took: Took) -> list[float]:
     seconds = (took.read_s, took.write_s, took.rest_s)
-    return [took.new, took.cached, took.out, *(round(each, 5) for each in seconds)]
+    return [born, took.new, took.cached, took.out, *(round(each, 5) for each in seconds)]
+
+
+def _read_call(born: float, new: float, cached: float, out: float, *seconds: float) -> tuple[int, Took]:
+    return int(born), Took(int(new), int(cached), int(out), *map(float, seconds))

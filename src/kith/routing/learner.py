@@ -14,6 +14,7 @@ DRAWS = 64
 SURE = 0.8  # the default is left when another plan is better with this chance
 SURE_OF_A_NEW_MODEL = 0.95
 WIDE = 1.0
+SHARP = 1.0
 NEW = 10  # tasks with an outcome until a model is known
 
 
@@ -127,7 +128,7 @@ def weigh(
     draws = {}
     for key in dict.fromkeys(h for plan in heads for h in plan):
         o = odds[key]
-        draws[key] = ([o.solves.draw(rng) for _ in range(DRAWS)], [o.cost(utility, rng) for _ in range(DRAWS)])
+        draws[key] = ([rng.betavariate(o.solves.a*SHARP,o.solves.b*SHARP) for _ in range(DRAWS)], [o.cost(utility, rng) for _ in range(DRAWS)])
     return [Weighed(plan, foresee(tuple(Leg(odds[h].solves.mean, odds[h].spent.usd, odds[h].spent.seconds) for h in hs), errors), worth([draws[h] for h in hs], errors)) for plan, hs in zip(plans, heads)]
 
 

@@ -146,7 +146,7 @@ def _doubt_of_loss(wins: int, losses: int, number: int) -> float:
 
 
 def chances(win: float, loss: float, most: int = HORIZON) -> dict[int, float]:
-    """How likely a way is accepted as better by each look, if it truly wins and loses these shares of all pairs.
+    """Look -> how likely a way is accepted as better by then, if it wins and loses these shares of all pairs.
 
     Exact: the probability of every (wins, losses) is carried on from pair to pair, and what a look settles
     leaves. Speed is left aside.

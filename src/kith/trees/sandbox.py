@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kith.core.errors import TreeError
@@ -57,8 +57,9 @@ _PROTECTED = (".git/hooks", ".git/config", ".kith")
 class Box:
     """What a command gets to see: the folder `source`, shown at the path `root`, and the toolchains.
 
-    `hidden` folders are covered wherever they would show; `extra` ones are shown read-only at another path
-    (second) than their own (first). `launcher` is put in front of bwrap: it mounts the overlay.
+    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
+    ones are shown read-only at another path (second) than their own (first). `launcher` is put in front of
+    bwrap: it mounts the overlay.
     """
 
     root: Path
@@ -68,6 +69,7 @@ class Box:
     hidden: tuple[Path, ...] = ()
     extra: tuple[tuple[Path, Path], ...] = ()
     launcher: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
 
 
 def bwrap_argv(
@@ -125,6 +127,9 @@ def _shown(box: Box) -> Iterator[str]:
             path.is_relative_to(shown) for shown in (*box.toolchains, box.root, Path("/opt"), Path("/usr"))
         ):
             yield from ("--tmpfs", str(path))
+    for name in box.masked:
+        if (box.source / name).is_file() and not (box.source / name).is_symlink():
+            yield from ("--ro-bind", "/dev/null", str(box.root / name))
     for source, place in box.extra:
         yield from ("--ro-bind-try", str(source), str(place))
     yield from ("--remount-ro", "/")
@@ -139,6 +144,7 @@ def _cover(path: Path) -> tuple[str, ...]:
 async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
+    box = replace(box, masked=tuple(map(check_path, command.hidden)))
     env = {**allowed_environment(box.root, box.toolchains, command.env), "HOME": HOME, "TMPDIR": "/tmp"}
     with _Wires() as wires:
         inner = wires.guard(with_limits([*shell(), command.line], limits))

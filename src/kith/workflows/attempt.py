@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kith.core.errors import TreeError
+from kith.core.errors import NoModelError, TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
@@ -93,6 +93,7 @@ async def attempt(
         if earlier is None:
             begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
         progress = earlier or Progress()
+        before: GivenUp | None = None
         try:
             while True:
                 ended, progress = await _run_leg(run, trial, leg, judges, progress, plan)
@@ -100,8 +101,9 @@ async def attempt(
                     return ended
                 following = await relief(ended)
                 if following is None:
-                    return _nobody_left(ended, progress)
-                leg, progress = following, replace(progress, refusals=0, landed=False, given_up=ended)
+                    return _nobody_left(ended, before, progress)
+                before, leg = ended, following
+                progress = replace(progress, refusals=0, landed=False, given_up=ended)
         except PlanRejected as no:
             return Outcome("rejected", str(no))
         except TreeError as error:
@@ -109,12 +111,22 @@ async def attempt(
             return Outcome("failed", str(error))
 
 
-def _nobody_left(ended: GivenUp, progress: Progress) -> Outcome:
-    """The end of a task that no model has done. Raises what stopped the last one, if anything did."""
+def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: Progress) -> Outcome:
+    """The end of a task that no model has done. Raises what stopped the last one, if anything did.
+
+    One that could not be asked at all is no reason of its own where another one has tried `before`.
+    """
+    if before and isinstance(ended.error, NoModelError):
+        return Outcome("failed", _not_applied(f"{before.why} {ended.why}", progress.refusal))
     if ended.error:
         raise ended.error
-    tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
-    return Outcome("failed", f"Nothing was applied: after {tries}, {_refused(progress.refusal)}")
+    return Outcome("failed", _not_applied(ended.why, progress.refusal))
+
+
+def _not_applied(why: str, refusal: Verdict | None) -> str:
+    """For the person; where a command decided, also how to name another one."""
+    hint = " Other checks: --check CMD, or --check none." if refusal and refusal.ran else ""
+    return f"Nothing was applied: {why}{hint}"
 
 
 async def _run_leg(
@@ -150,7 +162,8 @@ async def _run_leg(
         if not decision.feedback:
             return Outcome("rejected", "Nothing was applied."), progress
         progress = replace(progress, refusal=decision, refusals=0)
-    return GivenUp(leg.role.model.name, in_a_line(progress.refusal)), progress
+    tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
+    return GivenUp(leg.role.model.name, f"after {tries}, {in_a_line(progress.refusal)}"), progress
 
 
 async def _take_over(
@@ -183,12 +196,6 @@ async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thr
     from kith.workflows.review.notes import tell_notes  # linters and their readers, when there is a change
 
     await tell_notes(run, changes, role, thread)
-
-
-def _refused(refusal: Verdict | None) -> str:
-    """Why nothing was applied; where a command decided, also how to name another one."""
-    hint = " Other checks: --check CMD, or --check none." if refusal and refusal.ran else ""
-    return f"{in_a_line(refusal)}{hint}"
 
 
 async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
@@ -303,7 +310,7 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         failed_before = frozenset(each.gate for each in await check_before(inside, judges) if not each.ok)
         verdict = await ask_gates(inside, await judges.gates(), changes, 1, failed_before)
         if not verdict.ok:
-            return Outcome("failed", f"Nothing was applied: {_refused(verdict)}")
+            return Outcome("failed", _not_applied(in_a_line(verdict), verdict))
         decision = await judges.person(inside, changes)
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")

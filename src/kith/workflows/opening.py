@@ -2,6 +2,7 @@
 
 from kith.context.brief import Fitting, brief, fit_nothing
 from kith.context.budget import estimate_tokens, fit_middle
+from kith.context.showing import ALL, Showing
 from kith.core.errors import TreeError
 from kith.core.run import Run
 
@@ -9,20 +10,23 @@ INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 CHARS_PER_TOKEN = 3
 
 
-async def open_task(run: Run, task: str, budget: int, fitting: Fitting = fit_nothing) -> str:
-    """The task with what helps to begin, in about `budget` tokens beside the task's own.
+async def open_task(
+    run: Run, task: str, budget: int, fitting: Fitting = fit_nothing, showing: Showing = ALL
+) -> str:
+    """The task with what helps to begin, in about `budget` tokens beside its own (times `showing.room`).
 
     `fitting` is an index's word on which files fit.
     """
-    return "\n\n".join(text for _, text in await opening_parts(run, task, budget, fitting))
+    return "\n\n".join(text for _, text in await opening_parts(run, task, budget, fitting, showing))
 
 
 async def opening_parts(
-    run: Run, task: str, budget: int, fitting: Fitting = fit_nothing
+    run: Run, task: str, budget: int, fitting: Fitting = fit_nothing, showing: Showing = ALL
 ) -> tuple[tuple[str, str], ...]:
     """What `open_task` says, as (name, text) of each part that there is."""
+    budget = int(budget * showing.room)
     notes = await _instructions(run, budget // 3)
-    layout = await brief(run, task, budget - estimate_tokens(notes), fitting)
+    layout = await brief(run, task, budget - estimate_tokens(notes), fitting, showing)
     parts = (("project layout", layout), ("project notes", notes), ("task", f"# Task\n{task}"))
     return tuple((name, text.strip()) for name, text in parts if text.strip())
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kith.context.budget import estimate_tokens, fit_middle
-from kith.core.errors import HopelessError, KithError, LimitError, ModelError, TreeError
+from kith.core.errors import HopelessError, KithError, LimitError, ModelError, NoModelError, TreeError
 from kith.core.events import Judged, Notice
 from kith.core.model import Role
 from kith.core.run import Run, Thread
@@ -14,7 +14,7 @@ from kith.core.workspace import Trial
 from kith.edits import summarise
 
 # What ends one model's part of a task, and another one may do better at.
-GIVING_UP: Final = (HopelessError, LimitError, ModelError)
+GIVING_UP: Final = (HopelessError, LimitError, ModelError, NoModelError)
 _PACKET: Final = 1_500  # tokens, about; a goal that is longer stays whole
 _EVIDENCE: Final = 600  # tokens that diff and letter have together at the least
 _CHARS: Final = 3  # of code, for one token

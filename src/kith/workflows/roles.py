@@ -32,7 +32,8 @@ _TESTS_ONLY: Final = Policy(
 )
 _CODE_ONLY: Final = Policy("no-tests", (*TRIAL.rules, *(Rule("write", each, "deny") for each in _TESTS)))
 POLICIES: Final = {"read-only": READ_ONLY, "trial": TRIAL, "tests": _TESTS_ONLY, "code": _CODE_ONLY}
-_KEYS: Final = ("purpose", "model", "tools", "small-tools", "policy")
+_KEYS: Final = ("purpose", "model", "panel", "tools", "small-tools", "policy")
+_PANEL: Final = (2, 3)  # how many models make a panel
 _SMALL: Final = re.compile(r"^--- small ---$\n?", re.M)
 _PLACEHOLDER: Final = "{commands}"
 
@@ -42,7 +43,8 @@ class RoleSpec:
     """A role as it is written down: for whom its words are, what it may use and do.
 
     `model` is a name as after -m, "" for the one of the session. `small_words` and `small_tools` are for
-    models with little room; they are the same where nothing else is written.
+    models with little room; they are the same where nothing else is written. `panel`: several models that
+    confer and answer as one, in place of `model`.
     """
 
     name: str
@@ -53,6 +55,7 @@ class RoleSpec:
     model: str = ""
     small_words: str = ""
     small_tools: tuple[str, ...] = ()
+    panel: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,12 @@ def read_role(name: str, text: str, where: str = "") -> RoleSpec:
     if given["policy"] not in POLICIES:
         place = f"{where}, line {written.lines['policy']}"
         raise UsageError(f"{place}: policy must be one of {', '.join(POLICIES)}, not {given['policy']!r}.")
+    panel = _names(given.get("panel", ""))
+    if panel and (
+        given["policy"] != "read-only" or len(set(panel)) not in _PANEL or len(set(panel)) < len(panel)
+    ):
+        place = f"{where}, line {written.lines['panel']}"
+        raise UsageError(f"{place}: a panel is two or three different models, of a role that is read-only.")
     words, *small = _SMALL.split(written.words, maxsplit=1)
     tools = _names(given["tools"])
     return RoleSpec(
@@ -94,6 +103,7 @@ def read_role(name: str, text: str, where: str = "") -> RoleSpec:
         "" if given.get("model", "route") == "route" else given["model"],
         (small[0] if small else words).strip("\n") + "\n",
         _names(given["small-tools"]) if "small-tools" in given else tools,
+        panel,
     )
 
 

@@ -187,7 +187,7 @@ def advise(places: Places, servers: Sequence[Server] = (), memory: Memory | None
 def _looked(places: Places, servers: Sequence[Server]) -> Iterator[str]:
     """Where models were looked for, and what was found there instead of one."""
     looked = [("Ollama", Endpoint(ollama_url(places.ollama_host)).url)]
-    looked += [(name, Endpoint(url).url) for name, (_, url, _) in places.named.items()]
+    looked += [(name, Endpoint(each.url).url) for name, each in places.named.items() if each.url]
     if places.openai_base_url:
         looked.append(("OPENAI_BASE_URL", Endpoint(places.openai_base_url).url))
     state = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from kith.core.errors import ModelError
 from kith.models.discovery.header import Header, describe
-from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
+from kith.models.providers.answers import Row, flag, in_billions, part, plain, rows, string, whole
 from kith.models.providers.digests import llama_digest, lmstudio_digest, vllm_digest
 from kith.models.providers.faults import LoadingError, LostReplyError, UnreachableError
 from kith.models.providers.sampling import Kind
@@ -214,14 +214,10 @@ def _openai_card(row: Row, loaded: bool) -> Card:
         whole(meta.get("n_ctx")) or whole(row.get("max_model_len")),
         string(meta.get("ftype")),
         trained=whole(meta.get("n_ctx_train")),
-        parameters=_in_billions(whole(meta.get("n_params"))),
+        parameters=in_billions(whole(meta.get("n_params"))),
         digest=vllm_digest(row) if "max_model_len" in row else "",
         loaded=loaded,
     )
-
-
-def _in_billions(count: int) -> str:
-    return f"{count / 1e9:.1f}B" if count >= 1e8 else f"{count / 1e6:.1f}M" if count else ""
 
 
 async def _look(endpoint: Endpoint, path: str) -> Row:

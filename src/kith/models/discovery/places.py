@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kith.core.errors import UsageError
 from kith.models.discovery.servers import (
@@ -14,24 +15,48 @@ from kith.models.discovery.servers import (
     llama_url,
     ollama_url,
 )
+from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.providers.gemini_facts import gemini_endpoint
 from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint, is_loopback
+
+# These two are only asked by name: their lists are a price list, not what somebody has.
+CLOUDS: tuple[Kind, ...] = ("anthropic", "gemini")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An endpoint that the person gave a name, or one that has its name from its maker.
+
+    `key_env` is the variable that the key comes from; `cloud` says whether it is outside of the person's own
+    network, None: its address does.
+    """
+
+    kind: Kind
+    url: str = ""
+    key: str = field(default="", repr=False)
+    key_env: str = ""
+    cloud: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where models may be asked: what the person configured, and the usual places of this machine.
 
-    `named`: kind, address and key of each endpoint in the configuration. `window`: tokens that Ollama is
-    asked for on every call, 0 for what model and memory allow. `stall_s`: seconds without a byte before a
-    server counts as hung.
+    `named` are the endpoints of the configuration. `cloud`: whether models outside of the person's own
+    network may be asked at all ("ask": whoever calls them asks before). `window`: tokens that Ollama is asked
+    for on every call, 0 for what model and memory allow. `stall_s`: seconds without a byte before a server
+    counts as hung.
     """
 
-    named: Mapping[str, tuple[Kind, str, str]] = field(default_factory=dict)
+    named: Mapping[str, Named] = field(default_factory=dict)
     ollama_host: str = ""
     openai_base_url: str = ""
     openai_key: str = field(default="", repr=False)
+    anthropic: Named = Named("anthropic", key_env="ANTHROPIC_API_KEY")
+    gemini: Named = Named("gemini", key_env="GEMINI_API_KEY")
     offline: bool = False
+    cloud: Literal["never", "ask", "allow"] = "ask"
     window: int = 0
     stall_s: float = 600.0
     usual: tuple[str, ...] = (*USUAL, *OFTEN)
@@ -40,9 +65,14 @@ class Places:
 def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[Place, ...]:
     """Every address to look at, each once, the configured ones first; offline, only those of this machine.
 
-    Of `environ` llama-server's own variables are read. Raises UsageError for an address that is none.
+    The clouds that have a protocol of their own are not among them. Of `environ` llama-server's own variables
+    are read. Raises UsageError for an address that is none.
     """
-    asked = [Place(url, key, f"endpoints.{name}") for name, (_, url, key) in places.named.items()]
+    asked = [
+        Place(each.url, each.key, f"endpoints.{name}", each.cloud)
+        for name, each in places.named.items()
+        if each.kind not in CLOUDS
+    ]
     if places.openai_base_url:
         asked.append(Place(places.openai_base_url, places.openai_key, "OPENAI_BASE_URL"))
     if places.ollama_host or places.usual:
@@ -53,18 +83,32 @@ def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[
     for place in (*asked, *map(Place, places.usual)):
         if is_loopback(place.url) or not places.offline:
             try:
-                found = Endpoint(place.url, place.key)
+                found = Endpoint(place.url, place.key, cloud=place.cloud)
             except UsageError as error:
                 raise UsageError(f"{place.said}: {error}") from None
-            once.setdefault(found.url, Place(found.url, found.key, place.said))
+            if not (found.is_cloud and places.cloud == "never"):
+                once.setdefault(found.url, Place(found.url, found.key, place.said, found.is_cloud))
     return tuple(once.values())
 
 
 async def servers_of(
-    places: Places, *, details: bool = False, environ: Mapping[str, str] = os.environ
+    places: Places, *, details: bool = False, clouds: bool = True, environ: Mapping[str, str] = os.environ
 ) -> tuple[Server, ...]:
-    """Every server that answers at these addresses. `details` asks about each model too."""
-    return await find_servers(addresses(places, environ), details=details)
+    """Every server that answers at these addresses. `details` asks about each model too.
+
+    Without `clouds`, only those of the person's own network.
+    """
+    looked = (place for place in addresses(places, environ) if clouds or not place.cloud)
+    return await find_servers(looked, details=details)
+
+
+def endpoint_of(place: Named, stall_s: float) -> Endpoint:
+    """An endpoint as its protocol wants it. Raises UsageError for an address that is none."""
+    if place.kind == "anthropic":
+        return anthropic_endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
+    if place.kind == "gemini":
+        return gemini_endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
+    return Endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
 
 
 def key_for(url: str, places: Places) -> str:
@@ -74,7 +118,7 @@ def key_for(url: str, places: Places) -> str:
 
 def full_name(server: Server, model: str, places: Places) -> str:
     """What `kith -m` takes for a model of a server: PROVIDER/MODEL, or its bare name elsewhere."""
-    named = {Endpoint(url).url: name for name, (_, url, _) in places.named.items()}
+    named = {Endpoint(each.url).url: name for name, each in places.named.items()}
     if places.openai_base_url:
         named.setdefault(Endpoint(places.openai_base_url).url, "openai")
     usual = {("llama-server", USUAL[0]), ("lmstudio", USUAL[1]), ("vllm", USUAL[2])}

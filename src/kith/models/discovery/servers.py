@@ -27,21 +27,29 @@ DETAILS_S: Final = 3.0  # for asking about each of its models
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server may be, and the key for it; `said` names the setting, "" for one of the usual places."""
+    """Where a server may be, and the key for it; `said` names the setting, "" for one of the usual places.
+
+    `cloud`: it is outside of the person's own network; None: its address says so.
+    """
 
     url: str
     key: str = field(default="", repr=False)
     said: str = ""
+    cloud: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that answers, and its models; `loading`: it cannot tell them yet."""
+    """A server that answers, and its models; `loading`: it cannot tell them yet.
+
+    `cloud`: it is outside of the person's own network.
+    """
 
     kind: Kind
     url: str
     models: tuple[Card, ...]
     loading: bool = False
+    cloud: bool = False
 
 
 async def find_servers(places: Iterable[Place], *, details: bool = False) -> tuple[Server, ...]:
@@ -51,7 +59,9 @@ async def find_servers(places: Iterable[Place], *, details: bool = False) -> tup
     """
     endpoints: dict[str, Endpoint] = {}
     for place in places:
-        endpoint = Endpoint(place.url, place.key, stall_s=PATIENCE_S, connect_s=FAR_CONNECT_S)
+        endpoint = Endpoint(
+            place.url, place.key, cloud=place.cloud, stall_s=PATIENCE_S, connect_s=FAR_CONNECT_S
+        )
         endpoints.setdefault(endpoint.url, endpoint)
     # All ports first: loading the HTTP library takes longer than a port is waited for.
     opened = await asyncio.gather(*(_listens(url) for url in endpoints))
@@ -122,9 +132,10 @@ async def _look_at(endpoint: Endpoint, details: bool) -> Server | None:
 async def _meet(endpoint: Endpoint) -> Server | None:
     kind = await kind_of(endpoint)
     try:
-        return Server(kind, endpoint.url, await cards(kind, endpoint)) if kind else None
+        found = await cards(kind, endpoint) if kind else ()
     except LoadingError:
-        return Server(kind or "llama-server", endpoint.url, (), loading=True)
+        return Server(kind or "llama-server", endpoint.url, (), loading=True, cloud=endpoint.is_cloud)
+    return Server(kind, endpoint.url, found, cloud=endpoint.is_cloud) if kind else None
 
 
 async def _listens(url: str) -> bool:

@@ -38,6 +38,11 @@ def flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def in_billions(count: int) -> str:
+    """A number of parameters as the names of models have it: "7.6B"; "" for none."""
+    return f"{count / 1e9:.1f}B" if count >= 1e8 else f"{count / 1e6:.1f}M" if count else ""
+
+
 def plain(data: Any) -> Row:
     """The object that an answer should be; empty for anything else."""
     return dict(data) if isinstance(data, Mapping) else {}

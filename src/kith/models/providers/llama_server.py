@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from kith.core.errors import ModelError
 from kith.core.events import Progress
 from kith.core.model import Emit
-from kith.models.providers.answers import Row, flag, part, plain, rows, whole
+from kith.models.providers.answers import Row, flag, in_billions, part, plain, rows, string, whole
 from kith.models.providers.digests import llama_digest
 from kith.models.providers.facts import Facts
 from kith.models.providers.faults import LoadingError, MissingModelError, NoRouteError
@@ -67,6 +67,8 @@ async def llama_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Fa
         thinking=read_template(template).thinking if isinstance(template, str) else None,
         keeps_thinking=able.get("supports_preserve_reasoning") is True and await _keeps(endpoint, model),
         counts_cache=True,
+        quantisation=string(props.get("model_ftype")) or string(meta.get("ftype")),
+        parameters=in_billions(whole(meta.get("n_params"))),
     )
 
 

@@ -2,7 +2,7 @@
 
 from kith.core.events import Progress
 from kith.core.model import Emit
-from kith.models.providers.answers import Row, flag, part, rows, whole
+from kith.models.providers.answers import Row, flag, part, rows, string, whole
 from kith.models.providers.digests import lmstudio_digest
 from kith.models.providers.facts import Facts
 from kith.models.providers.faults import NoRouteError
@@ -37,6 +37,8 @@ async def lmstudio_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) ->
         slots=whole(running.get("parallel")) or 1,
         tools=flag(able.get("trained_for_tool_use")),
         thinking=bool(able["reasoning"]) if "reasoning" in able else None,
+        quantisation=string(part(row, "quantization").get("name")),
+        parameters=string(row.get("params_string")),
     )
 
 
@@ -74,4 +76,5 @@ async def _older_facts(endpoint: Endpoint, model: str) -> Facts:
         window=whole(row.get("loaded_context_length")),
         trained=whole(row.get("max_context_length")),
         tools="tool_use" in able if isinstance(able, list) else None,
+        quantisation=string(row.get("quantization")),
     )

@@ -79,6 +79,9 @@ class Ollama:
             tools=shape.can("tools"),
             thinking=shape.can("thinking"),
             verified=bool(told),
+            cloud=self.endpoint.is_cloud or bool(shape.remote),
+            quantisation=shape.quantisation,
+            parameters=shape.parameters,
         )
 
     async def count(self, prompt: Prompt) -> int | None:

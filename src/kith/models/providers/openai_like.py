@@ -88,7 +88,7 @@ class OpenAILike:
                 found = await vllm_facts(self.endpoint, self.model)
             case _:
                 found = Facts(self.name, self.endpoint.url)
-        return replace(found, name=self.name)
+        return replace(found, name=self.name, cloud=self.endpoint.is_cloud)
 
     async def count(self, prompt: Prompt) -> int | None:
         """The exact size of a prompt in tokens, tools and template included; None if nobody can say."""

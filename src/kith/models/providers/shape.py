@@ -23,6 +23,7 @@ class Shape:
     size: int = 0
     digest: str = ""
     quantisation: str = ""
+    parameters: str = ""
     running: int = 0
     able: tuple[str, ...] | None = None  # completion, tools, thinking, vision, insert ...
     remote: str = ""  # the cloud that really runs it
@@ -45,13 +46,14 @@ async def shape_of(endpoint: Endpoint, model: str) -> Shape:
         shown = await endpoint.post("/api/show", {"model": model})
     except MissingModelError as error:
         raise await missing("ollama", endpoint, model) from error
-    running = await running_row(endpoint, model)
+    running, details = await running_row(endpoint, model), part(shown, "details")
     able = shown.get("capabilities") if isinstance(shown, dict) else None
     return Shape(
         part(shown, "model_info"),
         whole(listed.get("size")),
         str(listed.get("digest") or running.get("digest") or ""),
-        str(part(shown, "details").get("quantization_level") or ""),
+        string(details.get("quantization_level")).removeprefix("unknown"),
+        string(details.get("parameter_size")),
         whole(running.get("context_length")),
         tuple(str(each) for each in able) if isinstance(able, list) else None,
         string(plain(shown).get("remote_host")),

@@ -45,6 +45,10 @@ class Behaviour:
     cut: Cut = "close"  # ... in this way
     fail_first: tuple[int, Mapping[str, str], Any, int] | None = None  # status, headers, body, how many times
     html: bool = False  # answer everything with a web page
+    key: str = ""  # clouds: the only one that is taken; "": anything is
+    least_cached: int = 1024  # clouds: tokens of the smallest prefix that is cached
+    modes: tuple[str, ...] = ("adaptive", "enabled", "disabled")  # Anthropic: the types of thinking
+    binds: bool = False  # Anthropic: a thought is bound to all that came before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class Engine:
         self.runs: tuple[Any, ...] = ()  # what Ollama has loaded: model, window and shift
         self.pulled: dict[str, int] = {}  # bytes that Ollama has of each model it was told to pull
         self.ready_at: dict[str, float] = {}  # when each model of a router has been loaded
+        self.prefixes: set[str] = set()  # what Anthropic's cache holds
+        self.prompts: list[str] = []  # what Gemini has read
         self.replies = 0
         self.busy: set[int] = set()
         self._caches = [""] * behaviour.slots

@@ -40,8 +40,8 @@ class Scripted:
     text: str = ""
     thinking: str = ""
     calls: tuple[tuple[str, Mapping[str, Any] | str], ...] = ()
-    stop: str = "end"  # end, tools or length
-    usage: Mapping[str, int] = field(default_factory=dict)  # input, output, cached instead of the estimates
+    stop: str = "end"  # end, tools, length, or one of a cloud's own
+    usage: Mapping[str, int] = field(default_factory=dict)  # input, output, cached, written: no estimates
     delay: float = 0.0  # seconds that reading the prompt takes
     expect: str = ""  # regular expression that the last message must match
     error: Failure | None = None
@@ -106,8 +106,8 @@ def play(script: Script) -> Callable[[Request], Scripted]:
 
     def next_reply(request: Request) -> Scripted:
         reply = next(replies, over)
-        messages = request["messages"]
-        last = words(messages[-1].get("content")) if messages else ""
+        messages = request.body.get("messages") or request.body.get("contents") or ()
+        last = words(messages[-1].get("content") or messages[-1].get("parts")) if messages else ""
         if re.search(reply.expect, last, re.DOTALL | re.MULTILINE):
             return reply
         return Scripted(error=Failure(500, f"the script expects {reply.expect!r}, but got {last[:300]!r}"))

@@ -15,21 +15,24 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TextIO, get_args
 
-from kith.models.standin import llama, lmstudio, ollama, vllm
+from kith.models.standin import anthropic, gemini, llama, lmstudio, ollama, vllm
 from kith.models.standin.engine import Behaviour, Engine
 from kith.models.standin.http import Cut, Request, Response, converse, json_response
 from kith.models.standin.script import Script, load_script
 
-Dialect = Literal["ollama", "llama-server", "lmstudio", "vllm"]
+Dialect = Literal["ollama", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]
 DIALECTS: dict[str, ModuleType] = {
     "ollama": ollama,
     "llama-server": llama,
     "lmstudio": lmstudio,
     "vllm": vllm,
+    "anthropic": anthropic,
+    "gemini": gemini,
 }
 HOST = "127.0.0.1"
 WEB_PAGE = (
@@ -102,7 +105,7 @@ def _answerer(
     """Note each request, misbehave if told to, and leave the rest to the dialect."""
 
     async def answer(request: Request) -> Response:
-        chat = request.path in dialect.CHAT_PATHS
+        chat = any(fnmatchcase(request.path, each) for each in dialect.CHAT_PATHS)
         server.visits.append(f"{request.method} {request.path}")
         if chat:
             server.requests.append(request)
@@ -169,7 +172,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _behaviour(given: argparse.Namespace) -> dict[str, Any]:
     """The fields of Behaviour that the flags set."""
     said = {name: value for name, value in vars(given).items() if name in Behaviour.__dataclass_fields__}
-    for several in ("router", "capabilities"):
+    for several in ("router", "capabilities", "modes"):
         said[several] = tuple(filter(None, said[several].split(",")))
     return said
 
@@ -200,5 +203,11 @@ def _parser() -> argparse.ArgumentParser:
     flag("--cut-after", type=int, help="bytes after which each answer breaks off")
     flag("--cut", choices=get_args(Cut), default="close", help="how it breaks off")
     flag("--silent", action="store_true", help="accept every request, answer none")
+    flag("--key", default="", help="anthropic, gemini: the only key that is taken")
+    flag(
+        "--least-cached", type=int, default=usual.least_cached, help="... tokens of the least that is cached"
+    )
+    flag("--modes", default=",".join(usual.modes), help="anthropic: the types of thinking, with commas")
+    flag("--bind", dest="binds", action="store_true", help="anthropic: bind thoughts to what came before")
     flag("--html", action="store_true", help="answer everything with a web page")
     return parser

@@ -45,10 +45,18 @@ def _render_call(function: Mapping[str, Any]) -> str:
 
 
 def words(content: Any) -> str:
-    """A message's text, given as one string or as a list of typed parts."""
+    """A message's text, given as one string or as a list of parts; a result of a tool is such a text too."""
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content)
+        return "".join(_part(part) for part in content)
     return str(content or "")
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    if part.get("type") == "tool_result":
+        return words(part.get("content"))
+    if "functionResponse" in part:
+        return " ".join(map(str, part["functionResponse"].get("response", {}).values()))
+    return str(part.get("text", ""))
 
 
 def split_words(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kith.core.errors import EXIT_REJECTED, KithError
+from kith.core.errors import EXIT_REJECTED, NoModelError
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
 
@@ -21,15 +21,15 @@ _GROUPS: Final[dict[str, Group]] = {
 }
 
 
-class RejectedError(KithError):
-    """The person said no."""
+class RejectedError(NoModelError):
+    """The person said no: this model is not there for them, though another one may be."""
 
     code = EXIT_REJECTED
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What would leave the machine with the first call: to whom, what for, how much, for about how much money.
+    """What would leave the machine with the first call: to whom, what for, how much of it, for what money.
 
     `files` are those whose contents are known to be in it, `usd` the least and the most that this call costs
     (None: nobody knows).

@@ -15,7 +15,7 @@ from kith.models.wrappers.consented import group_of
 
 @dataclass(slots=True)
 class Door:
-    """What may pass to one model: the groups of purposes that were agreed to, and the secrets that never do."""
+    """What may pass to one model: the groups of purposes that were agreed to, and never the secrets."""
 
     granted: set[str] = field(default_factory=set)
     redactor: Redactor = field(default_factory=Redactor)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kith.core.events import Called, Delta, Event, Notice
 from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Reply, Timing, Usage
+from kith.core.values import Reply, Timing
 from kith.models.wrappers.foreseen import Foresight
 from kith.models.wrappers.meter import Meter
 
@@ -18,8 +18,7 @@ class Metered:
 
     `window` is what the model may hold, in tokens; `meter` remembers what its server was sent, and belongs
     to all the models of that server. `tells`: what it finds lost, or slow, is said, as a Notice. `foresight`
-    knows how long calls take (None: nobody does), `bill` what they cost in US dollars (None: no price is
-    known), and `strategy` names the way in which the model is asked.
+    knows how long calls take (None: nobody does), and `strategy` names the way in which the model is asked.
     """
 
     model: Model
@@ -28,7 +27,6 @@ class Metered:
     meter: Meter = field(default_factory=Meter, compare=False)
     tells: bool = True
     foresight: Foresight | None = None
-    bill: Callable[[Usage], float | None] | None = None
     strategy: str = ""
 
     @property
@@ -70,9 +68,8 @@ class Metered:
         )
         use = self.meter.take(prompt, reply, self.window)
         self.meter.recounted = recounted
-        usd = self.bill(reply.usage) if self.bill else None
         called = replace(
-            called, model=reply.model, usage=reply.usage, timing=timing, stop=reply.stop, cache=use, usd=usd
+            called, model=reply.model, usage=reply.usage, timing=timing, stop=reply.stop, cache=use
         )
         called, slow = self.foresight.take(prompt, called, forecast) if self.foresight else (called, "")
         emit(called)

@@ -98,10 +98,11 @@ def _guess(forecast: Forecast | None, total: int, seconds: float) -> Progress:
     """How far the reading must be after so many seconds; once it must have ended, nobody can say more."""
     if forecast is None or forecast.read_s <= 0:
         return Progress(READING, 0, total)
-    if seconds >= forecast.read_s:
-        return Progress(LONGER, 0)
+    total = forecast.cached + forecast.new
     done = forecast.cached + round(forecast.new * seconds / forecast.read_s)
-    return Progress(_words(forecast.read_s - seconds), done, forecast.cached + forecast.new)
+    if done >= total:
+        return Progress(LONGER, 0)
+    return Progress(_words(forecast.read_s - seconds), done, total)
 
 
 def _rate(forecast: Forecast | None) -> float:

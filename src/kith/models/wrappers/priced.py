@@ -17,12 +17,16 @@ def free(model: str, usage: Usage) -> float:
     return 0.0
 
 
+def know_no_price(model: str, usage: Usage) -> None:
+    """The price where there is no table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Priced:
     """`model`, which is metered, with the money in its Called events.
 
-    A call that failed or was cancelled in mid-reply is priced by estimate: `count` is for the prompt, and what
-    arrived was written. One that was refused before a word of an answer costs nothing, as providers have it.
+    A call that was cancelled, or failed in mid-reply, is priced by estimate: `count` is for the prompt, and
+    what arrived was written. One that was refused before a word of an answer costs nothing.
     """
 
     model: Model

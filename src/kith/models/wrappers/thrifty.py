@@ -9,7 +9,8 @@ from kith.core.values import Reply, Usage
 from kith.models.wrappers.limited import Budget, Spent
 from kith.models.wrappers.priced import Price
 
-LEAST_REPLY = 4_096  # tokens; a reply that may be no longer is likely to be cut, and paid for nothing
+_LONGEST = 16_384  # tokens of a reply that names no length; no provider here asks for more
+_LEAST_REPLY = 4_096  # one that may be no longer is likely to be cut, and paid for nothing
 _ABOVE = 1.1  # how far a prompt may be above its estimate
 _MILLION = 1_000_000
 
@@ -19,8 +20,7 @@ class Thrifty:
     """`model`, which is priced, within the money of `budget`.
 
     Before a call its worst case (the whole prompt put into the cache, the longest reply) is held against what
-    is left; where only a shorter reply fits, the model is told so. `longest`: tokens of a reply that names no
-    length. `count` estimates a prompt.
+    is left; where only a shorter reply fits, the model is told so. `count` estimates a prompt.
     """
 
     model: Model
@@ -28,7 +28,6 @@ class Thrifty:
     spent: Spent
     price: Price
     count: Callable[[Prompt], int]
-    longest: int
 
     @property
     def name(self) -> str:
@@ -38,11 +37,11 @@ class Thrifty:
         """Ask, if there is money for it. Raises LimitError saying what is spent, and which limit it is."""
         if self.budget.usd is None and self.budget.day_usd is None:
             return await self.model(prompt, emit)
-        tokens = round(_ABOVE * self.count(prompt))
-        wanted = prompt.sampling.max_tokens or self.longest
-        length = min(wanted, self._affordable(tokens, min(wanted, LEAST_REPLY)))
-        if length < wanted:
-            prompt = replace(prompt, sampling=replace(prompt.sampling, max_tokens=length))
+        tokens, wanted = round(_ABOVE * self.count(prompt)), longest_reply(prompt)
+        length = min(wanted, self._affordable(tokens, min(wanted, _LEAST_REPLY)))
+        if length < wanted:  # thoughts are part of it
+            sampling = replace(prompt.sampling, max_tokens=length, think_tokens=None)
+            prompt = replace(prompt, sampling=sampling)
         held = self._worst(tokens, length)
         self.spent.held += held
         try:
@@ -78,11 +77,17 @@ class Thrifty:
         known = [cost for cost in costs if cost is not None]
         if not known:
             raise LimitError(
-                f"stopped: what {self.name} costs is not known, so no limit of money can be kept; put its prices "
-                f'into prices.toml beside your config.toml: ["{self.name}"], below it input = and output = '
-                "(dollars for a million tokens)"
+                f"stopped: what {self.name} costs is not known, so no limit of money can be kept; write its "
+                f'prices into prices.toml beside your config.toml: ["{self.name}"], and below it input = ... '
+                "and output = ... in dollars for a million tokens"
             )
         return max(known)
+
+
+def longest_reply(prompt: Prompt) -> int:
+    """The most tokens that a reply to this may have, thoughts included."""
+    sampling = prompt.sampling
+    return (sampling.max_tokens or _LONGEST) + (sampling.think_tokens or 0)
 
 
 def dollars(usd: float) -> str:

@@ -15,6 +15,7 @@ from kith.routing.council import (
     Proposal,
     Revision,
     agree,
+    are_level,
     cheapest,
     holding,
     in_order,
@@ -36,6 +37,13 @@ from kith.workflows.confer.rounds import AUTHOR, Agenda, hold_round
 
 TOOLS: Final = "kith"  # who says that a member's own command ends otherwise than it said
 By = Literal["tests", "evidence", "agreement", "judge", "limit"]
+_BY: Final[Mapping[By, str]] = {
+    "tests": "Decided by tests",
+    "evidence": "Decided by evidence",
+    "agreement": "Agreed",
+    "judge": "Decided by a judge",
+    "limit": "Not decided by evidence",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +174,6 @@ async def revise(run: Run, council: Council) -> None:
         plan, accepted = take_revision(council.proposals[label], revision, against)
         if accepted:
             council.proposals[label] = plan
-            council.settled.update(accepted)
             council.revised.append(label)
         run.emit(Notice(_tell_revision(label, accepted, holding(council.claims, label))))
 
@@ -189,33 +196,39 @@ def _tell_revision(label: str, accepted: tuple[str, ...], held: tuple[Claimed, .
 def ranking(council: Council) -> tuple[str, ...]:
     """All proposals, the best one first as far as claims and what is known of their authors tell."""
     ability = {label: member.ability for label, member in council.members.items()}
-    return in_order(sorted(council.proposals), objections(council.claims, council.settled), ability)
+    return in_order(sorted(council.proposals), objections(council.claims), ability)
 
 
 def decide(council: Council) -> Decision | None:
-    """What the claims decide; None where they do not tell the best ones apart."""
-    order, against = ranking(council), objections(council.claims, council.settled)
-    first = order[0]
-    if council.hurry.is_set() and not is_decided(order, against):
-        return Decision(first, "limit", "it was the first of what was there when the person decided", order)
-    if not is_decided(order, against):
+    """What the claims decide, or else what is known of the authors; None where neither tells plans apart."""
+    order, against = ranking(council), objections(council.claims)
+    first, second = order[:2]
+    if is_decided(order, against):
+        why = f"{against[first] or 'no'} claim that holds is against it, {against[second]} against the next"
+        return Decision(first, "evidence", why, order)
+    if council.hurry.is_set():
+        return Decision(first, "limit", "it was the best of what was there when the person decided", order)
+    if agree(list(council.proposals.values())):
+        return Decision(first, "agreement", "after the claims they agree", order)
+    if are_level(*(council.members[label].ability for label in (first, second))):
         return None
-    second = min(against[label] for label in order[1:])
-    why = f"{against[first] or 'no'} claim that holds stands against it, {second} against the next"
-    return Decision(first, "evidence", why, order)
+    return Decision(first, "evidence", "its author's work was, or is expected to be, good more often", order)
 
 
 def _agreed(council: Council) -> Decision:
-    costs = {label: council.ledger.costs.get(label, (0.0, 0.0)) for label in council.proposals}
-    choice = cheapest(costs)
-    rest = tuple(label for label in ranking(council) if label != choice)
+    """The plan whose author costs less, where tests will tell if it is wrong; else the abler author's."""
+    order = ranking(council)
+    if not council.tested:
+        return Decision(order[0], "agreement", "they agree", order)
+    choice = cheapest({label: council.ledger.costs.get(label, (0.0, 0.0)) for label in order})
+    rest = tuple(label for label in order if label != choice)
     return Decision(choice, "agreement", "they agree, and its author costs less", (choice, *rest))
 
 
 def conclude(run: Run, council: Council, decision: Decision) -> Concluded:
     """Put the decision on record, with what it cost."""
     proposal = council.proposals[decision.choice]
-    text = f"{proposal.approach}\n\nDecided by {decision.by}: {decision.why}."
+    text = f"{proposal.approach}\n\n{_BY[decision.by]}: {decision.why}."
     counts = [each.check for each in council.claims]
     figures: dict[str, float] = {
         "tokens": council.ledger.spent,

@@ -17,7 +17,8 @@ JUDGE = "judge"
 async def ask_judge(run: Run, council: Council, judge: Member) -> Decision:
     """The judge's choice, said to be unverified; the ranking where it fails or the tokens are spent."""
     order = ranking(council)
-    choice = await unless_hurried(council.hurry, _choose(run, council, judge))
+    hurried = council.hurry.is_set()
+    choice = None if hurried else await unless_hurried(council.hurry, _choose(run, council, judge))
     if choice is None:
         return Decision(order[0], "limit", "nothing tells them apart, and no judge said otherwise", order)
     rest = tuple(label for label in order if label != choice.label)

@@ -72,9 +72,10 @@ class Ledger:
 class Council:
     """One council at work: what never changes first, then what its rounds fill in.
 
-    `facts` is what all members are shown: the project as far as it matters, and the question. `hurry` is set
-    when the person wants a decision with what is there. `work` is what it costs to carry plans out, `silent`
-    says why a member is asked no more.
+    `facts` is what all members are shown: the project as far as it matters, and the question. `tested`: plans
+    will be carried out, and tests decide. `hurry` is set when the person wants a decision with what is there.
+    `work` is what it costs to carry plans out, `silent` says why a member is asked no more, and `short` names
+    rounds for which the tokens did not last.
     """
 
     id: str
@@ -83,15 +84,15 @@ class Council:
     facts: str
     members: dict[str, Member]
     ledger: Ledger
+    tested: bool = False
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     work: Ledger = field(default_factory=lambda: Ledger(0))
     threads: dict[str, Thread] = field(default_factory=dict)
     proposals: dict[str, Proposal] = field(default_factory=dict)
     claims: list[Claimed] = field(default_factory=list)
-    settled: set[str] = field(default_factory=set)  # ids of claims that an author gave in to
     silent: dict[str, str] = field(default_factory=dict)
     revised: list[str] = field(default_factory=list)
-    short: list[Round] = field(default_factory=list)  # rounds for which the tokens did not last
+    short: list[Round] = field(default_factory=list)
 
     def thread(self, label: str) -> Thread:
         """The conversation with a member."""

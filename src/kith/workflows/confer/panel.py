@@ -30,8 +30,8 @@ These claims against your answer were checked, and hold:
 
 {claims}
 
-Begin with a line `accept: ids` or `reject: ids`, or both. If you accept any, give your whole answer again below,
-in the form in which you were first asked for it, changed as little as they need."""
+Begin with a line `accept: ids` or `reject: ids`, or both. If you accept any, give your whole answer again
+below, in the form in which you were first asked for it, changed as little as they need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Panel:
 
 
 def _standing(council: Council, label: str, lead: str) -> tuple[int, float, bool]:
-    against = objections(council.claims, council.settled)[label]
+    against = objections(council.claims)[label]
     return against, -council.members[label].ability, label != lead
 
 
@@ -163,7 +163,6 @@ async def _revise(run: Run, council: Council, texts: dict[str, str]) -> None:
         plan, accepted = take_revision(council.proposals[label], revision, against)
         if accepted:
             council.proposals[label], texts[label] = plan, rest
-            council.settled.update(accepted)
             council.revised.append(label)
 
     letters = {}

@@ -16,6 +16,7 @@ _PROPOSAL: Final = ("approach", "answer", "files", "symbols", "risks", "probe", 
 _CLAIM: Final = ("claim", "text", "of", "at", "place", "quote", "run", "command", "ends", "shows")
 _REVISION: Final = ("accept", "reject", *_PROPOSAL)
 _MOST: Final = 12  # files, symbols
+_MARKER: Final = 20  # tokens of the words that say how much is left out
 _ID: Final = re.compile(r"\bc\d+\b")
 _NEARLY: Final = 10.0  # a confidence above 1 is a mark of ten, or of a hundred
 
@@ -84,7 +85,7 @@ def _fit(proposal: Proposal) -> Proposal:
         proposal = replace(proposal, risks=(), answer=proposal.answer[:40])
     over = estimate_tokens(describe_proposal(proposal)) - LONGEST
     if over > 0:
-        kept = max(120, len(proposal.approach) - 4 * over)
+        kept = max(120, len(proposal.approach) - 4 * (over + _MARKER))
         proposal = replace(proposal, approach=fit_middle(proposal.approach, kept).replace("\n", " "))
     return proposal
 

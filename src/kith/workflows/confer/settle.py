@@ -1,9 +1,11 @@
 """A council's plans carried out: the first in a trial, the next one where its tests fail; tests decide."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kith.core.errors import KithError
 from kith.core.events import Event, Judged, Notice
 from kith.core.run import Run, Thread
 from kith.core.values import Changes, Verdict
@@ -63,9 +65,11 @@ async def settle(run: Run, council: Council, decision: Decision, how: Settling) 
 
     Where no test ran, the decision stays what it was, and is carried out as it is.
     """
+    # Who was in a hurry to decide has decided now, and may be in a hurry once more.
+    hurry = asyncio.Event() if council.hurry.is_set() else council.hurry
     made: list[Made] = []
     for label in decision.order[:2]:
-        each = await unless_hurried(council.hurry, carry_out(run, council, label, how))
+        each = await unless_hurried(hurry, carry_out(run, council, label, how))
         if each is None:
             break
         made.append(each)
@@ -97,10 +101,7 @@ def _settled(decision: Decision, chosen: Made, made: Sequence[Made]) -> Decision
 
 
 async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Made:
-    """Let a plan's author do it in a trial, through the same attempts and gates as any task; nothing is kept.
-
-    Raises what opening its model raises.
-    """
+    """Let a plan's author do it in a trial, by the same attempts and gates as any task; nothing is kept."""
     made = Made(label)
     player = await how.worker(label)
     plan = describe_proposal(council.proposals[label])
@@ -116,7 +117,11 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
         own = replace(step, sink=council.work.hear(label, _watch(step, made)))
         judges = replace(how.judges, person=keep, review=False)
         words = _PLAN.format(task=how.task, plan=plan)
-        outcome = await attempt(own, Leg(player.role, thread, council.question), words, judges)
+        try:
+            outcome = await attempt(own, Leg(player.role, thread, council.question), words, judges)
+        except KithError as error:  # the other's plan is not worse for it
+            made.text = f"{player.role.model.name}: {error}"
+            return made
     made.text = (thread.last_words or "The plan is carried out.") if made.passed else outcome.text
     return made
 

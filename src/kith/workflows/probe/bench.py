@@ -34,6 +34,7 @@ class Bench:
     thinking: int = 0
     read_rate: float = 0.0
     write_rate: float = 0.0
+    purpose: str = "probe"
     ended: list[bool] = field(default_factory=list)
     _read: set[tuple[str, ...]] = field(default_factory=set)  # lists of tools that the server has read
 
@@ -84,7 +85,7 @@ class Bench:
     def _prompt(self, words: str, limit: int) -> Prompt:
         # Little chance, but not none: a thinking model that always takes the likeliest token runs in circles.
         sampling = Sampling(temperature=0.2, seed=1, max_tokens=limit, think=self.think)
-        return Prompt(f"{self.nonce}\n{SYSTEM}", (say(words),), purpose="probe", sampling=sampling)
+        return Prompt(f"{self.nonce}\n{SYSTEM}", (say(words),), purpose=self.purpose, sampling=sampling)
 
     async def _time(self, prompt: Prompt) -> tuple[Reply, Speed]:
         """Ask once, and see how quick it was: as the server says, or else by the clock."""

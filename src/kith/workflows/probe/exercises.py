@@ -3,7 +3,8 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from difflib import unified_diff
+from typing import Any, Final, Literal
 
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -50,7 +51,6 @@ if __name__ == "__main__":
     print(PATH, SIGNS["quote"] * 2)
 '''
 
-_FILE: Final = f"This is {judge.PATH}:\n\n```python\n{judge.BEFORE}```\n\n"
 _CHANGE: Final = "Change it so that the result is rounded to 2 digits in place of 1."
 
 
@@ -157,7 +157,7 @@ NEST: Final = Exercise(
 )
 EDIT_BY_TOOL: Final = Exercise(
     EDIT_TOOL,
-    f"{_FILE}{_CHANGE} Use your tool `edit`.",
+    f"This is {judge.PATH}:\n\n```python\n{judge.BEFORE}```\n\n{_CHANGE} Use your tool `edit`.",
     _call("edit", _EDITED),
     judge.judge_edit_call,
     _TOOLS,
@@ -169,29 +169,39 @@ CODE_THERE_AND_BACK: Final = Exercise(
     judge.judge_code(CODE_TEXT),
     _TOOLS,
 )
-EDIT_BY_BLOCK: Final = Exercise(
-    BLOCK,
-    f"{_FILE}{_CHANGE} Answer with one block of this form, and nothing else:\n\n{judge.PATH}\n"
-    "<<<<<<< SEARCH\nlines to change, copied exactly from the file\n=======\nnew lines\n>>>>>>> REPLACE\n",
-    f"{judge.PATH}\n<<<<<<< SEARCH\n{judge.OLD}\n=======\n{judge.NEW}\n>>>>>>> REPLACE\n",
-    judge.judge_edit_text("block"),
-)
-EDIT_BY_WHOLE: Final = Exercise(
-    WHOLE,
-    f"{_FILE}{_CHANGE} Answer with the whole new file, and nothing else: a line with its name, and below "
-    f"it all of its content in a fence, like this:\n\n{judge.PATH}\n```python\n(all lines)\n```\n",
-    f"{judge.PATH}\n```python\n{judge.AFTER}```\n",
-    judge.judge_edit_text("whole"),
-)
-EDIT_BY_DIFF: Final = Exercise(
-    DIFF,
-    f"{_FILE}{_CHANGE} Answer with a unified diff, and nothing else. It begins:\n\n"
-    f"--- a/{judge.PATH}\n+++ b/{judge.PATH}\n@@ ",
-    f"--- a/{judge.PATH}\n+++ b/{judge.PATH}\n@@ -9,4 +9,4 @@\n"
-    "         total += total * tax\n     if total > 10_000:\n         total -= 100\n"
-    f"-{judge.OLD}\n+{judge.NEW}\n",
-    judge.judge_edit_text("diff"),
-)
+
+
+def edit_in_words(form: Literal["block", "whole", "diff"], target: judge.Target, change: str) -> Exercise:
+    """A file to be edited as `change` says, by a reply whose text is the edit, in this form."""
+    path, before, after = target.path, target.before, target.after
+    lines = tuple(unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}"))
+    old, new = ("".join(line[1:] for line in lines[3:] if line[0] in signs) for signs in (" -", " +"))
+    name, how, answer = {
+        "block": (
+            BLOCK,
+            f"Answer with one block of this form, and nothing else:\n\n{path}\n<<<<<<< SEARCH\n"
+            "lines to change, copied exactly from the file\n=======\nnew lines\n>>>>>>> REPLACE\n",
+            f"{path}\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n",
+        ),
+        "whole": (
+            WHOLE,
+            "Answer with the whole new file, and nothing else: a line with its name, and below it all of its "
+            f"content in a fence, like this:\n\n{path}\n```python\n(all lines)\n```\n",
+            f"{path}\n```python\n{after}```\n",
+        ),
+        "diff": (
+            DIFF,
+            f"Answer with a unified diff, and nothing else. It begins:\n\n--- a/{path}\n+++ b/{path}\n@@ ",
+            "".join(lines),
+        ),
+    }[form]
+    shown = f"This is {path}:\n\n```python\n{before}```\n\n"
+    return Exercise(name, f"{shown}{change} {how}", answer, judge.judge_edit_text(form, target))
+
+
+EDIT_BY_BLOCK: Final = edit_in_words("block", judge.INVOICE, _CHANGE)
+EDIT_BY_WHOLE: Final = edit_in_words("whole", judge.INVOICE, _CHANGE)
+EDIT_BY_DIFF: Final = edit_in_words("diff", judge.INVOICE, _CHANGE)
 
 
 def speed_text(tokens: int) -> str:

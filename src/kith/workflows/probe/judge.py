@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from kith.core.loop import check_args
@@ -38,6 +39,18 @@ BEFORE: Final = f'''def invoice_total(prices, tax):
 {OLD}
 '''
 AFTER: Final = BEFORE.replace(OLD, NEW)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file that is to be edited, and how it should be afterwards."""
+
+    path: str
+    before: str
+    after: str
+
+
+INVOICE: Final = Target(PATH, BEFORE, AFTER)
 
 _FORMS: Final = {
     "block": (Replace, "search/replace block"),
@@ -93,7 +106,9 @@ def judge_edit_call(reply: Reply) -> str:
     return _compare(after)
 
 
-def judge_edit_text(form: Literal["block", "whole", "diff"]) -> Callable[[Reply], str]:
+def judge_edit_text(
+    form: Literal["block", "whole", "diff"], target: Target = INVOICE
+) -> Callable[[Reply], str]:
     """A judge: the reply's text is an edit of this form, which, really applied, gives the right file."""
     kind, title = _FORMS[form]
 
@@ -101,15 +116,15 @@ def judge_edit_text(form: Literal["block", "whole", "diff"]) -> Callable[[Reply]
         if reply.stop == "length":
             return CUT
         try:
-            edits = find_edits(reply.message.text, {PATH})
+            edits = find_edits(reply.message.text, {target.path})
             if not edits or not all(isinstance(edit, kind) for edit in edits):
                 return f"it wrote no {title} but {_quote(reply.message.text)}"
-            if others := set(paths_of(edits)) - {PATH}:
-                return f"it edits {min(others)!r} in place of {PATH!r}"
-            changes = make_changes(edits, {PATH: BEFORE.encode()})
+            if others := set(paths_of(edits)) - {target.path}:
+                return f"it edits {min(others)!r} in place of {target.path!r}"
+            changes = make_changes(edits, {target.path: target.before.encode()})
         except EditError as error:
             return _first_line(error)
-        return _compare(changes[0].after or b"")
+        return _compare(changes[0].after or b"", target)
 
     return judge
 
@@ -163,17 +178,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _compare(after: bytes) -> str:
+def _compare(after: bytes, target: Target = INVOICE) -> str:
     """ "" when the file says what it should: the same program, whatever its blank lines and comments."""
     try:
         found = ast.dump(ast.parse(after))
     except SyntaxError as error:
         return f"the edited file is no Python any more: {error.msg}, line {error.lineno}"
-    if found == ast.dump(ast.parse(AFTER)):
+    if found == ast.dump(ast.parse(target.after)):
         return ""
-    return (
-        "the edited file says something else" if NEW.strip() in after.decode() else "the change is not in it"
+    before, wanted, got = (
+        {line.strip() for line in text.splitlines()} for text in (target.before, target.after, after.decode())
     )
+    there = wanted - before <= got
+    return "the edited file says something else" if there else "the change is not in it"
 
 
 def _quote(text: str) -> str:

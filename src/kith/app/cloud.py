@@ -1,0 +1,166 @@
+"""On which terms a task uses models in the cloud: what they are sent, what they never see, what they cost."""
+
+import asyncio
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal
+
+from kith.app.project import Project
+from kith.context.secret_values import values_in, values_of_environment
+from kith.context.secrets import is_secret_file
+from kith.core.errors import NoModelError
+from kith.core.events import Notice
+from kith.core.run import Run
+from kith.core.values import Question
+from kith.memory.consents import ALWAYS, Consent, agreed
+from kith.memory.spending import paid_today, usual_cost
+from kith.models.stack import Opened
+from kith.models.wrappers.consented import RejectedError, Sending
+from kith.models.wrappers.limited import Budget, Spent
+from kith.models.wrappers.thrifty import dollars
+from kith.settings import Settings
+from kith.tools.veiled import Veil
+from kith.trees.private import Private, find_private
+
+_FILES_NAMED: Final = 4  # in a question; the rest is counted
+_EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
+_FOR: Final = {
+    "work": "for this task",
+    "review": "to review",
+    "coach": "to coach other models",
+    "confer": "to confer",
+    "measure": "to be measured",
+}
+
+
+class Terms:
+    """The terms of one task, the same for all the models that it asks.
+
+    `spent` counts what it pays, and begins with what the session's task paid before. A yes is good for the
+    task, and per model and group of purposes.
+    """
+
+    def __init__(self, project: Project, run: Run, session: str) -> None:
+        self.project, self.run = project, run
+        self.spent = Spent(today=lambda: paid_today(project.log))
+        self.spent.usd = project.log.paid_in(session)
+        self._agreed: set[Consent] = set()
+        self._one_by_one = asyncio.Lock()
+        self._private: Private | None = None
+
+    async def permit(self, sending: Sending) -> None:
+        """Let a first call pass, asking the person where the settings want it.
+
+        Raises RejectedError when they say no, NoModelError where nobody can be asked, or `cloud` is "never".
+        """
+        consent = Consent(sending.model, sending.server, sending.group)
+        async with self._one_by_one:
+            if consent in self._agreed:
+                return
+            await self._agree(sending, consent)
+            self._agreed.add(consent)
+
+    async def _agree(self, sending: Sending, consent: Consent) -> None:
+        chosen, where = self.project.settings, f"{sending.model} at {sending.server}"
+        if chosen.cloud == "never":
+            raise NoModelError(f'{sending.model} is in the cloud, and cloud = "never" is set.')
+        if chosen.cloud == "allow" or consent in agreed(self.project.log, self.project.root):
+            self.run.emit(Notice(f"{where} gets {_content(sending)}; {_money(sending)}."))
+            return
+        # A model that stands on this command line was chosen for this; --yes answers then, as for a plan.
+        kind: Literal["plan", "trust"] = "plan" if _is_named(sending.model, chosen) else "trust"
+        usual = usual_cost(self.project.log, sending.model)
+        so_far = (
+            f" Sessions with it cost {dollars(usual.usd)} (the middle of {usual.sessions})." if usual else ""
+        )
+        words = f"Ask {where} {_FOR[sending.group]}? It gets {_content(sending)}; {_money(sending)}.{so_far}"
+        answer = await self.run.ask(Question(consent.question_id(), kind, words, ("yes", "no", ALWAYS)))
+        if answer.choice in ("yes", ALWAYS):
+            return
+        if answer.text:
+            why = answer.text.partition(";")[0]
+            raise NoModelError(
+                f"{sending.model} is in the cloud, and {why} whether it may be asked; "
+                'say so with -m and --yes, or with cloud = "allow".'
+            )
+        raise RejectedError(f"Nothing was sent to {sending.model}.")
+
+    async def admit(self, opened: Opened) -> Veil | None:
+        """What a model must not see, kept back from now on; None for one that is not in the cloud."""
+        if opened.door is None:
+            return None
+        root = self.project.tree.root
+        self._private = self._private or await find_private(root, _tells)
+        pass
+        return _veil(self._private)
+
+
+def budget_of(chosen: Settings) -> Budget:
+    """What one task may use."""
+    return Budget(chosen.max_task_tokens, chosen.max_task_seconds, chosen.max_task_usd, chosen.max_day_usd)
+
+
+# --- what is asked, in words ----------------------------------------------------------------
+
+
+def _content(sending: Sending) -> str:
+    """`3 messages, about 12,400 tokens, with the contents of a.py, b.py and 2 more files`."""
+    messages = "1 message" if sending.messages == 1 else f"{sending.messages:,} messages"
+    words = f"{messages}, about {sending.tokens:,} tokens"
+    named, more = sending.files[:_FILES_NAMED], len(sending.files) - _FILES_NAMED
+    if not named:
+        return words
+    rest = f" and {more:,} more {'file' if more == 1 else 'files'}" if more > 0 else ""
+    return f"{words}, with the contents of {', '.join(named)}{rest}"
+
+
+def _money(sending: Sending) -> str:
+    if sending.usd is None:
+        return "what that costs is not known"
+    least, most = map(dollars, sending.usd)
+    return f"the first call costs {least} to {most}"
+
+
+def _is_named(model: str, chosen: Settings) -> bool:
+    """Whether it is the model that the person named on this very command line."""
+    named, asked = (name.rpartition("/")[2] for name in (chosen.model, model))
+    return chosen.origin.get("model") == "flag" and bool(named) and asked.startswith(named)
+
+
+# --- what is kept back ----------------------------------------------------------------------
+
+
+def _tells(path: str, ignored: bool) -> bool:
+    return is_secret_file(path, ignored=ignored)
+
+
+def _veil(private: Private) -> Veil:
+    named = {*private.ignored, *private.known}
+    contents = (data for path, data in private.contents.items() if path in named and len(data) >= _EMPTY)
+    digests = frozenset(sha256(data).hexdigest() for data in contents)
+    return Veil(frozenset(named), private.ignored, digests)
+
+
+def _values(private: Private, root: Path, chosen: Settings) -> tuple[str, ...]:
+    """Every secret value that is known: of files, of the environment, of the settings."""
+    named = {*private.ignored, *private.known}
+    found = [value for value in _keys(chosen) if value]
+    found += values_of_environment(os.environ)
+    for path, data in private.contents.items():
+        found += values_in(data.decode("utf-8", "replace"), sure=path in named)
+    found += values_in(_git_settings(root), sure=False)
+    return tuple(dict.fromkeys(found))
+
+
+def _keys(chosen: Settings) -> tuple[str, ...]:
+    named = (os.environ.get(each.key_env, "") for each in chosen.endpoints.values())
+    return (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
+
+
+def _git_settings(root: Path) -> str:
+    """git's own settings of the tree: addresses in it may hold a password."""
+    try:
+        return (root / ".git" / "config").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

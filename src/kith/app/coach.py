@@ -1,0 +1,199 @@
+"""Experiments in the background: proposed ways to ask a local model, tried on recorded tasks."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from kith.app.cast import find_role
+from kith.app.project import Project
+from kith.app.recorded import find_tasks
+from kith.app.replays import Replays, in_peace
+from kith.app.strategies import FEWEST, settle_live
+from kith.core.errors import BusyError, KithError, NoModelError
+from kith.core.events import Event, Notice, RunEnded
+from kith.core.run import Run, new_id
+from kith.core.values import Answer, Question
+from kith.memory.coached import COACH, Coaching, options_of, read_coaching
+from kith.memory.log import Listener, Session
+from kith.memory.measured import Measured, read_measured
+from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.routing.strategies import Strategy, Ways, key_of
+from kith.routing.trials import HORIZON, Decision
+from kith.workflows.coach.experiment import Experiment, try_out
+from kith.workflows.coach.propose import ROLE, ask_for_proposals, is_worth_asking
+from kith.workflows.coach.recorded import Recorded
+from kith.workflows.coach.rules import propose_by_rule
+from kith.workflows.coach.symptoms import find_symptoms
+from kith.workflows.roles import is_small, make_role
+
+_LOCK: Final = "coach"  # the name under which only one process coaches
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One experiment as it stands after a run, and why it is where it is."""
+
+    kind: str
+    strategy: Strategy
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class CoachRun:
+    """What a run came to: the model, experiments, and why nothing (more) was tried."""
+
+    model: str
+    tried: tuple[Tried, ...] = ()
+    why: str = ""
+
+
+async def run_coach(project: Project, seconds: float, listeners: Sequence[Listener] = ()) -> CoachRun:
+    """Try proposed ways on recorded tasks for so long, one after the other, as far as that comes.
+
+    It goes on where an earlier run stopped. Raises BusyError while another process coaches, NoModelError,
+    ModelError.
+    """
+
+    def hear(event: Event) -> None:
+        for listener in listeners:
+            listener(event, ())
+
+    try:
+        with Session(project.log, _LOCK):
+            opened = await project.open_model(hear)
+            try:
+                return await _coach(project, opened, time.monotonic() + seconds, listeners)
+            finally:
+                await opened.aclose()
+    except BusyError as error:
+        raise BusyError("Another `kith coach run` is at work.") from error
+
+
+async def _coach(project: Project, opened: Opened, until: float, listeners: Sequence[Listener]) -> CoachRun:
+    model, tried = opened.facts.name, list[Tried]()
+    if opened.facts.cloud:
+        raise NoModelError(f"{model} is no local model: coaching asks it hundreds of times.")
+    settle_live(project, listeners)
+    measured = read_measured(project.log, cache=project.settings.cache)
+    tasks, replay = find_tasks(project, measured.legs), Replays.open(project, opened)
+    by_kind = {kind: [task for task in tasks if task.kind == kind] for kind in {task.kind for task in tasks}}
+    enough = sorted(
+        (kind for kind in by_kind if len(by_kind[kind]) >= FEWEST), key=lambda k: -len(by_kind[k])
+    )
+    if not enough:
+        most = max(map(len, by_kind.values()), default=0)
+        why = f"{most} recorded tasks of a kind; with fewer than {FEWEST} nothing can be settled"
+        return CoachRun(model, (), why)
+    for kind in enough:
+        bench = _Bench(project, opened, kind, by_kind[kind], measured, listeners)
+        while time.monotonic() < until and (found := await bench.try_next(replay, until)):
+            tried.append(found)
+            if found.decision.verdict == "go on":
+                break
+    return CoachRun(model, tuple(tried), "" if tried else "nothing is left to be proposed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """Where the ways to ask one model for one kind of work are tried."""
+
+    project: Project
+    opened: Opened
+    kind: str
+    tasks: Sequence[Recorded]
+    measured: Measured
+    listeners: Sequence[Listener]
+
+    @property
+    def key(self) -> str:
+        return key_of(self.opened.facts.digest, self.opened.facts.name)
+
+    async def try_next(self, replay: Replays, until: float) -> Tried | None:
+        """The experiment that waits, or a new one; None when there is none, or a canary is out."""
+        coaching = read_coaching(self.project.log)
+        ways = coaching.ways.get((self.key, self.kind), Ways(self.opened.facts.name, self.kind))
+        if ways.canary:
+            return None
+        with Session(self.project.log, new_id()) as session:
+            session.listeners += self.listeners
+            run = self.project.begin(session, _nobody)
+            strategy = ways.proposed[0] if ways.proposed else None
+            options = options_of(COACH, self.key, self.kind, strategy.id if strategy else "")
+            run.emit(self.project.started(f"coach {self.opened.facts.name}: {self.kind}", options))
+            try:
+                strategy = strategy or await self._propose(run, ways)
+                if strategy is None:
+                    run.emit(RunEnded("done", "Nothing is left to be proposed."))
+                    return None
+                decision = await self._try(run, coaching, ways, strategy, replay, until)
+            except KithError as error:
+                run.emit(RunEnded("unavailable", str(error)))
+                raise
+            except BaseException:
+                run.emit(RunEnded("interrupted", "Interrupted; kith coach run goes on with it."))
+                raise
+            run.emit(RunEnded("done", decision.why))
+            return Tried(self.kind, strategy, decision)
+
+    async def _try(
+        self, run: Run, coaching: Coaching, ways: Ways, strategy: Strategy, replay: Replays, until: float
+    ) -> Decision:
+        """The experiment's trials, as far as time goes, and what they decide."""
+        facts = self.opened.facts
+        pairs = coaching.pairs.get(((self.key, self.kind), strategy.id), {})
+        most = min(HORIZON, self.project.settings.coach.max_trials)
+        experiment = Experiment(facts.digest, facts.name, self.kind, ways.champion, strategy, pairs, most)
+        if strategy.id not in ways.tried:
+            experiment.tell(run, "proposed", Decision("go on", strategy.hypothesis))
+        has_time = partial(_is_before, until)
+        decision = await try_out(run, experiment, self.tasks, replay, has_time)
+        if decision.verdict == "go on" and has_time():
+            words = f"not settled, and no recorded task is left: {decision.why}"
+            run.emit(Notice(f"{strategy.id}: {words}."))
+        if decision.verdict == "accept":
+            experiment.tell(run, "canary", decision)
+        elif decision.verdict == "refuse":
+            experiment.tell(run, "refused", decision)
+        return decision
+
+    async def _propose(self, run: Run, ways: Ways) -> Strategy | None:
+        """What to try next: from the model that the person named, by rule, or from the model itself.
+
+        A model that does no better than the rules is not asked any more.
+        """
+        facts, chosen = self.opened.facts, self.project.settings.coach
+        seen = find_symptoms(
+            self.key, facts.name, self.kind, ways.champion.id, self.measured.legs, self.measured.calls
+        )
+        seen = replace(seen, window=self.opened.window)
+        history = [event for _, event in ways.history]
+        ruled = propose_by_rule(seen, ways, 1)
+        author = chosen.model or facts.name
+        if (ruled and not chosen.model) or not is_worth_asking(history, author):
+            return ruled[0] if ruled else None
+        opened = await self.project.open_model(run.emit, chosen.model) if chosen.model else self.opened
+        try:
+            role = make_role(
+                find_role(ROLE),
+                opened.wrap(Budget(), tells=False),
+                (),
+                self.project.settings.sampling,
+                small=is_small(opened.window),
+            )
+            asked = await in_peace(self.project.log, lambda: ask_for_proposals(run, role, seen, ways))
+        finally:
+            if opened is not self.opened:
+                await opened.aclose()
+        found = (*asked, *ruled)
+        return found[0] if found else None
+
+
+def _is_before(until: float) -> bool:
+    return time.monotonic() < until
+
+
+async def _nobody(question: Question) -> Answer:
+    return Answer("no")

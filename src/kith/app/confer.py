@@ -1,0 +1,220 @@
+"""Councils: from the models that confer to a decision, an answer or a change, and what became of it."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from kith.app.cast import find_role, play
+from kith.app.index import open_known
+from kith.app.panel import ability_of, measured_legs, weigh_councils
+from kith.app.project import Project, Result
+from kith.context.rooms import ASSUMED_WINDOW, opening_room
+from kith.core.errors import KithError, ModelError, NoModelError, UsageError
+from kith.core.events import Notice
+from kith.core.run import Answerer, Run, new_id
+from kith.memory.councils import Minutes, read_minutes
+from kith.memory.log import Listener
+from kith.models.stack import Opened
+from kith.routing.council import Seat
+from kith.workflows.attempt import Outcome
+from kith.workflows.confer.checks import check_objection
+from kith.workflows.confer.confer import Decision, conclude, confer, ranking
+from kith.workflows.confer.judge import JUDGE, ask_judge
+from kith.workflows.confer.members import Council, Ledger, Member
+from kith.workflows.confer.settle import Settling, settle
+from kith.workflows.judges import find_project_toolchains
+from kith.workflows.opening import open_task
+from kith.workflows.roles import Player
+
+FEWEST: Final = 2
+MOST: Final = 3
+BOTH_S: Final = 60.0  # seconds of models; where the first plan took less, the next one is tried as well
+_CASCADE: Final = (
+    "Where tests decide, one model after the other (kith run -m route) solves about as much for fewer tokens."
+)
+_NEED: Final = "A council needs two models, or three: --models A,B (or confer.models in the configuration)."
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is conferred about, by whom (as after -m; none: as configured), and whether it is carried out."""
+
+    question: str
+    models: tuple[str, ...] = ()
+    judge: str = ""
+    apply: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A council that is over: how its session ended, and what was said."""
+
+    result: Result
+    minutes: Minutes | None
+
+
+async def run_confer(
+    project: Project,
+    wish: Wish,
+    answerer: Answerer,
+    listeners: Sequence[Listener] = (),
+    hurry: asyncio.Event | None = None,
+) -> Told:
+    """Hold a council in a session of its own; with `apply`, carry its plan out.
+
+    When `hurry` is set, it decides with what is there. Raises UsageError where there are no two models.
+    """
+    if wish.apply:
+        project.check_writable()
+    names, id = choose_models(project, wish), new_id()
+    work = partial(_hold, project, wish=wish, names=names, id=id, hurry=hurry or asyncio.Event())
+    result = await project.perform(wish.question, "confer", work, answerer, listeners, id)
+    minutes = read_minutes(record.event for record in project.log.events(id))
+    return Told(result, minutes.get(id))
+
+
+def choose_models(project: Project, wish: Wish) -> tuple[str, ...]:
+    """Who confers: those named, else two that are configured. Raises UsageError."""
+    chosen = project.settings
+    routed = (*chosen.route.local[:1], *filter(None, [chosen.route.frontier]))
+    names = wish.models or chosen.confer.models[:FEWEST] or routed
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise UsageError(f"A council needs different models; {twice} is named twice.")
+    if not FEWEST <= len(names) <= MOST:
+        raise UsageError(_NEED)
+    return names
+
+
+async def _hold(
+    project: Project, run: Run, *, wish: Wish, names: Sequence[str], id: str, hurry: asyncio.Event
+) -> Outcome:
+    payoff = weigh_councils(project, kind_of(wish))
+    if not payoff.pays:
+        run.emit(Notice(f"{payoff.why} You asked for one, so it is held.", "warning"))
+    if wish.apply and await is_tested(project, run):
+        run.emit(Notice(_CASCADE))
+    async with _open_all(project, run, id, names) as opened:
+        council = await _convene(project, run, wish, id, opened, hurry)
+        decision = await confer(run, council, partial(check_objection, run))
+        if decision is None and council.tested:
+            order = ranking(council)
+            decision = Decision(order[0], "limit", "nothing tells them apart before they are tried", order)
+        elif decision is None:
+            decision = await _judge(project, run, wish, council, opened)
+        if not wish.apply:
+            return Outcome("done", conclude(run, council, decision).text)
+        judges = project.judges(run)
+        how = Settling(partial(_worker, project, id, opened), council.facts, judges, _patience(council))
+        decision, outcome = await settle(run, council, decision, how)
+        conclude(run, council, decision)
+        return outcome
+
+
+def kind_of(wish: Wish) -> str:
+    """The sort of work, as routing calls it."""
+    if not wish.apply:
+        return "explain" if wish.question.rstrip().endswith("?") else "plan"
+    try:
+        from kith.routing.kinds import kind_of as sort
+    except ImportError:
+        return "edit-small"
+    return str(sort(wish.question))
+
+
+# --- members ---------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _open_all(
+    project: Project, run: Run, id: str, names: Sequence[str]
+) -> AsyncIterator[dict[str, Opened]]:
+    """The members' models by label, in an order that nobody chose; one that cannot be opened stays away.
+
+    Raises what opening raises when none can be.
+    """
+    labels = [chr(ord("A") + at) for at in range(len(names))]
+    shuffled = random.sample(list(names), len(names))
+    opened, failure = dict[str, Opened](), None
+    try:
+        for label, name in zip(labels, shuffled, strict=True):
+            try:
+                opened[label] = await project.open_model(run.emit, name)
+            except (ModelError, NoModelError) as error:
+                failure = failure or error
+                run.emit(Notice(f"{name} does not take part: {error}", "warning"))
+        if failure and not opened:
+            raise failure
+        yield opened
+    finally:
+        for each in opened.values():
+            project.learn(run, id, each)
+            await each.aclose()
+
+
+async def _convene(
+    project: Project,
+    run: Run,
+    wish: Wish,
+    id: str,
+    opened: dict[str, Opened],
+    hurry: asyncio.Event,
+) -> Council:
+    """The members at their table, with what all of them are shown."""
+    spec = find_role("councillor", project.settings.config / "roles")
+    kind, legs = kind_of(wish), measured_legs(project)
+    members = {}
+    for label, each in opened.items():
+        seat = Seat(label, each.facts.server or each.facts.name, each.facts.slots)
+        role = play(project, id, spec, each).role
+        members[label] = Member(seat, role, each.facts.cloud, ability_of(legs, each, kind))
+    window = min(each.window or ASSUMED_WINDOW for each in opened.values())
+    async with open_known(project, run.emit) as known:
+        shown = await open_task(run, wish.question, opening_room(window), await known.fitting())
+    ledger = Ledger(project.settings.confer.tokens)
+    tested = wish.apply and await is_tested(project, run)
+    return Council(id, kind, wish.question, shown, members, ledger, tested, hurry)
+
+
+async def _judge(
+    project: Project, run: Run, wish: Wish, council: Council, opened: dict[str, Opened]
+) -> Decision:
+    """The decision of the judge that was named, else of the first of the council that still answers."""
+    name = wish.judge or project.settings.confer.judge
+    spec = find_role("arbiter", project.settings.config / "roles")
+    there = next((label for label, member in council.members.items() if name in ("", member.name)), "")
+    if there:
+        role = play(project, council.id, spec, opened[there]).role
+        return await ask_judge(run, council, Member(replace(council.members[there].seat, label=JUDGE), role))
+    try:
+        judge = await project.open_model(run.emit, name)
+    except KithError as error:
+        order = ranking(council)
+        return Decision(order[0], "limit", f"the judge cannot be asked ({error})", order)
+    try:
+        role = play(project, council.id, spec, judge).role
+        seat = Seat(JUDGE, judge.facts.server or name, judge.facts.slots)
+        return await ask_judge(run, council, Member(seat, role))
+    finally:
+        project.learn(run, council.id, judge)
+        await judge.aclose()
+
+
+async def _worker(project: Project, id: str, opened: dict[str, Opened], label: str) -> Player:
+    """The author of a plan, as the one who carries it out."""
+    return play(project, id, find_role("worker", project.settings.config / "roles"), opened[label])
+
+
+async def is_tested(project: Project, run: Run) -> bool:
+    """Whether commands will decide about a change: the person named one, or the project has its own."""
+    named = project.settings.check
+    return named != ("none",) if named else bool(await find_project_toolchains(run))
+
+
+def _patience(council: Council) -> float:
+    """How long the first plan may take for the next one to be tried as well; no cloud is paid twice."""
+    return 0.0 if any(member.cloud for member in council.members.values()) else BOTH_S

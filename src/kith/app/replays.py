@@ -1,0 +1,219 @@
+"""Recorded tasks, done again: each in a checkout of its commit beside the project, on the usual path."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+from kith.app.cast import find_role
+from kith.app.models import end_of
+from kith.app.opened import engage
+from kith.app.project import Project
+from kith.context.rooms import opening_room, output_room
+from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
+from kith.core.events import Event, Judged, RunEnded
+from kith.core.model import Role
+from kith.core.run import Run, Thread, new_id
+from kith.core.values import Answer, Question
+from kith.core.workspace import SizeLimits
+from kith.memory.coached import COACH, REPLAY, Replayed, options_of, read_replays
+from kith.memory.log import Log, Session
+from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.routing.strategies import Strategy, key_of, phrase
+from kith.tools import ReadLimits, standard_tools
+from kith.tools.repeats import watch_repeats
+from kith.trees.commits import check_out
+from kith.trees.toolchains import VENVS
+from kith.trees.trial_folder import remove_tree
+from kith.trees.trials import open_tree
+from kith.workflows.attempt import Outcome, attempt
+from kith.workflows.coach.ask import dress, look_at
+from kith.workflows.coach.experiment import Done
+from kith.workflows.coach.recorded import Recorded
+from kith.workflows.opening import open_task
+from kith.workflows.relay import Leg
+from kith.workflows.roles import is_small, make_role
+
+_KEPT: Final = 6  # checkouts; each new one takes the oldest's place
+_LOOKS_S: Final = 1.0  # between looks at whether a person wants the model
+_LEAST_S: Final = 0.001
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """Does recorded tasks again with one opened model. `known`: (strategy, task) -> how it ended before."""
+
+    project: Project
+    opened: Opened
+    known: dict[tuple[str, str], Replayed]
+
+    @classmethod
+    def open(cls, project: Project, opened: Opened) -> "Replays":
+        """With what the log knows of earlier replays."""
+        key = key_of(opened.facts.digest, opened.facts.name)
+        return cls(project, opened, read_replays(project.log, key))
+
+    async def __call__(self, task: Recorded, strategy: Strategy) -> Done | None:
+        """How the task ends, asked in this way; while a person's task is at work, this one waits.
+
+        None where that says nothing: the checks pass before anything is done, or its commit is gone. Raises
+        ModelError when the server cannot be asked.
+        """
+        name = strategy.id, task.id
+        if name not in self.known:
+            self.known[name] = await in_peace(self.project.log, lambda: self._replay(task, strategy))
+        ended = self.known[name]
+        return None if ended.solved is None else Done(ended.solved, max(_LEAST_S, ended.seconds))
+
+    async def _replay(self, task: Recorded, strategy: Strategy) -> Replayed:
+        try:
+            beside = await _beside(self.project, task)
+        except TreeError:
+            return Replayed(None, 0.0)
+        judged = list[Judged]()
+
+        def hear(event: Event, path: tuple[str, ...]) -> None:
+            if isinstance(event, Judged):
+                judged.append(event)
+
+        facts = self.opened.facts
+        options = options_of(REPLAY, key_of(facts.digest, facts.name), task.kind, strategy.id, task.id)
+        with Session(self.project.log, new_id()) as session:
+            session.listeners.append(hear)
+            run = beside.begin(session, _refuse)
+            began = asyncio.get_running_loop().time()
+            run.emit(beside.started(task.words, options))
+            engage(run, self.opened)
+            outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy, judged))
+        seconds = asyncio.get_running_loop().time() - began
+        return Replayed(None if outcome.status == "rejected" else outcome.status == "done", seconds)
+
+
+async def _refuse(question: Question) -> Answer:
+    """No to everything: nothing is applied, and nothing runs that would have to be asked about."""
+    return Answer("none" if question.kind == "change" else "no")
+
+
+async def _to_its_end(run: Run, work: Awaitable[Outcome]) -> Outcome:
+    """The end of a replay, told in the log: done (solved), failed, or rejected (it says nothing)."""
+    try:
+        outcome = await work
+    except KithError as error:
+        run.emit(end_of(error))
+        raise
+    except BaseException:
+        run.emit(RunEnded("interrupted", "Interrupted."))
+        raise
+    run.emit(RunEnded(outcome.status, outcome.text))
+    return outcome
+
+
+async def _attempt(
+    project: Project, run: Run, opened: Opened, task: Recorded, strategy: Strategy, judged: list[Judged]
+) -> Outcome:
+    """The task, asked in one way. What the model spends or cannot do makes it unsolved."""
+    words = phrase(task.words, strategy.levers)
+    try:
+        words = await open_task(run, words, opening_room(opened.window), showing=look_at(strategy))
+        leg = Leg(_role(project, opened, strategy), Thread("task"), task.words)
+        run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
+        outcome = await attempt(run, leg, words, project.judges(run))
+    except (LimitError, HopelessError) as error:
+        return Outcome("failed", str(error))
+    except ModelError as error:
+        if error.code == EXIT_TRY_LATER:
+            raise
+        return Outcome("failed", str(error))
+    before = [each for each in judged if each.when == "before" and not each.skipped]
+    if before and all(each.ok for each in before):
+        return Outcome("rejected", "The checks pass before anything is done.")
+    # A change that the gates let pass was shown, and refused.
+    return Outcome("done", "Solved.") if outcome.status == "rejected" else Outcome("failed", outcome.text)
+
+
+def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:
+    chosen, window = project.settings, opened.window
+    tools = standard_tools(limits=ReadLimits(bytes=output_room(window, 24_000)))
+    budget = Budget(chosen.max_task_tokens, chosen.max_task_seconds)
+    sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
+    small, confined = is_small(window), project.tree.confined
+    model, tools = opened.wrap(budget, tells=False), watch_repeats(tools)
+    return dress(
+        make_role(find_role("worker"), model, tools, sampling, confined=confined, small=small), strategy
+    )
+
+
+# --- the place -----------------------------------------------------------------------------------
+
+
+async def _beside(project: Project, task: Recorded) -> Project:
+    """The project as it was when the task was given, in kith's own cache. Raises TreeError."""
+    chosen, root = project.settings, Path(task.root)
+    name = hashlib.sha256(f"{task.root}\0{task.commit}\0{task.folder}".encode()).hexdigest()[:16]
+    place = chosen.cache / "coach" / name
+    if not place.exists():
+        _make_room(place.parent)
+    folder = await check_out(root, task.commit, place)
+    _borrow_environment(root)
+    settings = replace(
+        chosen, check=task.check, read_only=False, review=False, origin={**chosen.origin, "check": "flag"}
+    )
+    limits = SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes)
+    tree = open_tree(folder, chosen.state, chosen.cache, sandbox=chosen.sandbox, limits=limits)
+    return replace(project, root=folder, settings=settings, tree=tree)
+
+
+def _make_room(folder: Path) -> None:
+    """Delete the checkouts that were not used for longest."""
+    found = [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    for old in sorted(found, key=lambda each: each.stat().st_mtime)[: max(0, len(found) - _KEPT + 1)]:
+        remove_tree(old)
+
+
+def _borrow_environment(root: Path) -> None:
+    """A checkout has no ignored files; its commands see the virtual environment as active."""
+    for name in VENVS:
+        if (root / name / "pyvenv.cfg").is_file():
+            os.environ.setdefault("VIRTUAL_ENV", str(root / name))
+
+
+# --- the person comes first ----------------------------------------------------------------------
+
+
+async def in_peace(log: Log, work: Callable[[], Awaitable[Result]]) -> Result:
+    """Do something while no task of a person's is at work: it waits, and begins anew where one comes up."""
+    while True:
+        while is_busy(log):
+            await asyncio.sleep(_LOOKS_S)
+        doing = asyncio.ensure_future(work())
+        try:
+            while not doing.done() and not is_busy(log):
+                await asyncio.wait({doing}, timeout=_LOOKS_S)
+            if doing.done():
+                return doing.result()
+        finally:
+            doing.cancel()
+            await asyncio.wait({doing})
+
+
+def is_busy(log: Log) -> bool:
+    """Whether a session that is open in some process has a task that is not over, coaching aside."""
+    for lock in (log.path.parent / "locks").glob("*.lock"):
+        if log.is_open(lock.stem) and _works(log, lock.stem):
+            return True
+    return False
+
+
+def _works(log: Log, session: str) -> bool:
+    kind, working = "", False
+    for record in log.events(session, kinds=frozenset({"RunStarted", "RunEnded"})):
+        if isinstance(record.event, RunEnded):
+            working = False
+        else:
+            kind, working = getattr(record.event, "options", {}).get("kind", ""), True
+    return working and kind not in (COACH, REPLAY)

@@ -1,0 +1,39 @@
+"""Which files' contents a conversation is known to hold."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kith.context.brief import EXCERPTS
+from kith.core.values import Message
+
+_NOTES: Final = re.compile(r"^# Notes of the project \((.+)\)$", re.M)
+_IN_PART: Final = re.compile(r" \(\d+ lines, in part\)$")
+_NO_PATH: Final = ("...", "defines ")
+
+
+def files_shown(messages: Sequence[Message]) -> tuple[str, ...]:
+    """The files that were read, changed, or shown in excerpts, each once, in that order of appearance.
+
+    What a command printed is not known to be a file.
+    """
+    return tuple(dict.fromkeys(path for message in messages for path in _files_of(message)))
+
+
+def _files_of(message: Message) -> Iterator[str]:
+    if message.role == "user":
+        yield from _NOTES.findall(message.text)
+        yield from _excerpts(message.text)
+    for call in message.calls:
+        if call.name == "read":
+            yield from (path for path in call.args.get("paths", ()) if isinstance(path, str))
+        elif call.name in ("edit", "write") and isinstance(call.args.get("path"), str):
+            yield call.args["path"]
+
+
+def _excerpts(text: str) -> Iterator[str]:
+    """The headings of excerpts: what has no line number in front of it."""
+    _, found, excerpts = text.partition(f"{EXCERPTS}\n")
+    for line in excerpts.partition("\n# ")[0].splitlines() if found else ():
+        if line.strip() and "\t" not in line and not line.startswith(_NO_PATH):
+            yield _IN_PART.sub("", line)

@@ -1,0 +1,126 @@
+"""`kith coach`: how each model is asked, what was tried with which result, and experiments."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kith.app.coach import CoachRun, Tried, run_coach
+from kith.app.project import Project
+from kith.app.strategies import adopt_way, describe_coaching, undo_way
+from kith.core.decisions import Coached
+from kith.core.errors import EXIT_DONE
+from kith.faces.arguments import settings_flags
+from kith.faces.folder import find_root
+from kith.faces.lines import count, printable, wrapped
+from kith.faces.signals import run_until_signal
+from kith.faces.terminal import choose_voice
+
+_MINUTES: Final = 60
+_STATES: Final = {
+    "proposed": "on trial",
+    "refused": "given up",
+    "canary": "tried on live work",
+    "adopted": "holds",
+    "undone": "taken back",
+}
+
+
+def coach_command(args: argparse.Namespace) -> int:
+    """Show the ways in which models are asked, with their evidence."""
+    told = describe_coaching(Project.open(find_root(args.folder), {}))
+    if args.json:
+        print(json.dumps(told, indent=2))
+    else:
+        print(wrapped(printable("\n".join(_lines(told))), sys.stdout))
+    return EXIT_DONE
+
+
+def run_command(args: argparse.Namespace) -> int:
+    """Experiments, for so many minutes; what becomes of each is told as it comes."""
+    project = Project.open(find_root(args.folder), settings_flags(args))
+    voice, _, _ = choose_voice(not args.json, yes=False)
+    try:
+        done = run_until_signal(run_coach(project, 60.0 * (args.minutes or _MINUTES), [voice.hear]))
+    finally:
+        voice.close()
+    if args.json:
+        told = {"model": done.model, "tried": [*map(_tried, done.tried)], "why": done.why}
+        print(json.dumps(told, indent=2))
+    else:
+        print(wrapped(printable("\n".join(_run_lines(done))), sys.stderr), file=sys.stderr)
+    return EXIT_DONE
+
+
+def undo_command(args: argparse.Namespace) -> int:
+    """Give a way up: the one before it holds again."""
+    return _say(undo_way(Project.open(find_root(args.folder), {}), args.id))
+
+
+def adopt_command(args: argparse.Namespace) -> int:
+    """Adopt a way that trials accepted, without waiting for live work."""
+    return _say(adopt_way(Project.open(find_root(args.folder), {}), args.id))
+
+
+def _say(told: Coached) -> int:
+    print(f"{told.strategy['id']} ({printable(told.model)}, {told.kind}): {told.why}.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _tried(each: Tried) -> dict[str, Any]:
+    return {
+        "kind": each.kind,
+        **each.strategy.data,
+        "verdict": each.decision.verdict,
+        "why": each.decision.why,
+        "figures": dict(each.decision.figures),
+    }
+
+
+def _run_lines(done: CoachRun) -> Iterator[str]:
+    verdicts = {"accept": "accepted", "refuse": "given up", "go on": "not settled yet"}
+    for each in done.tried:
+        yield f"{each.kind}, {_tell_levers(each.strategy.levers.changed)}: {verdicts[each.decision.verdict]}"
+        yield f"  {each.decision.why}"
+    if done.why:
+        yield f"{done.model}: {done.why}."
+
+
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    recorded = ", ".join(f"{kind} {number}" for kind, number in told["recorded"].items()) or "none yet"
+    yield f"tasks that can be done again: {recorded}"
+    if not told["work"]:
+        yield f"Nothing was tried yet: kith coach run does, with {told['fewest']} recorded tasks of a kind."
+    for work in told["work"]:
+        yield ""
+        champion = next((each for each in work["ways"] if each["id"] == work["champion"]), None)
+        how = _tell_levers(champion["levers"]) if champion else "as kith does it by itself"
+        yield f"{work['model']}, {work['kind']}: asked {how}"
+        original = work["original"]
+        if original["live"]:
+            yield f"  original   {original['live_solved']:.0f} of {original['live']:.0f} live tasks solved"
+        for way in sorted(work["ways"], key=lambda each: -each["at"]):
+            yield from _way_lines(way)
+
+
+def _way_lines(way: dict[str, Any]) -> Iterator[str]:
+    day = time.strftime("%Y-%m-%d", time.localtime(way["at"]))
+    yield f"  {way['id']}   {_STATES[way['state']]} since {day}: {_tell_levers(way['levers'])}"
+    if way["hypothesis"]:
+        yield f"             because {way['hypothesis']} ({way['author']})"
+    trials = f"{count(way['pairs'], 'pair')}" if way["pairs"] else ""
+    live = f"{way['live_solved']:.0f} of {way['live']:.0f} live tasks solved" if way["live"] else ""
+    if told := ", ".join(filter(None, [way["why"], trials if trials not in way["why"] else "", live])):
+        yield f"             {told}"
+
+
+def _tell_levers(levers: dict[str, Any]) -> str:
+    """`edits whole, files 3`: what differs from the original way."""
+    words = [f"{name} {_tell(value)}" for name, value in levers.items() if name != "wording"]
+    return ", ".join([*words, *(["in other words"] if levers.get("wording") else [])])
+
+
+def _tell(value: Any) -> str:
+    return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,92 @@
+"""What the log holds of councils: who said what, what was decided, and what became of it later."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from kith.core.decisions import Claimed, Concluded
+from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said
+from kith.core.values import Message
+from kith.memory.applied import holds
+from kith.memory.log import Log
+from kith.routing.payoff import Result
+
+_THREADS: Final = "council/"
+_KINDS: Final = frozenset({"Applied", "Called", "Concluded", "RunEnded", "RunStarted"})
+
+
+@dataclass(slots=True)
+class Minutes:
+    """One council as it went: `said` has (who, what) in order, messages and claims."""
+
+    id: str
+    kind: str = ""
+    question: str = ""
+    members: dict[str, str] = field(default_factory=dict)
+    said: list[tuple[str, Message | Claimed]] = field(default_factory=list)
+    concluded: Concluded | None = None
+
+    @property
+    def claims(self) -> list[Claimed]:
+        return [what for _, what in self.said if isinstance(what, Claimed)]
+
+
+def read_minutes(events: Iterable[Event]) -> dict[str, Minutes]:
+    """The councils of a session, by id."""
+    councils: dict[str, Minutes] = {}
+    for event in events:
+        match event:
+            case Said(thread, message) if thread.startswith(_THREADS):
+                id, _, who = thread.removeprefix(_THREADS).partition("/")
+                minutes = councils.setdefault(id, Minutes(id))
+                if who:
+                    minutes.said.append((who, message))
+                else:
+                    _open(minutes, message.text)
+            case Claimed(council=id, by=by):
+                councils.setdefault(id, Minutes(id)).said.append((by, event))
+            case Concluded(council=id):
+                councils.setdefault(id, Minutes(id)).concluded = event
+    return councils
+
+
+def _open(minutes: Minutes, text: str) -> None:
+    """Take in what a council begins with: its kind, its question and its members."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return
+    minutes.kind, minutes.question = str(data.get("kind", "")), str(data.get("question", ""))
+    minutes.members = {str(label): str(name) for label, name in dict(data.get("members", {})).items()}
+
+
+def read_results(log: Log) -> tuple[list[Result], frozenset[str]]:
+    """What became of the work that councils spoke about, and the sessions that had any.
+
+    Work that was never carried out, or is not over, has no result.
+    """
+    sessions = log.having("Concluded")
+    results: list[Result] = []
+    for session in sessions:
+        events = [record.event for record in log.events(session, kinds=_KINDS)]
+        solved = _was_solved(log, events)
+        kind = next((each.kind for each in events if isinstance(each, Concluded)), "")
+        calls = [each.usage for each in events if isinstance(each, Called)]
+        if solved is not None:
+            results.append(Result(kind, solved, sum(usage.input + usage.output for usage in calls)))
+    return results, frozenset(sessions)
+
+
+def _was_solved(log: Log, events: Iterable[Event]) -> bool | None:
+    """Adopted, and not taken back since: solved. Tests or the person said no: not. Else nobody knows."""
+    started: RunStarted | None = None
+    applied: Applied | None = None
+    ended: RunEnded | None = None
+    for event in events:
+        started = started or (event if isinstance(event, RunStarted) else None)
+        applied = event if isinstance(event, Applied) else applied
+        ended = event if isinstance(event, RunEnded) else ended
+    if applied and started:
+        return holds(log.applied(started.root), applied.change_id)
+    return False if ended and ended.status in ("failed", "limit", "rejected") else None

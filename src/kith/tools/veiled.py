@@ -1,0 +1,122 @@
+"""A workspace, and tools, in which what is private stays out of sight: for models in the cloud."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from kith.core.errors import TreeError
+from kith.core.model import Tool
+from kith.core.run import Run
+from kith.core.values import Changes, Ran, ToolResult
+from kith.core.workspace import Command, ExecLimits, Trial, Workspace
+from kith.tools.paths import clean_path, visible
+
+_DEFAULT = ExecLimits()
+_SECRET = "{} looks like it holds secrets, so you do not get to see it: work without it, or ask the person"
+_IGNORED = "{} is ignored by git, so it is not read here; if a command writes it, let the command print it"
+
+
+@dataclass(frozen=True, slots=True)
+class Veil:
+    """What is not to be seen: files by their paths, and by what is in them (SHA-256), whatever leads there.
+
+    `masked` are those that commands must not read either.
+    """
+
+    hidden: frozenset[str] = frozenset()
+    masked: tuple[str, ...] = ()
+    digests: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Veiled:
+    """A workspace behind a veil. Files that git ignores are not read either."""
+
+    inner: Workspace
+    veil: Veil
+
+    @property
+    def root(self) -> Path:
+        return self.inner.root
+
+    @property
+    def confined(self) -> bool:
+        return self.inner.confined
+
+    async def files(self) -> Sequence[str]:
+        return [path for path in await self.inner.files() if path not in self.veil.hidden]
+
+    async def read(self, path: str) -> bytes:
+        plain = clean_path(path)
+        if plain in self.veil.hidden:
+            raise TreeError(_SECRET.format(visible(path)))
+        data = await self.inner.read(path)
+        if sha256(data).hexdigest() in self.veil.digests:
+            raise TreeError(_SECRET.format(visible(path)))
+        if plain not in await self.inner.files():
+            raise TreeError(_IGNORED.format(visible(path)))
+        return data
+
+    async def write(self, path: str, data: bytes | None) -> None:
+        if clean_path(path) in self.veil.hidden:
+            raise TreeError(_SECRET.format(visible(path)))
+        await self.inner.write(path, data)
+
+    async def exec(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+        return await self.inner.exec(replace(command, hidden=self.veil.masked), limits)
+
+    async def apply(self, changes: Changes) -> str:
+        return await self.inner.apply(changes)
+
+    def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
+        @asynccontextmanager
+        async def veiled() -> Any:
+            async with self.inner.trial(name) as trial:
+                yield VeiledTrial(trial, self.veil)
+
+        return veiled()
+
+
+@dataclass(frozen=True, slots=True)
+class VeiledTrial(Veiled):
+    """A trial behind a veil."""
+
+    inner: Trial
+
+    async def changes(self) -> Changes:
+        return await self.inner.changes()
+
+    async def check(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+        return await self.inner.check(replace(command, hidden=self.veil.masked), limits)
+
+    async def checkpoint(self, name: str) -> Changes:
+        return await self.inner.checkpoint(name)
+
+    async def recall(self, name: str) -> Changes:
+        return await self.inner.recall(name)
+
+    async def go_back(self, name: str) -> None:
+        await self.inner.go_back(name)
+
+    async def commits(self) -> Sequence[str]:
+        return await self.inner.commits()
+
+
+def hide(workspace: Workspace, veil: Veil) -> Workspace:
+    """The workspace behind the veil; a trial stays one."""
+    return VeiledTrial(workspace, veil) if isinstance(workspace, Trial) else Veiled(workspace, veil)
+
+
+def veil_tools(tools: tuple[Tool, ...], veil: Veil) -> tuple[Tool, ...]:
+    """The same tools, which see every workspace through the veil."""
+    return tuple(_veiled(tool, veil) for tool in tools)
+
+
+def _veiled(tool: Tool, veil: Veil) -> Tool:
+    async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
+        return await tool.fn(args, run.inside(hide(run.workspace, veil)))
+
+    return replace(tool, fn=use)

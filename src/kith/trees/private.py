@@ -1,0 +1,76 @@
+"""Files of a tree that are none of a stranger's business: found by their names, and by what git ignores."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.trees.bulk import read_files
+from kith.trees.git import is_repository, run_git
+from kith.trees.listing import SKIPPED, ignored
+
+_MOST = 200_000  # entries that are looked at
+_LARGEST = 65_536  # bytes of a file whose contents are wanted
+_NEVER = SKIPPED | {".tox", ".nox", "site-packages", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+
+# A path and whether git ignores it -> whether its name says that it holds secrets.
+Tells = Callable[[str, bool], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Files whose names tell, those that git ignores and the others; and what small ignored files hold."""
+
+    ignored: tuple[str, ...]
+    known: tuple[str, ...]
+    contents: dict[str, bytes]
+
+
+async def find_private(root: Path, tells: Tells) -> Private:
+    """Look through the tree at `root`, folders of dependencies and caches left out.
+
+    `contents` holds the files whose names tell, and files beside tracked ones that git ignores one by one
+    (`local_settings.py`), up to 64 kB each.
+    """
+    named = await asyncio.to_thread(lambda: [path for path in _walk(root) if tells(path, True)])
+    left_out = await ignored(root, named)
+    known = tuple(path for path in named if path not in left_out and tells(path, False))
+    beside = await _ignored_one_by_one(root)
+    wanted = sorted({*left_out, *known, *beside})
+    contents = await asyncio.to_thread(_read, root, wanted)
+    return Private(tuple(sorted(left_out)), known, contents)
+
+
+def _walk(root: Path) -> Iterator[str]:
+    """Every file below a folder, links left out, up to a number of entries."""
+    seen = 0
+    for place, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _NEVER)
+        seen += len(names) + len(folders)
+        if seen > _MOST:
+            return
+        above = os.path.relpath(place, root).replace(os.sep, "/")
+        yield from (name if above == "." else f"{above}/{name}" for name in names)
+
+
+async def _ignored_one_by_one(root: Path) -> list[str]:
+    """Files that git ignores in folders that it does not."""
+    if not await is_repository(root):
+        return []
+    words = ("--others", "--ignored", "--exclude-standard", "--directory")
+    ran = await run_git(root, "ls-files", "-z", *words)
+    names = os.fsdecode(ran.stdout).split("\0")[:-1] if ran.ok else []
+    return [name for name in names if not name.endswith("/")]
+
+
+def _read(root: Path, paths: list[str]) -> dict[str, bytes]:
+    small = [path for path in paths if _size(root / path) <= _LARGEST]
+    return {path: data for path, data in read_files(root, small).items() if b"\0" not in data}
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return _LARGEST + 1

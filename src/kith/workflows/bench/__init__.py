@@ -1,0 +1,1 @@
+"""`kith bench`: what a model can do on this machine, and how fast."""

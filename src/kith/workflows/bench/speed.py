@@ -1,0 +1,109 @@
+"""How fast a model reads and writes behind ever more tokens, with no help of what was cached before."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kith.core.errors import ModelError
+from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Sampling, say
+from kith.routing.latency import Took
+from kith.workflows.bench.result import Speed
+from kith.workflows.probe.exercises import speed_text
+
+DEPTHS: Final = (0, 1_024, 4_096, 8_192, 16_384, 32_768, 65_536)
+NEW: Final = 512  # tokens that are read at each depth
+OUT: Final = 32  # tokens that are written at most
+REPEATS: Final = 3
+_ROOM: Final = 256  # tokens of the window that stay free
+_LEAST_OUT: Final = 5  # fewer tokens say nothing of the speed of writing
+_SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
+
+
+@dataclass(frozen=True, slots=True)
+class Paces:
+    """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown)."""
+
+    model: Model
+    emit: Emit
+    until: float
+    window: int = 0
+
+    async def measure(self) -> tuple[tuple[Speed, ...], tuple[str, ...]]:
+        """The speed at each depth that time and window allow, and in sentences what they did not.
+
+        Raises ModelError when the model does not answer at all.
+        """
+        found: list[Speed] = []
+        for depth in DEPTHS:
+            if found and (why := self._why_not(depth, found[-1])):
+                return tuple(found), (f"speed at {depth:,} tokens: {why}",)
+            try:
+                if speed := await self._at(depth):
+                    found.append(speed)
+            except TimeoutError:
+                return tuple(found), (f"speed at {depth:,} tokens: the time for it was up",)
+            except ModelError as error:
+                if not found:
+                    raise
+                return tuple(found), (f"speed at {depth:,} tokens: {error}",)
+        return tuple(found), ()
+
+    def _why_not(self, depth: int, last: Speed) -> str:
+        if self.window and depth + NEW + OUT + _ROOM > self.window:
+            return f"the window of {self.window:,} tokens is too small"
+        rate = min(last.read, default=_SLOWEST)
+        needed = (depth + NEW) / rate
+        left = self.until - time.monotonic()
+        return f"it takes about {needed:.0f} s, and {max(0, left):.0f} s were left" if needed > left else ""
+
+    async def _at(self, depth: int) -> Speed | None:
+        """Several calls that share nothing but their first `depth` tokens; None when none told its time."""
+        beginning = f"{uuid.uuid4().hex}\n{speed_text(depth)}" if depth else ""
+        if depth:
+            await self._ask(beginning, "Begin.", 1)
+        # Without a common beginning each system prompt differs from its first token on.
+        tooks: list[tuple[Took, bool]] = []
+        for number in range(REPEATS):
+            if number and self.until - time.monotonic() < tooks[-1][0].seconds * 2:
+                break
+            begin = beginning or uuid.uuid4().hex
+            tooks.append(await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(NEW)}", OUT))
+        return _speed(tooks)
+
+    async def _ask(self, system: str, words: str, limit: int) -> tuple[Took, bool]:
+        """One call as it was measured, and whether the server did that."""
+        sampling = Sampling(temperature=0.2, seed=1, max_tokens=limit)
+        prompt = Prompt(system, (say(words),), purpose="bench", sampling=sampling, thread=uuid.uuid4().hex)
+        async with asyncio.timeout(max(0.0, self.until - time.monotonic())):
+            reply = await self.model(prompt, self.emit)
+        usage = reply.usage
+        took = Took.from_timing(usage.input - usage.cached, usage.cached, usage.output, reply.timing)
+        return took, reply.timing.prefill_s > 0
+
+
+def _speed(tooks: list[tuple[Took, bool]]) -> Speed | None:
+    """One row of several calls; what was cached is as the server says, whatever was hoped for."""
+    reads = [took for took, _ in tooks if took.new > 0 and took.read_s > 0]
+    writes = [took for took, _ in tooks if took.out >= _LEAST_OUT and took.write_s > 0]
+    if not reads:
+        return None
+    return Speed(
+        min(took.cached for took in reads),
+        max(took.new for took in reads),
+        tuple(round(took.new / took.read_s, 3) for took in reads),
+        max((took.out for took in writes), default=0),
+        tuple(round((took.out - 1) / took.write_s, 3) for took in writes),
+        "server" if tooks[0][1] else "clock",
+    )
+
+
+def calls_of(speed: Speed) -> Iterator[Took]:
+    """A row as calls that take so long, for those who foresee times."""
+    for rate in speed.read:
+        yield Took(speed.new, speed.depth, 0, speed.new / rate, 0.0)
+    for rate in speed.written:
+        yield Took(0, speed.depth + speed.new, speed.out, 0.0, (speed.out - 1) / rate)
