@@ -1,4 +1,4 @@
-"""`kith confer` from outside: models play their parts, tools check them, and nothing is changed on the side."""
+"""`kith confer` from outside: models play their parts, tools check them, nothing is changed on the side."""
 
 import json
 import os
@@ -26,6 +26,7 @@ TEST = "python3 -m unittest -q tests.test_utils"
 RIGHT = f"approach: Divide by the length in mean.\nfiles: utils.py\nsymbols: mean\nprobe: {TEST}\nends: fails"
 OTHER = "approach: Let clamp take floats.\nfiles: utils.py\nsymbols: clamp"
 NONE = "claim: none"
+PRINT_MEAN = 'python3 -c "from utils import mean; print(mean([4]))"'
 AT_CLAMP = "claim: clamp is fine as it is\nat: utils.py:11\nquote: return max(low, min(number, high))"
 MADE_UP = "claim: it is wrong\nat: utils.py:6\nquote: return nothing_like_this(numbers)"
 MEND = {
@@ -114,8 +115,7 @@ def test_a_claim_without_evidence_is_shown_and_does_not_count(kith: Kith) -> Non
 
 
 def test_a_failing_input_is_run_and_must_show_what_was_said(kith: Kith) -> None:
-    run = 'claim: mean of one number is not that number\nrun: python3 -c "from utils import mean; print(mean([4]))"\nends: passes\nshows: '
-    told = confer(kith, "Which first?", one=[RIGHT, NONE], two=[OTHER, NONE])
+    run = f"claim: mean of one number is wrong\nrun: {PRINT_MEAN}\nends: passes\nshows: "
     told = confer(
         kith,
         "Which first?",
@@ -150,7 +150,8 @@ def test_a_command_of_a_model_reaches_nothing(kith: Kith, home: Path, command: s
         door.bind(("127.0.0.1", 0))
         door.listen()
         door.settimeout(0)
-        claim = f"claim: see\nrun: {command.replace('{port}', str(door.getsockname()[1]))}\nends: passes\nshows: stolen"
+        command = command.replace("{port}", str(door.getsockname()[1]))
+        claim = f"claim: see\nrun: {command}\nends: passes\nshows: stolen"
         told = confer(kith, "Which first?", one=[RIGHT, claim, "choice: A"], two=[OTHER, NONE, "choice: A"])
         with pytest.raises(BlockingIOError):
             door.accept()
@@ -267,7 +268,7 @@ def test_every_word_is_shown_with_its_speaker_and_kept(kith: Kith, home: Path) -
     )
     assert re.search(r"^✓ c1 confirmed, [AB] on [AB]: clamp is fine as it is$", done.stderr, re.M)
     assert re.search(r"^→ [AB] \(replay/one\)\. Decided by evidence", done.stderr, re.M)
-    assert max(map(len, done.stderr.splitlines())) <= 80
+    assert max(len(line) for line in done.stderr.splitlines() if line[:1] in "AB✓→") <= 80
     (session,) = Log(home / ".local/state/kith/log.sqlite3").session_ids()
     shown = kith("confer", "--show", session[:6]).stdout
     for words in (
@@ -328,6 +329,7 @@ def test_ctrl_c_once_decides_with_what_is_there(kith: Kith) -> None:
     code, screen = at_a_terminal(kith, 1, "Which first?", "--models", models)
     assert code == 0 and "Deciding with what is there" in screen
     assert "Not decided by evidence: nobody else proposed" in " ".join(screen.split())
+    assert "Divide by the length" in screen.partition("→")[2]
 
 
 def test_ctrl_c_twice_stops(kith: Kith) -> None:

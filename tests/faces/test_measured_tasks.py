@@ -1,4 +1,4 @@
-"""What tasks earn, measured on logs that kith itself has written: played models, real checks, real undoing."""
+"""What tasks earn, measured on logs that kith itself has written: played models, real checks, real undos."""
 
 import json
 import os

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measuring import CHECK, MODELS, Told, a_call, a_task, open_log, write
 
 from kith.core.decisions import Concluded, Delegated, Routed
 from kith.core.events import (
@@ -29,6 +28,7 @@ from kith.core.values import Answer, FileChange, Question, Ran, Usage
 from kith.memory.log import Log
 from kith.memory.measured import Measured, read_measured
 from kith.routing.rows import LegRow
+from measuring import CHECK, MODELS, Told, a_call, a_task, open_log, write
 
 SMALL, LARGE, FAR = MODELS
 CHANGE = (FileChange("utils.py", 1, 1, "-a\n+b\n"),)
@@ -226,7 +226,7 @@ def test_an_errand_is_judged_by_its_own_check(log: Log) -> None:
         ("attempt 1", call(FAR.model)),
         RunEnded("done", ""),
     )
-    giver, taker = legs(log)
+    taker, giver = legs(log)
     assert (giver.model, giver.part, giver.steps, giver.reward) == (FAR.model, "", 2, None)
     assert (taker.model, taker.part, taker.kind) == (SMALL.model, "errand 1", "write-test")
     assert (taker.reward, taker.weight, taker.reason) == (1.0, 0.5, "suite")

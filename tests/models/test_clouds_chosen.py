@@ -11,7 +11,7 @@ import pytest
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Event
 from kith.core.model import Prompt
-from kith.core.values import Message, Text, Thinking, ToolResult, say
+from kith.core.values import Message, Sampling, Text, ToolCall, ToolResult, say
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
 from kith.models.discovery.places import Named, Places, addresses
@@ -161,6 +161,24 @@ def test_thoughts_that_are_bound_to_what_was_compacted_are_left_out() -> None:
     assert asked == [[], ["thought 0"], ["thought 1"], [], ["thought 2"]]
 
 
+def test_a_long_turn_leaves_the_cache_in_reach() -> None:
+    """A server looks 20 blocks back from a mark; this reply and its answers are 50."""
+
+    async def run() -> tuple[int, int]:
+        calls = [{"name": "read", "args": {"path": f"{number}.py"}} for number in range(25)]
+        async with serve([{"calls": calls}, "done"], "anthropic", model="m") as server:
+            model = Anthropic("m", anthropic_endpoint(server.url, ""))
+            first = await model(Prompt("", (say("read " * 2000),)), lambda event: None)
+            results = (Message("tool", (ToolResult(call.id, "x"),), "kith") for call in first.message.calls)
+            second = await model(
+                Prompt("", (say("read " * 2000), first.message, *results)), lambda event: None
+            )
+            return first.usage.written, second.usage.cached
+
+    written, cached = asyncio.run(run())
+    assert cached == written > 2000
+
+
 def test_a_shape_that_cannot_be_held_to_becomes_a_tool() -> None:
     free = {"type": "object", "properties": {"args": {"type": "object"}}, "required": ["args"]}
     assert as_strict(free) is None
@@ -181,8 +199,6 @@ def test_a_shape_that_cannot_be_held_to_becomes_a_tool() -> None:
 
 
 def test_thinking_does_not_begin_in_the_middle_of_anothers_turn() -> None:
-    from kith.core.values import Sampling, ToolCall
-
     made = Message("assistant", (ToolCall("a", "read", {}),), "ollama/qwen")
     history = (say("hi"), made, Message("tool", (ToolResult("a", "text"),), "kith"))
     model = Anthropic("m", anthropic_endpoint("http://127.0.0.1:1", ""))
@@ -195,4 +211,3 @@ def test_thinking_does_not_begin_in_the_middle_of_anothers_turn() -> None:
     assert model._body(Prompt("", history, sampling=wish), newer)[0]["thinking"]["type"] == "adaptive"
     _, (told,) = model._body(Prompt("", history, sampling=Sampling(think=False)), newer)
     assert told == "anthropic/m always thinks; the setting is not used."
-    assert Thinking

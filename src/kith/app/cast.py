@@ -9,7 +9,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from kith.app.panel import seat_panel, weigh_councils
+from kith.app.pins import ROUTE
 from kith.app.project import Project
+from kith.app.turns import Turns
 from kith.context.rooms import output_room
 from kith.core.errors import LimitError, ModelError, NoModelError, UsageError
 from kith.core.events import Called, Notice
@@ -60,6 +62,7 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
     of one. Raises UsageError for a role badly written, NoModelError, ModelError.
     """
     chosen, opened, paying = project.settings, dict[str, Opened](), dict[str, Payoff]()
+    turns = Turns(project, run, id, opened)
 
     def members_of(spec: RoleSpec) -> tuple[str, ...]:
         """Which models play a role: one, or a panel where that is known to pay or not known not to."""
@@ -74,6 +77,9 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
     async def cast(name: str) -> Player:
         spec = find_role(name, chosen.config / "roles")
         names = members_of(spec)
+        if names == (ROUTE,):
+            one, leg = await turns.take(spec)
+            return replace(play(project, id, spec, one, look), leg=leg)
         for at, model in enumerate(names):
             if model in opened:
                 continue

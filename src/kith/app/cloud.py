@@ -6,14 +6,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
+from kith import __version__
 from kith.app.project import Project
 from kith.context.secret_values import values_in, values_of_environment
 from kith.context.secrets import is_secret_file
 from kith.core.errors import NoModelError
-from kith.core.events import Notice
-from kith.core.run import Run
-from kith.core.values import Question
-from kith.memory.consents import ALWAYS, Consent, agreed
+from kith.core.events import Answered, Notice, RunEnded, RunStarted
+from kith.core.run import Run, new_id
+from kith.core.values import Answer, Question
+from kith.memory.consents import ALWAYS, ASK_AGAIN, Consent, agreed
+from kith.memory.log import Log, Session
 from kith.memory.spending import paid_today, usual_cost
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import RejectedError, Sending
@@ -43,11 +45,17 @@ class Terms:
 
     def __init__(self, project: Project, run: Run, session: str) -> None:
         self.project, self.run = project, run
-        self.spent = Spent(today=lambda: paid_today(project.log))
-        self.spent.usd = project.log.paid_in(session)
+        self.session = session
+        self.spent = self.fresh()
         self._agreed: set[Consent] = set()
         self._one_by_one = asyncio.Lock()
         self._private: Private | None = None
+
+    def fresh(self) -> Spent:
+        """What a step with its own budget begins with: nothing but the money that the task cost so far."""
+        spent = Spent(today=lambda: paid_today(self.project.log))
+        spent.usd = self.project.log.paid_in(self.session)
+        return spent
 
     async def permit(self, sending: Sending) -> None:
         """Let a first call pass, asking the person where the settings want it.
@@ -92,13 +100,25 @@ class Terms:
             return None
         root = self.project.tree.root
         self._private = self._private or await find_private(root, _tells)
-        pass
+        opened.door.keep_back(_values(self._private, root, self.project.settings))
         return _veil(self._private)
 
 
 def budget_of(chosen: Settings) -> Budget:
     """What one task may use."""
     return Budget(chosen.max_task_tokens, chosen.max_task_seconds, chosen.max_task_usd, chosen.max_day_usd)
+
+
+def ask_again(log: Log, root: Path) -> tuple[Consent, ...]:
+    """Take back what was agreed to for good in a project; returns what that was."""
+    held = agreed(log, root)
+    if held:
+        with Session(log, new_id()) as session:
+            session.emit(RunStarted("ask again about models in the cloud", str(root), "", __version__))
+            for consent in held:
+                session.emit(Answered(consent.question_id(), Answer(ASK_AGAIN)))
+            session.emit(RunEnded("done", "Models in the cloud are asked about again."))
+    return held
 
 
 # --- what is asked, in words ----------------------------------------------------------------

@@ -20,6 +20,7 @@ from kith.memory.councils import Minutes, read_minutes
 from kith.memory.log import Listener
 from kith.models.stack import Opened
 from kith.routing.council import Seat
+from kith.routing.kinds import kind_of as sort_of
 from kith.workflows.attempt import Outcome
 from kith.workflows.confer.checks import check_objection
 from kith.workflows.confer.confer import Decision, conclude, confer, ranking
@@ -32,7 +33,7 @@ from kith.workflows.roles import Player
 
 FEWEST: Final = 2
 MOST: Final = 3
-BOTH_S: Final = 60.0  # seconds of models; where the first plan took less, the next one is tried as well
+BOTH_S: Final = 30.0  # seconds of models; where the first plan took less, the next one is tried as well
 _CASCADE: Final = (
     "Where tests decide, one model after the other (kith run -m route) solves about as much for fewer tokens."
 )
@@ -119,11 +120,7 @@ def kind_of(wish: Wish) -> str:
     """The sort of work, as routing calls it."""
     if not wish.apply:
         return "explain" if wish.question.rstrip().endswith("?") else "plan"
-    try:
-        from kith.routing.kinds import kind_of as sort
-    except ImportError:
-        return "edit-small"
-    return str(sort(wish.question))
+    return sort_of(wish.question)
 
 
 # --- members ---------------------------------------------------------------------------------

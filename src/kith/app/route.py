@@ -4,27 +4,27 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kith.app.prices import prices_of
 from kith.app.project import Project
 from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
-from kith.core.model import Emit
 from kith.core.run import Run
 from kith.core.values import Usage
+from kith.memory.measured import read_measured
+from kith.memory.spending import paid_today
 from kith.models.stack import Opened
+from kith.routing.evidence import fold
 from kith.routing.hopeless import Known, step_cap
 from kith.routing.kinds import is_verifiable, kind_of
+from kith.routing.learner import Arm, Task, choose
+from kith.routing.plans import Utility, price_of
+from kith.routing.priors import billions
 from kith.routing.rows import LegRow
-from kith.settings import Settings
 from kith.workflows.judges import find_project_toolchains
 
-if TYPE_CHECKING:
-    from kith.routing.learner import Arm
-    from kith.routing.plans import Utility
-
-ROUTE: Final = "route"  # in place of a model's name: let kith choose
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured
 _DAY_S: Final = 86_400
 
@@ -51,34 +51,12 @@ class Choice:
         return asked.get(name) or next(tails, name)
 
 
-def is_routed(chosen: Settings) -> bool:
-    """Whether kith chooses who is asked, instead of the person."""
-    return chosen.model == ROUTE
-
-
-def pin(project: Project, opened: Opened, words: str) -> Routed:
-    """No choice: the model that the person named, or the one that was found."""
-    kind, plan = kind_of(words), (opened.facts.name,)
-    if not project.settings.model:
-        return Routed(kind, plan, "the first that was found", by="rule")
-    origin = project.settings.origin.get("model", "the conversation")
-    return Routed(kind, plan, f"named {'with -m' if origin == 'flag' else f'in {origin}'}", by="person")
-
-
-async def open_first(project: Project, emit: Emit) -> Opened:
-    """The model of the settings or, where kith chooses, the one that most tasks begin with. Raises KithError."""
-    name = (await look_around(project)).arms[0] if is_routed(project.settings) else ""
-    return await project.open_model(emit, name)
-
-
 async def look_around(project: Project) -> Choice:
     """The models that may be asked and, where there is a choice, what was measured of them."""
     chosen = project.settings
     found = Choice(chosen.route.local or await _find_local(project), chosen.route.frontier)
     if len(found.arms) < 2:
         return found
-    from kith.memory.measured import read_measured
-
     return replace(found, legs=read_measured(project.log, cache=chosen.cache).legs)
 
 
@@ -100,33 +78,30 @@ async def _find_local(project: Project) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
-async def decide(project: Project, run: Run, words: str, choice: Choice, seed: str) -> Routed:
-    """The plan for a task; `seed` makes the same choice again where the same is known."""
+async def describe_task(project: Project, run: Run, words: str) -> Task:
+    """What is known of a task before it is done."""
     kind = kind_of(words)
+    return Task(kind, words, str(project.root), await _is_verifiable(project, run, kind))
+
+
+async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: str) -> Routed:
+    """The plan for a task; `seed` makes the same choice again where the same is known."""
     if len(choice.arms) < 2:
-        return Routed(kind, choice.arms, "there is no other model", by="rule")
+        return Routed(task.kind, choice.arms, "there is no other model", by="rule")
     left = _money_left(project)
     if left <= 0 and choice.local:
         run.emit(Notice(f"The money of the day is spent (max_day_usd), so {choice.frontier} is not asked."))
         choice = replace(choice, frontier="")
-    from kith.routing.evidence import fold
-    from kith.routing.learner import Task, choose
-
-    task = Task(kind, words, str(project.root), await _is_verifiable(project, run, kind))
-    evidence = fold(choice.legs)
     arms = [_arm(project, choice, name) for name in choice.arms]
-    decision = choose(evidence, task, arms, _utility(project, arms, left), random.Random(seed))
+    utility = _utility(project, arms, left)
+    decision = choose(fold(choice.legs), task, arms, utility, random.Random(seed))
     names = {arm.name: name for arm, name in zip(arms, choice.arms, strict=True)}
     plan = tuple(names[name] for name in decision.plan)
-    return Routed(kind, plan, decision.why, propensity=decision.propensity, table=decision.table)
+    return Routed(task.kind, plan, decision.why, propensity=decision.propensity, table=decision.table)
 
 
-def _arm(project: Project, choice: Choice, name: str) -> "Arm":
+def _arm(project: Project, choice: Choice, name: str) -> Arm:
     """A model with what is expected of it before anything was measured."""
-    from kith.app.prices import prices_of
-    from kith.routing.learner import Arm
-    from kith.routing.priors import billions
-
     known = choice.measured_as(name)
     digest = next((leg.digest for leg in reversed(choice.legs) if leg.model == known), "")
     frontier = name == choice.frontier
@@ -134,10 +109,8 @@ def _arm(project: Project, choice: Choice, name: str) -> "Arm":
     return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
 
 
-def _utility(project: Project, arms: "Sequence[Arm]", left: float) -> "Utility":
+def _utility(project: Project, arms: Sequence[Arm], left: float) -> Utility:
     """What a solved task is worth to the person, by the dial and the money that is left of the day's."""
-    from kith.routing.plans import Utility, price_of
-
     chosen, now = project.settings.route, datetime.now()
     time_left = 1 - (now - now.replace(hour=0, minute=0, second=0)).seconds / _DAY_S
     price = price_of(chosen.dial, budget_left=left, time_left=time_left)
@@ -150,8 +123,6 @@ def _utility(project: Project, arms: "Sequence[Arm]", left: float) -> "Utility":
 
 def _money_left(project: Project) -> float:
     """The share of the day's money that is not spent yet; 1.0 where there is no limit."""
-    from kith.memory.spending import paid_today
-
     limit = project.settings.max_day_usd
     if limit is None:
         return 1.0

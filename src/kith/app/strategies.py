@@ -16,7 +16,7 @@ from kith.memory.past import Past
 from kith.models.stack import Opened
 from kith.routing.live import count, watch
 from kith.routing.rows import LegRow
-from kith.routing.strategies import ORIGINAL, Strategy, Ways, choose, key_of
+from kith.routing.strategies import ORIGINAL, Strategy, Ways, choose, is_of, key_of
 from kith.routing.trials import LOOKS, Decision
 
 FEWEST: Final = min(LOOKS)  # recorded tasks of a kind; with fewer nothing can be settled
@@ -130,7 +130,7 @@ def describe_coaching(project: Project) -> dict[str, Any]:
 
 def _describe(work: Work, ways: Ways, coaching: Coaching, legs: Sequence[LegRow]) -> dict[str, Any]:
     last = {str(event.strategy.get("id", "")): (at, event) for at, event in ways.history}
-    own = [leg for leg in legs if leg.kind == ways.kind and key_of(leg.digest, leg.model) == work[0]]
+    own = [leg for leg in legs if leg.kind == ways.kind and is_of(leg, work[0], ways.model)]
     own = [leg for leg in own if leg.reward is not None]
     live = {id: count(leg for leg in own if leg.strategy == id) for id in ("", *last)}
     return {

@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kith.app.cast import find_role
 from kith.app.cloud import Terms, budget_of
 from kith.app.index import Known, has_symbols, look_nowhere, open_known
+from kith.app.pins import is_routed, pin
 from kith.app.project import Project, Result
-from kith.app.route import is_routed, open_first, pin
 from kith.app.strategies import find_way, settle_live
-from kith.app.way import Way
 from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunStarted
@@ -21,9 +20,8 @@ from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.log import Listener, Log, Session
-from kith.memory.past import Past
+from kith.memory.past import Past, fold
 from kith.models.stack import Opened as Opened
-from kith.models.wrappers.hopeful import Hopeful
 from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
 from kith.tools import ReadLimits, standard_tools
@@ -39,6 +37,9 @@ from kith.workflows.explain import Cost, explain
 from kith.workflows.opening import open_task, opening_parts
 from kith.workflows.relay import GivenUp, Leg, goal_of
 from kith.workflows.roles import is_small, make_role
+
+if TYPE_CHECKING:
+    from kith.app.way import Way
 
 THREAD = "task"
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
@@ -77,7 +78,7 @@ class Job:
     run: Run
     id: str
     terms: Terms
-    way: Way | None = None
+    way: "Way | None" = None
     look: Look | None = None
 
 
@@ -134,17 +135,17 @@ async def _ask_model(
     # Git looks at the tree while the model's client is loaded and its server asked.
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
     terms = Terms(project, run, id)
-    way = Way(project, run, id, task.words, terms.spent) if is_routed(project.settings) else None
+    way = _make_way(project, run, terms) if is_routed(project.settings) else None
     async with open_known(project, run.emit) as known:
         first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
         try:
-            opened = opened or await (way.begin() if way else project.open_model(run.emit))
-            past = way.past() if way else past
+            opened = opened or await (_set_out(way, id, task, past) if way else project.open_model(run.emit))
+            past = _past_of(project, id) if way else past
             if task.resume:
                 run.emit(Notice(f"Going on with session {id}."))
             elif not way:
-                run.emit(pin(project, opened, task.words))
+                run.emit(pin(project.settings, opened, _kind_of(task, past)))
             words = await opening if opening else ""
             asked = find_way(project, opened, _kind_of(task, past), id, past)
             if opening and (0 < opened.window < room or asked.id):
@@ -154,12 +155,10 @@ async def _ask_model(
             job = Job(project, run, id, terms, way, (known.look or look_nowhere) if offered else None)
             return await _work(job, replace(task, words=words), past, opened)
         finally:
-            if way:
-                await way.aclose()
-            elif opened:
-                project.learn(run, id, opened)
-            if opened and not held and not way:
-                await opened.aclose()
+            for each in way.opened.values() if way else filter(None, [opened]):
+                project.learn(run, id, each)
+                if each is not held:
+                    await each.aclose()
             if opening:
                 opening.cancel()
                 await asyncio.gather(opening, return_exceptions=True)
@@ -168,6 +167,25 @@ async def _ask_model(
 def _kind_of(task: Task, past: Past) -> str:
     """Which sort of work it is, as it was told when the task began."""
     return past.routes[-1].kind if past.routes else kind_of(past.started.task if past.started else task.words)
+
+
+def _make_way(project: Project, run: Run, terms: Terms) -> "Way":
+    from kith.app.way import Way  # with all that learns: not for those who named their model
+
+    return Way(project, run, terms.spent)
+
+
+async def _set_out(way: "Way", id: str, task: Task, past: Past) -> Opened:
+    """The model that a task begins with, or goes on with, where kith chooses."""
+    from kith.app.route import describe_task, look_around
+
+    way.choice = await look_around(way.project)
+    known = await describe_task(way.project, way.run, task.words)
+    return await way.begin(known, past.routes, f"{id}/{past.tasks}")
+
+
+def _past_of(project: Project, id: str) -> Past:
+    return fold(record.event for record in project.log.events(id))
 
 
 def _is_new(task: Task, past: Past) -> bool:
@@ -185,7 +203,7 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
 
     async def relieve(given_up: GivenUp) -> Leg | None:
         following = await way.follow(given_up) if way else None
-        return await _leg(job, following, way.past()) if following and way else None
+        return await _leg(job, following, _past_of(project, job.id)) if following else None
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{job.id}-{past.tasks}", project.judges(run)
@@ -207,9 +225,9 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     role = _role(job.project, opened, past, job.look, job.terms, asked)
     if veil := await job.terms.admit(opened):
         role = replace(role, tools=veil_tools(role.tools, veil))
-    if more := job.way is not None and job.way.more:
-        role = replace(role, model=Hopeful(role.model, job.way.known, role.purpose))
-    return Leg(role, thread, goal, last=not more)
+    if job.way is None or not job.way.more:
+        return Leg(role, thread, goal)
+    return Leg(job.way.hopeful(role), thread, goal, last=False)
 
 
 async def _open_task(
@@ -312,14 +330,23 @@ async def warm_up(project: Project) -> None:
     KithError.
     """
     apart = replace(project, log=Log(project.log.path))
-    async with aclosing(await open_first(apart, lambda event: None)) as opened:
+    async with aclosing(await _open_first(apart)) as opened:
         role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)
         await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 
 
+async def _open_first(project: Project) -> Opened:
+    """The model that a task would begin with, most likely."""
+    if not is_routed(project.settings):
+        return await project.open_model(lambda event: None)
+    from kith.app.route import look_around
+
+    return await project.open_model(lambda event: None, (await look_around(project)).arms[0])
+
+
 async def explain_task(project: Project, task: str) -> Explained:
     """What the first request of a task would cost; it is not sent. Raises KithError."""
-    async with aclosing(await open_first(project, lambda event: None)) as opened:
+    async with aclosing(await _open_first(project)) as opened:
         run = Run(lambda event, path: None, _nobody, project.tree)
         parts = await opening_parts(run, task, opening_room(opened.window))
         role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)

@@ -1,18 +1,20 @@
 """The way of one task from model to model: each is opened when its turn comes, who is down is left out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kith.app.cloud import budget_of
 from kith.app.project import Project
-from kith.app.route import Choice, decide, know, look_around
+from kith.app.route import Choice, decide, know
 from kith.core.decisions import Routed
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Notice
+from kith.core.model import Role
 from kith.core.run import Run
-from kith.memory.past import Past, fold
 from kith.models.stack import Opened
+from kith.models.wrappers.hopeful import Hopeful
 from kith.models.wrappers.limited import Spent
-from kith.routing.hopeless import Known
+from kith.routing.learner import Task
 from kith.workflows.relay import GivenUp
 
 # What keeps a model from being asked at all, or for good; another one may be there.
@@ -24,32 +26,30 @@ class Way:
     """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
 
     `spent` is what the task has used, in all its models. `asked` are those that had their turn, `opened` the
-    ones among them that this process knows; these are let go of together.
+    ones that this process knows. `relays`: how often another one took over.
     """
 
     project: Project
     run: Run
-    id: str
-    words: str
     spent: Spent
-    plan: tuple[str, ...] = ()
-    kind: str = ""
     choice: Choice = field(default_factory=Choice)
     opened: dict[str, Opened] = field(default_factory=dict)
+    plan: tuple[str, ...] = ()
+    kind: str = ""
     asked: set[str] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
+    relays: int = 0
 
-    async def begin(self) -> Opened:
-        """The model to begin with; where the log says that this was decided, the one to go on with.
+    async def begin(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
+        """The model to begin with; where `routes` say that this was decided, the one to go on with.
 
         Raises what keeps the last model away when there is none that could be asked.
         """
-        self.choice, past = await look_around(self.project), self.past()
-        if past.routes:
-            self.asked |= {each.plan[0] for each in past.routes}
-            return await self._go_on(past.routes[-1])
-        seed = f"{self.id}/{past.tasks}"
-        routed = await decide(self.project, self.run, self.words, self.choice, seed)
+        if routes:
+            self.asked |= {each.plan[0] for each in routes}
+            self.relays = sum(bool(each.after) for each in routes)
+            return await self._go_on(routes[-1])
+        routed = await decide(self.project, self.run, task, self.choice, seed)
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         self.run.emit(replace(routed, plan=self.plan))
@@ -66,7 +66,7 @@ class Way:
             opened = await self._open_next()
         except _ABSENT:
             return None
-        self.run.emit(Routed(self.kind, self.plan, _why(given_up), by="rule", after=given_up.by))
+        self._relay(given_up.by, _why(given_up))
         return opened
 
     @property
@@ -74,22 +74,11 @@ class Way:
         """Whether somebody could take over from the model that works now."""
         return bool(self.plan[1:] or self._spare())
 
-    @property
-    def known(self) -> Known:
-        """What tells whether the model that works now is in vain."""
-        return know(
-            self.choice.legs, self.opened[self.plan[0]], self.kind, cap=self.project.settings.route.cap
-        )
-
-    def past(self) -> Past:
-        """The session as its log stands now."""
-        return fold(record.event for record in self.project.log.events(self.id))
-
-    async def aclose(self) -> None:
-        """Let go of the models, and keep what was learned of them."""
-        for opened in self.opened.values():
-            self.project.learn(self.run, self.id, opened)
-            await opened.aclose()
+    def hopeful(self, role: Role) -> Role:
+        """The role, stopped when the model that works now is in vain."""
+        opened, cap = self.opened[self.plan[0]], self.project.settings.route.cap
+        known = know(self.choice.legs, opened, self.kind, cap=cap)
+        return replace(role, model=Hopeful(role.model, known, role.purpose))
 
     # --- who is there ------------------------------------------------------------------------
 
@@ -98,9 +87,12 @@ class Way:
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         if self.plan[0] != routed.plan[0]:
-            why = "it cannot be asked any more"
-            self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=routed.plan[0]))
+            self._relay(routed.plan[0], "it cannot be asked any more")
         return opened
+
+    def _relay(self, after: str, why: str) -> None:
+        self.relays += 1
+        self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=after))
 
     async def _open_next(self) -> Opened:
         """The first model of the plan that can be asked: the plan begins with it from now on.

@@ -293,6 +293,12 @@ def recommend(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
+def config(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    words = "take back what you agreed to for good here: ask again before a model in the cloud is asked"
+    parser.add_argument("--ask-again", action="store_true", help=words)
+
+
 def prices(parser: argparse.ArgumentParser) -> None:
     common(parser)
     _json(parser)
@@ -301,6 +307,20 @@ def prices(parser: argparse.ArgumentParser) -> None:
 def probe(parser: argparse.ArgumentParser) -> None:
     common(parser)
     parser.add_argument("model", nargs="?", metavar="MODEL", help="as after -m; the first found if left out")
+    _offline(parser)
+    _model(parser)
+    _json(parser)
+
+
+def bench(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("models", nargs="*", metavar="MODEL", help="as after -m; the first found if left out")
+    add("--quick", action="store_true", help="in a minute: speed, and a little of the rest")
+    add("--minutes", type=_positive, metavar="N", help="for each model (3)")
+    add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
+    add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")
+    add("--import", dest="imported", metavar="FILE", help="foresee times by what llama-bench wrote of MODEL")
     _offline(parser)
     _model(parser)
     _json(parser)

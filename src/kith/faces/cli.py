@@ -94,16 +94,20 @@ COMMANDS = {
     "models recommend": Command(
         "say what fits this machine, and how to get it", arguments.recommend, "commands:recommend_command"
     ),
-    "models prices": Command(
-        "show what models in the cloud cost", arguments.prices, "prices:prices_command"
-    ),
+    "models prices": Command("show what models in the cloud cost", arguments.prices, "prices:prices_command"),
     "models probe": Command("measure what a model can do", arguments.probe, "probe:probe_command", "[MODEL]"),
+    "bench": Command(
+        "measure models here: speed, tools, edits, small tasks",
+        arguments.bench,
+        "bench:bench_command",
+        "[MODEL ...]",
+    ),
     "engine": Command(
         "show or stop kith's own engine", arguments.engine, "commands:engine_command", "[status|stop]"
     ),
     "doctor": Command("check servers, sandbox and folders", arguments.doctor, "doctor:doctor_command"),
     "config": Command(
-        "show every setting and where it came from", arguments.common, "commands:config_command"
+        "show every setting and where it came from", arguments.config, "commands:config_command"
     ),
     "completion": Command(
         "print a script that completes names in your shell",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kith.app.coach import CoachRun, Tried, run_coach
 from kith.app.project import Project
-from kith.app.strategies import adopt_way, describe_coaching, undo_way
+from kith.app.strategies import adopt_way, describe_coaching, settle_live, undo_way
 from kith.core.decisions import Coached
 from kith.core.errors import EXIT_DONE
 from kith.faces.arguments import settings_flags
@@ -30,7 +30,9 @@ _STATES: Final = {
 
 def coach_command(args: argparse.Namespace) -> int:
     """Show the ways in which models are asked, with their evidence."""
-    told = describe_coaching(Project.open(find_root(args.folder), {}))
+    project = Project.open(find_root(args.folder), {})
+    settle_live(project)
+    told = describe_coaching(project)
     if args.json:
         print(json.dumps(told, indent=2))
     else:

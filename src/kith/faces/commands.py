@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from datetime import datetime
+from pathlib import Path
 
 from kith.app.models import (
     engines,
@@ -22,6 +23,7 @@ from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
 from kith.faces.models import show_models, show_recommendations
 from kith.memory.applied import short_id
+from kith.memory.consents import Consent, agreed
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, describe_settings, load_settings
 
@@ -101,7 +103,10 @@ def engine_command(args: argparse.Namespace) -> int:
 
 def config_command(args: argparse.Namespace) -> int:
     """Each setting, its value, and where it came from."""
-    settings = load_settings(find_root(args.folder), {})
+    root = find_root(args.folder)
+    settings = load_settings(root, {})
+    if args.ask_again:
+        return _ask_again(settings, root)
     rows = describe_settings(settings)
     width = max(len(key) for key, _, _ in rows)
     for key, value, origin in rows:
@@ -110,7 +115,25 @@ def config_command(args: argparse.Namespace) -> int:
     print(f"\nyour configuration: {settings.config / 'config.toml'}")
     print(f"log and journals:   {settings.state}")
     print(f"prices of models:   {_prices(settings)}")
+    for consent in agreed(Log(settings.state / LOG_FILE), root):
+        print(f"agreed to for good: {printable(_consent(consent))}  (--ask-again takes it back)")
     return 0
+
+
+def _ask_again(settings: Settings, root: Path) -> int:
+    """Forget what was agreed to for good here."""
+    from kith.app.cloud import ask_again
+
+    held = ask_again(Log(settings.state / LOG_FILE), root)
+    for consent in held:
+        print(f"You are asked again before {printable(_consent(consent))}.")
+    if not held:
+        print("Nothing was agreed to for good here.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _consent(consent: Consent) -> str:
+    return f"{consent.model} at {consent.server} is asked ({consent.group})"
 
 
 def _prices(settings: Settings) -> str:

@@ -24,7 +24,7 @@ _DAY_S: Final = 86_400
 def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -> Iterator[str]:
     """The whole profile as lines; `detailed`: also by purpose, as when one model was asked for."""
     models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
-    yield _headline(profile, len(models))
+    yield from _headline(profile, len(models))
     for model in models:
         yield ""
         yield from _model_lines(profile, model, glyphs, detailed)
@@ -41,12 +41,12 @@ def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -
             yield from ("", title, *found)
 
 
-def _headline(profile: Profile, models: int) -> str:
-    place = printable(profile.root) or "all folders"
+def _headline(profile: Profile, models: int) -> Iterator[str]:
+    yield printable(profile.root) or "all folders"
     since = f" since {_day(profile.since)}" if profile.since else ""
     tasks = len({(leg.session, leg.task, leg.part) for leg in profile.legs})
     counted = f"{count(len(profile.calls), 'call')}, {count(tasks, 'task')}, {count(models, 'model')}"
-    return f"{place}{since}: {counted}"
+    yield f"{counted}{since}"
 
 
 # --- one model -------------------------------------------------------------------------------
@@ -164,11 +164,11 @@ def _token_lines(calls: Sequence[CallRow], glyphs: Glyphs) -> Iterator[str]:
     written = sum(call.usage.output for call in calls)
     parts = [cache["computed"], cache["input"] - cache["computed"], written]
     bar = draw_parts(parts, sum(parts), WIDTH - 11, glyphs)
-    marks = zip(glyphs.parts, parts, ("read", "from the cache", "written"), strict=True)
-    words = "  ".join(f"{mark} {_tokens(part)} {name}" for mark, part, name in marks)
+    spared = f"from the cache ({cache['spared']:.0%} of prompts)"
+    marks = zip(glyphs.parts, parts, ("read", spared, "written"), strict=True)
     yield ""
     yield f"  tokens   {bar}"
-    yield f"           {words}; {cache['spared']:.0%} of the prompts were spared"
+    yield f"           {'  '.join(f'{mark} {_tokens(part)} {name}' for mark, part, name in marks)}"
 
 
 # --- all of them -----------------------------------------------------------------------------

@@ -96,6 +96,17 @@ def _wrap(style: str, text: str, first: str, others: str) -> Iterator[Line]:
         yield style, line
 
 
+def council_lines(event: Event) -> Iterator[Line]:
+    """What a council's event says to people: a whole block, a claim, the decision; nothing for other events."""
+    if isinstance(event, Claimed):
+        yield from claim_lines(event)
+    elif isinstance(event, Concluded):
+        yield from conclusion_lines(event)
+    elif isinstance(event, Said) and (label := speaker_of(event)):
+        yield heading(label, event.message.author)
+        yield from block(label, event.message)
+
+
 def show_minutes(minutes: Minutes, show: Shown) -> None:
     """A council from its first word to its last, as it is kept."""
     show(f"Council {minutes.id}: {printable(minutes.question)[: WIDTH - 22]}")

@@ -10,6 +10,7 @@ from kith.core.values import Answer, Question
 from kith.faces.flow import Flow
 from kith.faces.lines import STYLES, line_of, printable, status_of, wrapped
 from kith.faces.questions import ask
+from kith.faces.speakers import council_lines
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -25,6 +26,8 @@ class PlainVoice:
         _, line = line_of(event)
         if line:
             print(printable(line), file=sys.stderr, flush=True)
+        for _, said in council_lines(event):
+            print(said, file=sys.stderr, flush=True)
 
     async def answer(self, question: Question) -> Answer:
         said = f"nobody could be asked{'; --yes agrees' if question.kind == 'plan' else ''}"
@@ -75,6 +78,9 @@ class TerminalVoice:
             self._end_line()
             words = printable(wrapped(line, self.console.file, indent="     "))
             self.console.print(words, style=STYLES[style], markup=False)
+        for colour, said in council_lines(event):
+            self._end_line()
+            self.console.print(said, style=colour, markup=False)
         state = status_of(event)
         if isinstance(event, Asked):
             self._stop_status()

@@ -149,6 +149,13 @@ class Draft:
     def late(self) -> bool:
         return any(ran.timed_out for verdict in self.verdicts.values() for ran in verdict.ran)
 
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The commands that decided, or would have: those that ran, else those that the person named."""
+        ran = dict.fromkeys(ran.command for each in self.verdicts.values() for ran in each.ran[-1:])
+        named = self.started.options.get("check", "").split("\n")
+        return tuple(ran) or tuple(each for each in named if each not in ("", "none"))
+
     def row(self) -> LegRow:
         """The part as a row; one that is not over yet earns nothing."""
         told, routed, engaged = weigh(self) if self.over else Reward(), self.routed, self.engaged
@@ -183,9 +190,7 @@ class Draft:
             evaluated=self.evaluated,
             words=self.words,
             commit=self.started.options.get("commit", ""),
-            check=tuple(
-                dict.fromkeys(ran.command for each in self.verdicts.values() for ran in each.ran[-1:])
-            ),
+            check=self.checks,
             failures=dict(self.failures),
         )
 

@@ -119,7 +119,8 @@ class Task:
             words, files = f"{built.title}\n{built.text}".strip(), len(built.files)
         draft = Draft(self.started, self.session, self.number, event.model, self.before, piece, words)
         draft.routed, draft.locked = routed, built is not None
-        draft.kind = routed.kind if routed else kind_of(words, purpose=event.purpose, files=files)
+        told = routed.kind if routed else ""
+        draft.kind = told or kind_of(words, purpose=event.purpose, files=files)
         return draft
 
     # --- everything else ---------------------------------------------------------------------

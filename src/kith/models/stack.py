@@ -54,6 +54,11 @@ class Opened:
         """Tokens that a prompt and its reply may have together; 0 when nobody knows."""
         return self.counter.window
 
+    @property
+    def machine(self) -> str:
+        """Where it runs: this machine's name, or the address of another one."""
+        return self.foresight.machine if self.foresight else ""
+
     async def count(self, prompt: Prompt) -> int:
         """A prompt's tokens: by the server where it can, else by estimate."""
         exact = await self.provider.count(prompt)
@@ -123,9 +128,11 @@ class Opened:
         ladder = Ladder(watched, card, digest, "text" if self.facts.tools is False else None)
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
         fitted = Fitted(ladder, self.counter, by_thread)
-        if self.door is None or permit is None:
-            return fitted
-        return Consented(fitted, permit, self._sending, self.door.granted)
+        return self.consented(fitted, permit) if permit else fitted
+
+    def consented(self, model: Model, permit: Permit) -> Model:
+        """`model`, which leads to this one, asked only after `permit`; a local one needs none."""
+        return Consented(model, permit, self._sending, self.door.granted) if self.door else model
 
     def _sending(self, prompt: Prompt, group: Group) -> Sending:
         """What a call would send, and what it would cost without a reply and at most."""

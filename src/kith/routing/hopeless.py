@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median, quantiles
 from typing import Final
 
 from kith.core.events import Called
@@ -35,7 +34,8 @@ _NOISE: Final = re.compile(
 class Known:
     """What is known of a model at one kind of work; 0 where nobody knows.
 
-    `cap`: the steps beyond which it hardly ever succeeds. `window` counts tokens, `write_rate` tokens a second.
+    `cap`: the steps beyond which it hardly ever succeeds. `window` counts tokens, `write_rate` those of a
+    second.
     """
 
     cap: int = 0
@@ -44,7 +44,7 @@ class Known:
 
 
 def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") -> int:
-    """The 90th percentile of the steps of successful runs, or twice their median where they are few; 0: none."""
+    """The 90th percentile of the steps of successful runs; twice their median where they are few; 0: none."""
     steps = [
         row.steps
         for row in rows
@@ -54,8 +54,9 @@ def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") ->
     ]
     if len(steps) < _FEW:
         return 0
-    usual = quantiles(steps, n=10, method="inclusive")[8] if len(steps) >= _ENOUGH else 2 * median(steps)
-    return max(_LEAST, round(usual))
+    steps.sort()
+    usual = steps[len(steps) * 9 // 10] if len(steps) >= _ENOUGH else 2 * steps[len(steps) // 2]
+    return max(_LEAST, usual)
 
 
 def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], known: Known) -> str:

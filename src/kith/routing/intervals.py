@@ -7,7 +7,7 @@ from typing import Final
 
 Interval = tuple[float, float]
 
-_Z: Final = 1.959964  # standard deviations on each side, for 95 of 100
+SURE, VERY_SURE = 1.959964, 2.575829  # standard deviations on each side, for 95 and for 99 of 100
 _TAIL: Final = 0.025  # that may lie beyond each bound
 _MANY: Final = 400  # values, from which on the normal distribution stands for the binomial one
 
@@ -50,33 +50,32 @@ def share_of(verdicts: Sequence[bool]) -> Share:
     return Share(sum(verdicts), len(verdicts))
 
 
-def wilson(good: float, number: float) -> Interval | None:
-    """The 95 % interval of a share; None without any observation. Counts may be weighted.
+def wilson(good: float, number: float, z: float = SURE) -> Interval | None:
+    """The interval of a share, of 95 % for z = 1.96; None without any observation. Counts may be weighted.
 
     Wilson's score interval: E. B. Wilson, Probable inference, JASA 22 (1927).
     """
     if number <= 0:
         return None
-    share, spread = good / number, _Z**2 / number
+    share, spread = good / number, z**2 / number
     middle = (share + spread / 2) / (1 + spread)
-    half = _Z * sqrt(share * (1 - share) / number + spread / (4 * number)) / (1 + spread)
+    half = z * sqrt(share * (1 - share) / number + spread / (4 * number)) / (1 + spread)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def share_difference(before: Share, after: Share) -> Interval | None:
-    """The 95 % interval of `after` minus `before`; None where one of them has no observation.
+def share_difference(before: Share, after: Share, z: float = SURE) -> Interval | None:
+    """The interval of `after` minus `before`, of 95 % for z = 1.96; None where one has no observation.
 
     Method 10 of R. G. Newcombe, Interval estimation for the difference between independent proportions,
     Statistics in Medicine 17 (1998): Wilson's intervals, squared and added.
     """
-    if not before.interval or not after.interval or before.share is None or after.share is None:
+    was, now = wilson(before.good, before.number, z), wilson(after.good, after.number, z)
+    if was is None or now is None:
         return None
-    one, two = before.share, after.share
-    (low1, high1), (low2, high2) = before.interval, after.interval
-    step = two - one
-    return step - sqrt((two - low2) ** 2 + (high1 - one) ** 2), step + sqrt(
-        (high2 - two) ** 2 + (one - low1) ** 2
-    )
+    one, two = before.good / before.number, after.good / after.number
+    below = sqrt((two - now[0]) ** 2 + (was[1] - one) ** 2)
+    above = sqrt((now[1] - two) ** 2 + (one - was[0]) ** 2)
+    return two - one - below, two - one + above
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
@@ -95,7 +94,7 @@ def median_interval(ordered: Sequence[float]) -> Interval | None:
     """
     number = len(ordered)
     if number > _MANY:
-        rank = int((number - _Z * sqrt(number)) / 2)
+        rank = int((number - SURE * sqrt(number)) / 2)
     else:
         chance, below, rank = 0.5**number, 0.0, 0
         while below + chance <= _TAIL:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from kith.routing.beta import Count
 from kith.routing.rows import LegRow
-from kith.routing.strategies import Strategy, Ways, key_of
+from kith.routing.strategies import Strategy, Ways, is_of
 from kith.routing.trials import CANARY, Decision, decide_canary, decide_keeping
 
 _REFERENCE: Final = 120  # outcomes of the way before that a newer one is held against
@@ -27,7 +27,7 @@ def watch(ways: Ways, key: str, legs: Sequence[LegRow]) -> Turn | None:
 
     An outcome counts when something spoke for it or against it, and by how much that is worth.
     """
-    own = [leg for leg in legs if leg.kind == ways.kind and key_of(leg.digest, leg.model) == key]
+    own = [leg for leg in legs if leg.kind == ways.kind and is_of(leg, key, ways.model)]
     if ways.canary:
         since = ways.since.get(ways.canary.id, 0.0)
         new = count(_in(own, ways.canary, since))

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from kith.core.decisions import Coached
+from kith.routing.rows import CallRow, LegRow
 
 TASK: Final = "{task}"  # where the person's words stand in a wording
 EditForm = Literal["tools", "blocks", "whole"]
@@ -206,6 +207,11 @@ class Ways:
 def key_of(digest: str, model: str) -> str:
     """What a model is known by: its weights, or its name where nobody tells them."""
     return digest or model
+
+
+def is_of(row: LegRow | CallRow, key: str, model: str) -> bool:
+    """Whether a row is of the model that is known by `key` and called `model`."""
+    return row.digest == key if row.digest else row.model == model
 
 
 def fold_ways(events: Iterable[tuple[float, Coached]]) -> dict[tuple[str, str], Ways]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeVar
 
-from kith.routing.intervals import Interval, Spread, differ, share_difference, share_of
+from kith.routing.intervals import VERY_SURE, Interval, Spread, differ, share_difference, share_of
 from kith.routing.rows import CallRow, LegRow
 from kith.routing.speeds import read_rate, write_rate
 
@@ -30,8 +30,8 @@ Value = TypeVar("Value")
 class Trend:
     """A figure of a model: its last values against all before (medians, or shares of solved tasks).
 
-    `real`: they differ beyond chance, as their 95 % intervals tell; `better`: in which direction, None where
-    nothing is told apart.
+    `real`: they differ more than chance lets 99 of 100 such figures, since many are looked at side by side;
+    `better`: in which direction, None where nothing is told apart.
     """
 
     model: str
@@ -109,7 +109,7 @@ def _of_shares(model: str, values: Sequence[tuple[float, bool]]) -> Trend | None
     if not before or not last:
         return None
     was, now = share_of([value for _, value in before]), share_of([value for _, value in last])
-    bounds = share_difference(was, now)
+    bounds = share_difference(was, now, VERY_SURE)
     assert bounds is not None and was.share is not None and now.share is not None
     real = bounds[0] > 0 or bounds[1] < 0
     better = now.share > was.share if real else None

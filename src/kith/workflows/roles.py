@@ -60,11 +60,15 @@ class RoleSpec:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Who plays a role in one step. `window` in tokens (0: unknown); `small`: a model with little room."""
+    """Who plays a role in one step. `window` in tokens (0: unknown); `small`: a model with little room.
+
+    `leg` counts the models that have played it for the task: one that takes over begins a thread of its own.
+    """
 
     role: Role
     window: int = 0
     small: bool = False
+    leg: int = 1
 
 
 # A role's name -> who plays it, with fresh limits for one step.

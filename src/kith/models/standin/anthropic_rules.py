@@ -1,6 +1,7 @@
 """What Anthropic's Messages API refuses, in its own words."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from kith.models.standin.http import json_bytes
 
 _ID = re.compile(r"^[a-zA-Z0-9_-]+$")
 _NAME = re.compile(r"^[a-zA-Z0-9_-]{1,128}$")
+_OWN = 30  # bytes of a signature that name the model and its thought
 _THOUGHTS = ("thinking", "redacted_thinking")
 _BOUND = (
     " The block is bound to a different conversation. Remove the block, or set "
@@ -31,8 +33,9 @@ def sign(thinking: str, body: Row, place: int, about: Behaviour) -> str:
     bound = ""
     if about.binds:
         before = {key: body.get(key) for key in ("system", "tools")} | {"messages": body["messages"][:place]}
-        bound = make_id(json_bytes(_unmarked(before)))
-    return f"Eq{make_id(about.model, thinking, length=40)}.{bound or 'free'}=="
+        bound = make_id(json_bytes(_unmarked(before)), length=_OWN)
+    own = make_id(about.model, thinking, length=_OWN)
+    return b64encode(f"{own}{bound}".encode()).decode()
 
 
 def _unmarked(value: Any) -> Any:
@@ -116,7 +119,8 @@ def _unsigned(block: Row, at: int, body: Row, about: Behaviour) -> str:
     if block["signature"] == right:
         return ""
     fault = "Invalid `signature` in `thinking` block."
-    return fault + _BOUND if block["signature"].split(".")[0] == right.split(".")[0] else fault
+    is_own = block["signature"][: _OWN * 4 // 3] == right[: _OWN * 4 // 3]
+    return fault + _BOUND if is_own else fault
 
 
 def _pairs(at: int, messages: Sequence[Row], seen: set[str]) -> Iterator[str]:

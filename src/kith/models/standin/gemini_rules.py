@@ -1,6 +1,7 @@
 """What the Gemini API refuses, in its own words."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ def needs_signatures(about: Behaviour) -> bool:
 
 def sign(about: Behaviour, part: str) -> str:
     """The signature of a call by its name, or of words: of this model, and of this part."""
-    return f"Ck{make_id(about.model, part, length=40)}=="
+    return b64encode(make_id(about.model, part, length=42).encode()).decode()
 
 
 def _config(body: Row, about: Behaviour) -> Iterator[str]:

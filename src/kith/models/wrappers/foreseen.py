@@ -1,7 +1,7 @@
 """What a model's calls will take, told before each, and why one took much longer, told after it."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -86,6 +86,11 @@ class Foresight:
         self._told.add(cause)
         took_s = called.timing.total_s
         return called, f"A call took {took_s:.0f} s where about {expected:.0f} s were expected: {words}."
+
+    def believe(self, calls: Iterable[Took]) -> None:
+        """Begin with calls that another program measured; kith's own count for more."""
+        self.latency.suppose(*calls)
+        self._begun = -1  # there is news
 
     def learned(self, card: Mapping[str, Any]) -> dict[str, Any]:
         """What the card (which may know other machines) should hold from now on; {} for no news."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from kith.core.errors import ModelError
@@ -12,11 +13,11 @@ from kith.workflows.bench.result import Score, Tried
 from kith.workflows.probe import exercises as probed
 from kith.workflows.probe import judge
 from kith.workflows.probe.bench import Bench
-from kith.workflows.probe.exercises import Exercise, edit_in_words
+from kith.workflows.probe.exercises import Exercise, Form, edit_in_words
 from kith.workflows.probe.result import BLOCK, DIFF, WHOLE
 
 TOOLS: Final = "tool calls"
-FORMS: Final = {"block": BLOCK, "whole": WHOLE, "diff": DIFF}
+FORMS: Final[dict[Form, str]] = {"block": BLOCK, "whole": WHOLE, "diff": DIFF}
 
 _READ: Final = make_read(READ_LIMITS)
 _OFFERED: Final = (_READ, EDIT, WRITE)
@@ -92,10 +93,10 @@ CALLS: Final = (
 )
 
 
-def edits(form: str) -> Iterator[Exercise]:
+def edits(form: Form) -> Iterator[Exercise]:
     """The same changes, each wanted in this form."""
     for target, change in _TARGETS:
-        yield edit_in_words(form, target, change)  # type: ignore[arg-type]
+        yield replace(edit_in_words(form, target, change), name=target.path)
 
 
 async def try_all(bench: Bench, name: str, exercises: tuple[Exercise, ...]) -> Score:

@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from kith.core.errors import ModelError
@@ -12,9 +13,9 @@ from kith.core.model import Model
 from kith.core.run import Run
 from kith.workflows.bench.answers import CALLS, FORMS, TOOLS, edits, try_all
 from kith.workflows.bench.exercises import find_exercises
-from kith.workflows.bench.result import BenchResult, Score, Speed, mean
+from kith.workflows.bench.result import BenchResult, mean
 from kith.workflows.bench.solve import TASKS, Place, Worker, solve_all
-from kith.workflows.bench.speed import Paces
+from kith.workflows.bench.speed import DEPTHS, Paces
 from kith.workflows.probe.bench import Bench, thinking_of, thinking_tokens
 from kith.workflows.probe.exercises import QUESTION
 
@@ -30,12 +31,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The model that is measured: as its server speaks, and at work; `about` is what is known of it."""
+    """The model that is measured: as its server speaks, and at work; `about` is what is known of it.
+
+    `deepest`: as many tokens come first at most, where speed is measured.
+    """
 
     model: Model
     worker: Worker
     place: Place
     about: BenchResult
+    deepest: int = DEPTHS[-1]
 
 
 async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
@@ -45,20 +50,28 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
     """
     began, emit = time.monotonic(), run.emit
     table = Bench(subject.model, emit, began + budget_s, uuid.uuid4().hex[:12], purpose="bench")
-    await _step(run, "a first answer", lambda: _greet(table, budget_s))
-    track = Paces(subject.model, emit, began + _SPEED_ENDS * budget_s, subject.about.window)
+    await _step(run, "a first answer", partial(_greet, table, budget_s))
+    track = Paces(subject.model, emit, began + _SPEED_ENDS * budget_s, subject.about.window, subject.deepest)
     speeds, notes = await _step(run, "speed", track.measure)
     if speeds:
         table.read_rate = table.read_rate or mean(speeds[0].read)
         table.write_rate = mean(speeds[0].written) or table.write_rate
     table.until = began + _CALLS_END * budget_s
-    scores = [await _step(run, TOOLS, lambda: try_all(table, TOOLS, CALLS))]
+    scores = [await _step(run, TOOLS, partial(try_all, table, TOOLS, CALLS))]
     for number, (form, name) in enumerate(FORMS.items(), 1):
         share = _CALLS_END + (_EDITS_END - _CALLS_END) * number / len(FORMS)
         table.until = began + share * budget_s
-        scores.append(await _step(run, name, lambda form=form, name=name: _try_form(table, form, name)))
+        scores.append(await _step(run, name, partial(try_all, table, name, tuple(edits(form)))))
     each_s = max(_LEAST_TASK_S, _TASK_SHARE * budget_s)
-    scores.append(await _step(run, TASKS, lambda: _solve(run, subject, began + budget_s, each_s)))
+    scores.append(
+        await _step(
+            run,
+            TASKS,
+            partial(
+                solve_all, run, find_exercises(), subject.place, subject.worker, began + budget_s, each_s
+            ),
+        )
+    )
     seconds = round(time.monotonic() - began, 1)
     return replace(subject.about, seconds=seconds, speeds=speeds, scores=tuple(scores), notes=notes)
 
@@ -84,24 +97,3 @@ async def _greet(table: Bench, budget_s: float) -> None:
         text = f"{table.model.name} did not answer a trivial question in {_FIRST_SHARE * budget_s:.0f} s"
         raise ModelError(f"{text}; nothing was measured", retryable=True) from None
     table.until = whole
-
-
-async def _try_form(table: Bench, form: str, name: str) -> Score:
-    return await try_all(table, name, tuple(edits(form)))
-
-
-async def _solve(run: Run, subject: Subject, until: float, each_s: float) -> Score:
-    """The small tasks; a server in trouble ends them, and takes nothing from what was measured before."""
-    exercises = find_exercises()
-    try:
-        return await solve_all(run, exercises, subject.place, subject.worker, until, each_s)
-    except ModelError as error:
-        return Score(TASKS, (), len(exercises), str(error))
-
-
-def rates_of(speeds: tuple[Speed, ...]) -> dict[str, float]:
-    """The speed that a model's card keeps: at the greatest depth that was measured."""
-    read = next((mean(each.read) for each in reversed(speeds) if each.read), 0.0)
-    written = next((mean(each.written) for each in reversed(speeds) if each.written), 0.0)
-    found = {"read_rate": round(read, 3), "write_rate": round(written, 3)}
-    return {key: value for key, value in found.items() if value}

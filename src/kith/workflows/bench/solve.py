@@ -21,6 +21,7 @@ from kith.workflows.roles import Player
 
 TASKS = "tasks"
 STEPS, TRIES = 15, 2
+UNCONFINED = "commands cannot be confined here, and what a model wrote is not run without that"
 CHECK = ExecLimits(seconds=30.0)
 
 # A tree of its own for an exercise, thrown away afterwards.
@@ -34,7 +35,7 @@ async def solve_all(
 ) -> Score:
     """One exercise after the other, each within `each_s` seconds, until the clock (monotonic) says `until`.
 
-    One that is cut short by the end of the whole is not counted.
+    One that is cut short by the end of the whole is not counted. A server in trouble ends it.
     """
     tried: list[Tried] = []
     for number, exercise in enumerate(exercises):
@@ -42,11 +43,13 @@ async def solve_all(
         usual = sum(each.seconds for each in tried) / len(tried) if tried else each_s / 4
         if left < min(usual, each_s):
             return Score(TASKS, tuple(tried), len(exercises) - number)
-        async with place(exercise) as tree:
-            if not tree.confined:
-                why = "commands cannot be confined here, and what a model wrote is not run without that"
-                return Score(TASKS, tuple(tried), len(exercises) - number, why)
-            one = await solve(run, exercise, tree, await worker(min(left, each_s)))
+        try:
+            async with place(exercise) as tree:
+                if not tree.confined:
+                    return Score(TASKS, (), len(exercises), UNCONFINED)
+                one = await solve(run, exercise, tree, await worker(min(left, each_s)))
+        except ModelError as error:
+            return Score(TASKS, tuple(tried), len(exercises) - number, str(error))
         if one.why and time.monotonic() >= until:
             return Score(TASKS, tuple(tried), len(exercises) - number)
         tried.append(one)
@@ -66,27 +69,31 @@ async def solve(run: Run, exercise: Exercise, tree: Workspace, player: Player) -
             tokens += event.usage.input - event.usage.cached + event.usage.output
         run.sink(event, path)
 
-    async def agree(question: Question) -> Answer:
-        return Answer("all" if question.kind == "change" else "no")
-
     limits = Limits(STEPS, TRIES, replace(CHECK, output=run.limits.exec.output))
-    inside = Run(hear, agree, tree, limits, (*run.path, f"exercise {exercise.name}"))
+    with Run(hear, _agree, tree, limits, run.path).step(f"exercise {exercise.name}") as inside:
+        why = await _work(inside, exercise, player) or await _judge(exercise, tree)
+    return Tried(exercise.name, why, round(time.monotonic() - began, 1), tokens)
+
+
+async def _work(inside: Run, exercise: Exercise, player: Player) -> str:
+    """Let the model do it, as every task is done; why that came to nothing, else ""."""
     checking = Checking((exercise.check,), True, CHECK, SizeLimits())
     judges = make_judges(inside, checking, _commit_nothing)
-    why = ""
     try:
         words = await open_task(inside, exercise.words, opening_room(player.window))
         thread = Thread(f"exercise {exercise.name}")
         outcome = await attempt(inside, Leg(player.role, thread, exercise.words), words, judges)
-        why = "" if outcome.status == "done" else outcome.text
     except LimitError as error:
-        why = str(error)
+        return str(error)
     except ModelError as error:
         if error.retryable:
             raise
-        why = str(error)
-    why = why or await _judge(exercise, tree)
-    return Tried(exercise.name, why, round(time.monotonic() - began, 1), tokens)
+        return str(error)
+    return "" if outcome.status == "done" else outcome.text
+
+
+async def _agree(question: Question) -> Answer:
+    return Answer("all" if question.kind == "change" else "no")
 
 
 async def _judge(exercise: Exercise, tree: Workspace) -> str:

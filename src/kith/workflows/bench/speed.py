@@ -3,7 +3,6 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,12 +24,16 @@ _SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
 
 @dataclass(frozen=True, slots=True)
 class Paces:
-    """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown)."""
+    """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown).
+
+    `deepest`: no prompt has more tokens that come first, for who pays for each.
+    """
 
     model: Model
     emit: Emit
     until: float
     window: int = 0
+    deepest: int = DEPTHS[-1]
 
     async def measure(self) -> tuple[tuple[Speed, ...], tuple[str, ...]]:
         """The speed at each depth that time and window allow, and in sentences what they did not.
@@ -38,7 +41,7 @@ class Paces:
         Raises ModelError when the model does not answer at all.
         """
         found: list[Speed] = []
-        for depth in DEPTHS:
+        for depth in (each for each in DEPTHS if each <= self.deepest):
             if found and (why := self._why_not(depth, found[-1])):
                 return tuple(found), (f"speed at {depth:,} tokens: {why}",)
             try:
@@ -99,11 +102,3 @@ def _speed(tooks: list[tuple[Took, bool]]) -> Speed | None:
         tuple(round((took.out - 1) / took.write_s, 3) for took in writes),
         "server" if tooks[0][1] else "clock",
     )
-
-
-def calls_of(speed: Speed) -> Iterator[Took]:
-    """A row as calls that take so long, for those who foresee times."""
-    for rate in speed.read:
-        yield Took(speed.new, speed.depth, 0, speed.new / rate, 0.0)
-    for rate in speed.written:
-        yield Took(0, speed.depth + speed.new, speed.out, 0.0, (speed.out - 1) / rate)

@@ -12,28 +12,56 @@ from kith.workflows.build.letters import (
     ask_for_code,
     cut_advice,
     failure_of,
+    show,
 )
 from kith.workflows.build.machine import Step
 from kith.workflows.build.tasks import dependents
 from kith.workflows.build.work import AUTHOR, Work, begin, between, speak
+from kith.workflows.roles import Player
 
 _DIFF_BYTES = 12_000
+_PACKET_BYTES = 3_000  # of what another model left
 
 
 async def implement(work: Work) -> tuple[Literal["written"], str]:
     """The implementer makes the locked tests pass; what it wrote until a limit is judged like the rest."""
     piece, last = work.build.piece, work.build.last
-    thread, player = work.thread(piece.task.id, "implement"), await work.cast("implementer")
+    player = await work.cast("implementer")
+    thread = work.thread(piece.task.id, "implement", *([str(player.leg)] if player.leg > 1 else []))
     failure, author = failure_of(piece, player.small), AUTHOR
     if last and last.step == Step.APPROVE:
         words, author = last.text, "person"
     elif not thread.messages:
         files = piece.locked.files if piece.locked else {}
-        words = ask_for_code(piece.task, sorted(files), failure)
+        left = await take_over(work, player) if player.leg > 1 else ""
+        words = f"{ask_for_code(piece.task, sorted(files), failure)}{left}"
     else:
         words = ask_again(failure, last.text if last and last.step == Step.REVIEW else "")
     await begin(work, player, thread, words, author, look=False)
     return "written", await speak(work, player, thread)
+
+
+async def take_over(work: Work, player: Player) -> str:
+    """What the implementer before has left, in words for the one that takes over.
+
+    It is kept where more of the task's tests pass with it than without, else it is set back.
+    """
+    piece = work.build.piece
+    change = between(await work.changes_at(piece.specified), await work.changes())
+    if not change:
+        return ""
+    before, now = (
+        piece.gates[gate].figures.get("reached", 0) if gate in piece.gates else 0
+        for gate in ("spec", "tests")
+    )
+    kept, how = now > before, "kept" if now > before else "set back"
+    if not kept:
+        await work.trial.go_back(piece.specified)
+    told = f"{now:g} of the task's tests pass with it, {before:g} without"
+    work.run.emit(Notice(f"What the implementer before wrote is {how}: {told}."))
+    shown = show(change, output_room(player.window, _PACKET_BYTES))
+    where = "is in the files" if kept else "was taken back"
+    return f"\n\nAnother model tried this before you. Its change {where}:\n{shown}"
 
 
 async def check(work: Work) -> tuple[Literal["yes", "better", "no", "limit"], str]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kith.routing.rows import LegRow
 
-_JUDGED_BY_TESTS = frozenset({"tests", "timeout"})  # of a verdict: a check failed before, or fails now
+# Why a part counts as it does, where that is no matter of taste or of a server that was down.
+_DECIDED = frozenset({"tests", "timeout", "malformed", "failed", "limit", "accepted", "rejected"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,15 @@ class Recorded:
 def find_recorded(legs: Iterable[LegRow], root: str = "") -> tuple[Recorded, ...]:
     """The tasks of the log that can be done again, the newest first, those of one folder where it is given.
 
-    Only those count that tests decided: a suite that passed before says nothing of what was done.
+    A task that was given up before its checks ran is checked as the folder's other tasks are. Only those
+    count that something spoke for or against: a suite that passed before says nothing of what was done.
     """
+    newest = [leg for leg in sorted(legs, key=lambda leg: -leg.at) if root in ("", leg.root)]
+    usual = {leg.root: leg.check for leg in reversed(newest) if leg.check}
     found = dict[str, Recorded]()
-    for leg in sorted(legs, key=lambda leg: leg.at, reverse=True):
-        decided = leg.passed is not None and leg.reason in _JUDGED_BY_TESTS | {"accepted", "rejected"}
-        if not (leg.words and leg.commit and leg.check and decided) or leg.part or leg.after:
-            continue
-        if root in ("", leg.root):
-            task = Recorded(leg.words, leg.kind, leg.check, leg.root, leg.commit, at=leg.at)
+    for leg in newest:
+        check = leg.check or usual.get(leg.root, ())
+        if leg.words and leg.commit and check and leg.reason in _DECIDED and not (leg.part or leg.after):
+            task = Recorded(leg.words, leg.kind, check, leg.root, leg.commit, at=leg.at)
             found.setdefault(task.id, task)
     return tuple(found.values())

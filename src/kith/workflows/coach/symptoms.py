@@ -8,7 +8,7 @@ from statistics import median, quantiles
 from kith.routing.beta import wilson
 from kith.routing.live import count
 from kith.routing.rows import CallRow, LegRow
-from kith.routing.strategies import key_of
+from kith.routing.strategies import is_of
 
 RECENT = 200  # tasks
 
@@ -46,13 +46,12 @@ def find_symptoms(
     key: str, model: str, kind: str, strategy: str, legs: Sequence[LegRow], calls: Sequence[CallRow]
 ) -> Symptoms:
     """The figures of the newest tasks of one kind that a model did in one way."""
-    own = [leg for leg in legs if leg.kind == kind and key_of(leg.digest, leg.model) == key]
+    own = [leg for leg in legs if leg.kind == kind and is_of(leg, key, model)]
     own = [leg for leg in own if leg.strategy == strategy][-RECENT:]
     judged = [leg for leg in own if leg.reward is not None]
     counted, told = count(judged), [leg.applied for leg in own if leg.applied is not None]
-    asked = {(leg.session) for leg in own}
-    made = [call for call in calls if call.session in asked and key_of(call.digest, call.model) == key]
-    made = [call for call in made if not call.error]
+    asked = {leg.session for leg in own}
+    made = [call for call in calls if call.session in asked and is_of(call, key, model) and not call.error]
     prefill, decode = (sum(getattr(call.timing, part) for call in made) for part in ("prefill_s", "decode_s"))
     new, out = sum(call.evaluated for call in made), sum(call.usage.output for call in made)
     failures = Counter(sort for leg in own for sort in leg.failures)

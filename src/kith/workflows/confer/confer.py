@@ -92,11 +92,22 @@ async def propose(run: Run, council: Council) -> None:
 
     letters = dict.fromkeys(council.members, to_propose(council.facts))
     await hold_round(run, council, Agenda("propose", letters, read_proposal, take))
+    if not council.proposals and council.hurry.is_set():
+        _take_halves(council)
     if not council.proposals:
         said = "; ".join(f"{council.members[label].name}: {why}" for label, why in council.silent.items())
         if council.silent:
             raise ModelError(f"Nobody of the council proposed anything ({said})")
         raise LimitError("The council was stopped before anybody had proposed anything.")
+
+
+def _take_halves(council: Council) -> None:
+    """In a hurry half a proposal is better than none."""
+    for label in sorted(council.threads):
+        last = council.threads[label].messages[-1]
+        proposal = read_proposal(last.text)[0] if last.role == "assistant" else None
+        if proposal:
+            council.proposals[label] = proposal
 
 
 async def check_probes(run: Run, council: Council) -> None:

@@ -16,7 +16,7 @@ _PROPOSAL: Final = ("approach", "answer", "files", "symbols", "risks", "probe", 
 _CLAIM: Final = ("claim", "text", "of", "at", "place", "quote", "run", "command", "ends", "shows")
 _REVISION: Final = ("accept", "reject", *_PROPOSAL)
 _MOST: Final = 12  # files, symbols
-_MARKER: Final = 20  # tokens of the words that say how much is left out
+_LEAST: Final = 120  # characters of an approach that are kept in any case
 _ID: Final = re.compile(r"\bc\d+\b")
 _NEARLY: Final = 10.0  # a confidence above 1 is a mark of ten, or of a hundred
 
@@ -83,10 +83,10 @@ def _fit(proposal: Proposal) -> Proposal:
     """The proposal in its room: risks go first, then the middle of the approach."""
     if estimate_tokens(describe_proposal(proposal)) > LONGEST:
         proposal = replace(proposal, risks=(), answer=proposal.answer[:40])
-    over = estimate_tokens(describe_proposal(proposal)) - LONGEST
-    if over > 0:
-        kept = max(120, len(proposal.approach) - 4 * (over + _MARKER))
-        proposal = replace(proposal, approach=fit_middle(proposal.approach, kept).replace("\n", " "))
+    room = len(proposal.approach)
+    while room > _LEAST and (over := estimate_tokens(describe_proposal(proposal)) - LONGEST) > 0:
+        room = max(_LEAST, min(room, len(proposal.approach)) - 4 * over)
+        proposal = replace(proposal, approach=fit_middle(proposal.approach, room).replace("\n", " "))
     return proposal
 
 

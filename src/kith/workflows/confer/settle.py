@@ -77,12 +77,22 @@ async def settle(run: Run, council: Council, decision: Decision, how: Settling) 
             break
         if not each.tried.ok and len(decision.order) > len(made):
             run.emit(Notice(f"The plan of {label} does not hold: {each.text}"))
+    passed = [each for each in made if each.tried.ok]
+    for each in passed if len(passed) > 1 else ():
+        each.findings = await _count_findings(run, each.changes)
     best = choose_tried([each.tried for each in made])
     if best is None:
         return decision, Outcome("failed", f"Nothing was applied: {made[-1].text}" if made else "Stopped.")
     chosen = next(each for each in made if each.label == best.label)
     outcome = await adopt_ready(run, chosen.changes, how.judges, chosen.text)
     return _settled(decision, chosen, made), outcome
+
+
+async def _count_findings(run: Run, changes: Changes) -> int:
+    """What linters and type checkers say of the lines that a change added."""
+    async with run.workspace.trial() as trial:
+        await trial.apply(changes)
+        return len(await notes_on(run.inside(trial), changes))
 
 
 def _is_cheap(council: Council, how: Settling, made: Sequence[Made]) -> bool:
@@ -110,7 +120,6 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
     async def keep(inside: Run, changes: Changes) -> Verdict:
         """In the person's place: the change is kept for the comparison, and goes no further yet."""
         made.changes, made.passed = changes, True
-        made.findings = len(await notes_on(inside, changes))
         return Verdict(False, "", _KEPT)
 
     with run.step(f"plan {label}") as step:

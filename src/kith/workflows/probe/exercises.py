@@ -25,6 +25,7 @@ from kith.workflows.probe.result import (
     WHOLE,
 )
 
+Form = Literal["block", "whole", "diff"]
 SYSTEM: Final = "You are a careful programmer. Do exactly what you are asked, and nothing more."
 QUESTION: Final = "What is 7 times 8? Answer with the number alone."
 
@@ -171,7 +172,7 @@ CODE_THERE_AND_BACK: Final = Exercise(
 )
 
 
-def edit_in_words(form: Literal["block", "whole", "diff"], target: judge.Target, change: str) -> Exercise:
+def edit_in_words(form: Form, target: judge.Target, change: str) -> Exercise:
     """A file to be edited as `change` says, by a reply whose text is the edit, in this form."""
     path, before, after = target.path, target.before, target.after
     lines = tuple(unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}"))

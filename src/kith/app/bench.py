@@ -1,0 +1,189 @@
+"""`kith bench`: models are measured in sessions of their own, runs compared, llama-bench's figures read."""
+
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kith import __version__
+from kith.app.cast import find_role
+from kith.app.cloud import Terms, budget_of
+from kith.app.models import end_of
+from kith.app.opened import engage
+from kith.app.project import Project
+from kith.context.rooms import output_room
+from kith.core.errors import KithError, UsageError
+from kith.core.events import Carded, Notice, RunEnded, RunStarted
+from kith.core.run import Answerer, Run, new_id
+from kith.core.workspace import Workspace
+from kith.memory.log import Listener, Session
+from kith.models.stack import Opened
+from kith.tools import ReadLimits, standard_tools
+from kith.tools.repeats import watch_repeats
+from kith.trees.trials import open_tree
+from kith.workflows.bench.bench import Subject, bench
+from kith.workflows.bench.compare import Line as Line
+from kith.workflows.bench.compare import compare as compare
+from kith.workflows.bench.compare import flips as flips
+from kith.workflows.bench.exercises import Exercise
+from kith.workflows.bench.llama_bench import format_of as format_of
+from kith.workflows.bench.llama_bench import read_calls
+from kith.workflows.bench.llama_bench import rows_of as rows_of
+from kith.workflows.bench.llama_bench import write_rows as write_rows
+from kith.workflows.bench.result import BenchResult as BenchResult
+from kith.workflows.bench.result import Score as Score
+from kith.workflows.roles import Player, is_small, make_role
+
+KIND = "bench"
+_CARD_KEY = "bench"
+_DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
+
+
+async def bench_model(
+    project: Project, name: str, budget_s: float, answerer: Answerer, listeners: Sequence[Listener] = ()
+) -> BenchResult:
+    """Measure the model called `name` ("": the chosen one) in about `budget_s` seconds, and keep the result.
+
+    It stands in a session of its own, and on the model's card. Raises KithError.
+    """
+    with Session(project.log, new_id()) as session:
+        session.listeners += listeners
+        run = project.begin(session, answerer)
+        wanted = name or project.settings.model
+        run.emit(RunStarted(f"measure {wanted or 'a model'}", "", wanted, __version__, {"kind": KIND}))
+        try:
+            async with aclosing(await project.open_model(run.emit, name)) as opened:
+                engage(run, opened)
+                result = await _measure(project, run, session.id, opened, budget_s)
+                run.emit(Carded(opened.facts.digest, opened.facts.name, {_CARD_KEY: result.facts}))
+                project.learn(run, session.id, opened)
+        except KithError as error:
+            run.emit(end_of(error))
+            raise
+        run.emit(RunEnded("done", f"{result.model} was measured."))
+    return result
+
+
+async def _measure(project: Project, run: Run, id: str, opened: Opened, budget_s: float) -> BenchResult:
+    facts, terms = opened.facts, Terms(project, run, id)
+    await terms.admit(opened)
+    limits = replace(budget_of(project.settings), tokens=None)
+
+    async def worker(seconds: float) -> Player:
+        # What is paid counts together, the time of each begins now.
+        budget = replace(limits, seconds=terms.spent.seconds + seconds)
+        model = opened.wrap(budget, tells=False, spent=terms.spent, permit=terms.permit)
+        tools = standard_tools(repository=False, limits=ReadLimits(bytes=output_room(opened.window, 24_000)))
+        chosen, small = project.settings, is_small(opened.window)
+        sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
+        role = make_role(find_role("worker"), model, watch_repeats(tools), sampling, small=small)
+        return Player(role, opened.window, small)
+
+    # In the cloud every call needs consent; here the model is measured as its server speaks.
+    player = await worker(budget_s)
+    model = player.role.model if facts.cloud else opened.metered(tells=False)
+    about = BenchResult(
+        facts.name,
+        opened.machine,
+        round(time.time()),
+        digest=facts.digest,
+        window=opened.window,
+        quantisation=facts.quantisation,
+        parameters=facts.parameters,
+        session=id,
+    )
+    run.emit(Notice(f"Measuring {facts.name}; that takes about {_minutes(budget_s)}."))
+    deepest = _DEEPEST_PAID if facts.cloud else sys.maxsize
+    subject = Subject(model, worker, _place, about, deepest)
+    return await bench(run, subject, budget_s)
+
+
+def _minutes(seconds: float) -> str:
+    minutes = seconds / 60
+    return (
+        f"{minutes:.0f} minutes" if minutes >= 1.5 else "a minute" if minutes > 0.75 else f"{seconds:.0f} s"
+    )
+
+
+@asynccontextmanager
+async def _place(exercise: Exercise) -> AsyncIterator[Workspace]:
+    """A folder with the files of an exercise, as a tree with a journal of its own."""
+    with TemporaryDirectory(prefix="kith-bench-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder) / exercise.name
+        for path, text in exercise.files.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        yield open_tree(root, Path(folder) / "state", Path(folder) / "cache")
+
+
+# --- earlier runs ----------------------------------------------------------------------------
+
+
+def find_run(project: Project, key: str) -> BenchResult:
+    """An earlier run: the file that `--json` wrote, a session's id or its beginning, or a model's last run.
+
+    Raises UsageError where there is none.
+    """
+    if key.endswith(".json"):
+        return _from_file(Path(key))
+    runs = project.log.of_kind(KIND)
+    ids = [id for id in runs if id.startswith(key)]
+    if len(ids) == 1 and (found := _from_session(project, ids[0])):
+        return found
+    for id in runs:
+        found = _from_session(project, id)
+        if found and (key in (found.model, found.model.rpartition("/")[2])):
+            return found
+    raise UsageError(
+        f"There is no run {key!r}: a model's name, a session's id, or a file of `kith bench --json`."
+    )
+
+
+def _from_session(project: Project, id: str) -> BenchResult | None:
+    for record in project.log.events(id):
+        if isinstance(record.event, Carded) and _CARD_KEY in record.event.facts:
+            return BenchResult.from_facts(record.event.facts[_CARD_KEY])
+    return None
+
+
+def _from_file(path: Path) -> BenchResult:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        (facts,) = data if isinstance(data, list) else [data]
+        return BenchResult.from_facts(facts)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is no single run that `kith bench --json` wrote: {error}.") from error
+
+
+# --- llama-bench -----------------------------------------------------------------------------
+
+
+async def take_over(project: Project, name: str, path: Path, listeners: Sequence[Listener] = ()) -> str:
+    """Let what llama-bench measured of a model stand on its card, as what to foresee its times by.
+
+    Returns the model's name. Raises UsageError for a file that cannot be read, and KithError.
+    """
+    try:
+        calls = read_calls(path.read_text("utf-8"), format_of(path.name), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+    with Session(project.log, new_id()) as session:
+        session.listeners += listeners
+        session.emit(RunStarted(f"take over {path.name}", "", name, __version__, {"kind": "import"}))
+        try:
+            async with aclosing(await project.open_model(session.emit, name)) as opened:
+                if opened.foresight is None or not opened.facts.digest:
+                    raise UsageError(f"{opened.facts.name} has no card that this could stand on.")
+                opened.foresight.believe(calls)
+                digest, model = opened.facts.digest, opened.facts.name
+                session.emit(Carded(digest, model, opened.learned(())))
+        except KithError as error:
+            session.emit(end_of(error))
+            raise
+        session.emit(RunEnded("done", f"{len(calls)} measurements stand on the card of {model}."))
+    return model

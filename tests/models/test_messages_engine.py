@@ -1,0 +1,67 @@
+"""The Messages protocol on a real llama.cpp engine, which speaks it too."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kith.core.errors import ModelError
+from kith.core.events import Delta, Event
+from kith.core.model import Prompt
+from kith.core.values import Message, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.models.providers.anthropic import Anthropic
+from kith.models.providers.anthropic_facts import anthropic_endpoint
+
+pytestmark = pytest.mark.slow
+PROMPT = Prompt("Be brief. " * 40, (say("hi"),), sampling=Sampling(max_tokens=8))
+
+
+def test_a_conversation_with_the_engine(engine_url: str) -> None:
+    async def run() -> None:
+        events: list[Event] = []
+        model = Anthropic("tiny", anthropic_endpoint(engine_url, ""))
+        facts = await model.facts()
+        assert (facts.window, facts.cloud, facts.slots) == (16_384, False, 1)
+        first = await model(PROMPT, events.append)
+        assert (first.stop, first.usage.output, first.message.author) == ("length", 8, "anthropic/tiny")
+        assert first.usage.input == await model.count(PROMPT)
+        assert first.message.text == "".join(each.text for each in events if isinstance(each, Delta))
+        second = await model(
+            replace(PROMPT, messages=(say("hi"), first.message, say("go on"))), events.append
+        )
+        assert first.usage.input - 2 <= second.usage.cached < second.usage.input
+
+    asyncio.run(run())
+
+
+def test_the_engine_takes_calls_thoughts_and_their_answers(engine_url: str) -> None:
+    said = Message(
+        "assistant",
+        (Thinking("I see.", "c2ln"), Text("I read."), ToolCall("call:1", "read", {})),
+        "anthropic/tiny",
+    )
+    history = (say("hi"), said, Message("tool", (ToolResult("call:1", "the text", ok=False),), "kith"))
+
+    async def run() -> None:
+        model = Anthropic("tiny", anthropic_endpoint(engine_url, ""))
+        reply = await model(replace(PROMPT, messages=history), lambda event: None)
+        assert reply.usage.output == 8
+        with pytest.raises(ModelError) as caught:
+            await model(replace(PROMPT, messages=(say("word " * 20_000),)), lambda event: None)
+        assert caught.value.overflow
+
+    asyncio.run(run())
+
+
+def test_who_leaves_frees_the_engine(engine_url: str) -> None:
+    async def run() -> None:
+        events: list[Event] = []
+        model = Anthropic("tiny", anthropic_endpoint(engine_url, ""))
+        endless = replace(PROMPT, sampling=Sampling(max_tokens=8000))
+        asking = asyncio.create_task(model(endless, events.append))
+        while not any(isinstance(each, Delta) for each in events) and not asking.done():
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        assert (await asyncio.wait_for(model(PROMPT, events.append), 10)).stop == "length"
+
+    asyncio.run(run())
