@@ -128,6 +128,25 @@ def test_undone_in_a_later_session_and_brought_back(kith: Kith, play: Play) -> N
     assert (leg.reward, leg.reason, leg.undone) == (1.0, "tests", False)
 
 
+def test_a_task_that_was_handed_on_is_a_leg_for_each_model(
+    kith: Kith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for role, replies in (("local", [edit(OLD, WRONG), DONE]), ("frontier", [edit(), DONE])):
+        (tmp_path / f"{role}.json").write_text(json.dumps(replies))
+        monkeypatch.setenv(f"KITH_ROUTE_{role.upper()}", f"replay/{tmp_path}/{role}.json")
+    kith.run("--yes", "-m", "route", "--check", CHECK, "--tries", "1", "fix the failing test")
+    local, frontier = measured().legs
+    assert (local.model, local.reward, local.reason, local.after) == ("replay/local", 0.0, "tests", "")
+    assert (frontier.model, frontier.reward, frontier.reason, frontier.adopted) == (
+        "replay/frontier",
+        1.0,
+        "tests",
+        True,
+    )
+    assert len(local.plan) == 2 and local.plan[1:] == frontier.plan and frontier.after
+    assert local.kind == frontier.kind == "fix-failing-test"
+
+
 def test_nobody_there_to_say_yes_is_no_verdict_on_the_model(kith: Kith, play: Play) -> None:
     kith.run(*play(edit(), DONE), "--check", CHECK, "fix mean", code=3)
     (leg,) = measured().legs

@@ -8,8 +8,20 @@ import pytest
 from outside import Kith
 
 from kith.core.decisions import Claimed, Concluded
-from kith.core.events import Event, Said
-from kith.memory.log import Log
+from kith.core.events import (
+    Applied,
+    Called,
+    Event,
+    Judged,
+    Proposed,
+    RunEnded,
+    RunStarted,
+    Said,
+    Stepped,
+)
+from kith.core.values import FileChange, Ran, Usage
+from kith.memory.log import Log, Session
+from kith.routing.kinds import kind_of
 from kith.workflows.roles import read_role
 
 ROLE = """\
@@ -96,3 +108,50 @@ def test_a_panel_that_cannot_be_is_said_with_its_line(panel: str, policy: str) -
 
     with pytest.raises(UsageError, match=r"x\.md, line 3: a panel is two or three"):
         read_role("x", f"---\npurpose: plan\npanel: {panel}\ntools: read\npolicy: {policy}\n---\nWords.\n")
+
+
+# --- where councils do not pay ---------------------------------------------------------------------
+
+
+def remember(home: Path, kind: str, words: str, councils: int, others: int, command: str = "run") -> None:
+    """A log in which councils solved nothing of a kind, and others all of it, for a tenth of the tokens."""
+    ran = Ran("python3 -m unittest", 0, "", 0.1)
+    log = Log(home / ".local/state/kith/log.sqlite3")
+    for number in range(councils + others):
+        with Session(log, f"past{number}") as session:
+            session.emit(RunStarted(words, "/elsewhere", "one", "1", {"kind": command}))
+            with_council = number < councils
+            usage = Usage(20_000, 900) if with_council else Usage(2_000, 90)
+            session.emit(Stepped("attempt 1", "began"), ("attempt 1",))
+            session.emit(Called("one", "edit", 1, usage), ("attempt 1",))
+            session.emit(Proposed((FileChange("a.py", 1, 0, ""),)), ("attempt 1",))
+            session.emit(Judged("tests", not with_council, 1, "no", (ran,)), ("attempt 1",))
+            if with_council:
+                session.emit(Concluded(f"past{number}", kind, "A", "tests", "", {}))
+            else:
+                session.emit(Applied(f"change{number}", (FileChange("a.py", 1, 0, ""),)))
+            session.emit(RunEnded("failed" if with_council else "done", ""))
+
+
+def test_councils_that_do_not_pay_are_said_and_held_when_named(kith: Kith, home: Path) -> None:
+    words = "add a flag to utils.py"
+    remember(home, kind_of(words), words, councils=50, others=25)
+    for name in ("one", "two"):
+        (kith.folder.parent / f"{name}.json").write_text(json.dumps(["approach: Do it.\nfiles: utils.py"]))
+    models = ",".join(f"replay/{kith.folder.parent / name}.json" for name in ("one", "two"))
+    done = kith("confer", words, "--apply", "--models", models, code=None)
+    assert f"Councils do not pay for {kind_of(words)} here" in done.stderr and "it is held" in done.stderr
+
+
+def test_a_panel_that_does_not_pay_answers_alone(changed: Kith, home: Path) -> None:
+    remember(home, "review", "add a flag to utils.py", councils=50, others=25, command="review")
+    seat(home, changed.folder, one=[FOUND], two=[{"error": "nobody is to ask me"}])
+    told, said = review(changed)
+    assert "Councils do not pay for review here" in said and "The finder answers alone." in said
+    assert "nobody is to ask me" not in said and told["findings"]
+
+
+def test_without_anything_to_hold_it_against_a_panel_stays(changed: Kith, home: Path) -> None:
+    remember(home, "review", "add a flag to utils.py", councils=50, others=0, command="review")
+    seat(home, changed.folder, one=[FOUND, "claim: none"], two=[NOTHING, "claim: none"])
+    assert "answers alone" not in review(changed)[1]

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outside import Kith
+from outside import Kith, Serve, Server
 from test_resume import agree
 from test_run import CHECK, DONE, NEW, OLD, edit
 
 from kith.app.project import Project
 from kith.app.tasks import Task, run_in
 from kith.core.decisions import Routed
-from kith.core.events import Event, Said
+from kith.core.events import Event, Judged, Said
 from kith.memory.log import Log, Session
 
 WRONG = OLD.replace("+ 1", "+ 2")
@@ -195,3 +195,84 @@ def test_a_named_model_is_respected_and_logged(kith: Kith, models: Models, home:
     report = kith.run("--yes", "-m", models.script("pinned", HIT), "--check", CHECK, "fix mean")
     (pin,) = routed(home, report["session"])
     assert (pin.by, pin.propensity, pin.plan) == ("person", 1.0, ("replay/pinned",))
+
+
+def in_the_cloud(serve: Serve, home: Path, replies: list[Any]) -> Server:
+    """A stand-in server that counts as one outside of the person's network."""
+    server = serve(replies, "vllm")
+    config = home / ".config" / "kith" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[endpoints.sky]\nkind = "vllm"\nurl = "{server.url}"\ncloud = true\n')
+    return server
+
+
+def test_without_consent_the_task_stays_local_and_that_is_said(
+    kith: Kith, models: Models, serve: Serve, home: Path
+) -> None:
+    server = in_the_cloud(serve, home, HIT)
+    models(MISS, None)
+    models.name("frontier", "sky/standin")
+    report = run(kith, "fix mean", code=1)
+    assert "after 2 tries" in report["text"] and "standin is in the cloud" in report["text"]
+    assert not server.requests and not fixed(kith)
+    report = run(kith, "--cloud", "never", "fix mean", code=1)
+    assert "is left out" in " ".join(report["receipt"]["warnings"]) and not server.requests
+
+
+def test_with_consent_a_model_in_the_cloud_takes_over(
+    kith: Kith, models: Models, serve: Serve, home: Path
+) -> None:
+    server = in_the_cloud(serve, home, HIT)
+    models(MISS, None)
+    models.name("frontier", "sky/standin")
+    prices = home / ".config" / "kith" / "prices.toml"
+    prices.write_text('["standin"]\ninput = 2.0\noutput = 10.0\n')
+    report = run(kith, "--cloud", "allow", "fix mean")
+    assert fixed(kith) and [each["calls"] for each in report["models"]] == [3, 2]
+    assert report["models"][0]["usd"] == 0 and report["models"][1]["usd"] == report["usd"] > 0
+    packet = server.requests[0]["messages"][1]["content"]
+    assert packet.startswith("# Task\nfix mean\n\n# So far") and len(packet) < 6_000
+
+
+def test_from_one_server_to_another(kith: Kith, models: Models, serve: Serve, home: Path) -> None:
+    ollama, other = serve(MISS, "ollama"), serve(HIT, "vllm")
+    models.name("local", "ollama/standin")
+    models.name("frontier", "openai/standin")
+    report = run(kith, "fix mean")
+    assert fixed(kith) and len(ollama.requests) == 3 and len(other.requests) == 2
+    assert [each["calls"] for each in report["models"]] == [3, 2] or report["models"][0]["calls"] == 5
+    told = kith("why").stdout
+    assert "standin -> checks -> standin" in told and "gave up: after 2 tries" in told
+    assert all(len(line) <= 80 for line in told.splitlines())
+
+
+def test_why_tells_what_was_chosen_and_how_it_went(kith: Kith, models: Models) -> None:
+    models(MISS, HIT)
+    run(kith, "fix mean")
+    shown = json.loads(kith("why", "--json").stdout)["decisions"][0]
+    assert shown["by"] == "router" and len(shown["plan"]) == 2
+    assert shown["escalations"][0]["after"] == "replay/local"
+    assert shown["outcome"]["status"] == "done" and shown["outcome"]["models"][-1] == "replay/frontier"
+    kith("undo")
+    told = kith("why").stdout
+    assert "taken back since" in told and "local.json -> checks -> frontier.json" in told
+    pinned = kith.run("--yes", "-m", models.script("pinned", HIT), "--check", CHECK, "fix mean")
+    assert "named with -m" in kith("why", pinned["session"][:6]).stdout
+    assert "No model was chosen" in kith("why", "-C", str(models.folder), code=2).stderr
+
+
+def test_a_share_of_what_passes_is_audited(
+    kith: Kith, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KITH_ROUTE_AUDIT", "1")
+    doubt = {"solved": False, "why": "mean(None) is not handled."}
+    models(HIT, [{"text": json.dumps(doubt), "expect": "# Task\nfix mean\n\n# Change\ndiff --git"}])
+    report = run(kith, "fix mean")
+    (audited,) = [e for e in events(home, report["session"]) if isinstance(e, Judged) and e.gate == "audit"]
+    assert fixed(kith) and (audited.ok, audited.feedback) == (False, doubt["why"])
+    monkeypatch.setenv("KITH_ROUTE_AUDIT", "0")
+    subprocess.run(["git", "checkout", "-q", "."], cwd=kith.folder, check=True)
+    models(HIT, [])
+    assert not [
+        e for e in events(home, run(kith, "fix mean")["session"]) if getattr(e, "gate", "") == "audit"
+    ]

@@ -1,4 +1,4 @@
-"""`kith build` where kith chooses the models: the frontier model gets the later tries of a task, and no more."""
+"""`kith build` where kith chooses the models: the frontier model gets the later tries of a task."""
 
 import json
 from importlib.resources import files

@@ -100,6 +100,7 @@ def test_a_task_that_was_handed_on_is_a_leg_for_each_model(log: Log) -> None:
         ("attempt 1", judged(False)),
         Routed("fix-failing-test", plan[1:], "after one try, 1 of 3 tests fails", "rule", SMALL.model),
         FAR,
+        ("attempt 2", Stepped("attempt 2", "began")),
         ("attempt 2", call(FAR.model, attempt=2, usd=0.02)),
         ("attempt 2", Proposed(CHANGE)),
         ("attempt 2", judged(True, 2)),
@@ -119,6 +120,7 @@ def test_a_task_that_was_handed_on_is_a_leg_for_each_model(log: Log) -> None:
     [
         ("stopped as hopeless: 40 steps, and ...", {}, (0.0, "hopeless", True)),
         ("stopped after 50 steps without an end", {}, (0.0, "escalated", False)),
+        ("it cannot be asked any more", {}, (None, "", False)),
         ("it failed: nobody answers", {"stop": "error", "error": "nobody answers"}, (None, "", False)),
     ],
 )
@@ -239,6 +241,14 @@ def test_of_a_council_only_whose_proposal_holds_has_worked(log: Log) -> None:
     tell(log, started(), *spoken, ("attempt 1", concluded), ("attempt 1", judged(True)), RunEnded("done", ""))
     (leg,) = legs(log)
     assert (leg.model, leg.passed) == (SMALL.model, True)
+
+
+def test_an_audit_tells_of_the_checks_and_earns_nothing(log: Log) -> None:
+    work = [("attempt 1", call()), ("attempt 1", Proposed(CHANGE)), ("attempt 1", judged(True))]
+    audit = ("attempt 1", Judged("audit", False, 0, "wrong for []"))
+    tell(log, started(), *work, audit, Applied("c1", CHANGE), RunEnded("done", ""))
+    assert [(leg.reward, leg.reason, leg.failures) for leg in legs(log)] == [(1.0, "suite", {})]
+    assert [(each.gate, each.ok) for each in read_measured(log).verdicts] == [(CHECK, True), ("audit", False)]
 
 
 def test_sessions_that_are_no_tasks_have_calls_and_no_legs(log: Log) -> None:

@@ -71,3 +71,11 @@ def test_the_last_answer_about_a_model_holds(tmp_path: Path) -> None:
     log.append("a", Answered("0123456789ab", Answer("always")), ())  # of another question
     assert agreed(log, here) == (one,)
     assert agreed(log, tmp_path) == ()
+
+
+def test_a_yes_is_good_for_its_session(tmp_path: Path) -> None:
+    log, consent = Log(tmp_path / "log.sqlite3"), Consent("far/m", "https://x", "work")
+    log.append("a", started(tmp_path), ())
+    log.append("a", Answered(consent.question_id(), Answer("yes")), ())
+    assert agreed(log, tmp_path, "a") == (consent,)
+    assert agreed(log, tmp_path, "b") == agreed(log, tmp_path) == ()

@@ -418,3 +418,17 @@ def test_a_change_is_only_seen_where_something_stayed(one: Prompt, two: Prompt) 
     if changed_link(former, now):
         assert set(one.messages) & set(two.messages) or reply.message in two.messages
     assert judge(former, [], 100) == CacheUse(100, 100)
+
+
+def test_what_is_too_short_for_a_clouds_cache_is_not_missed_there() -> None:
+    short = Prompt("", (say("word " * 40),), thread="t")
+    grown = Prompt("", (*short.messages, say("word " * 40)), thread="t")
+    long = Prompt("", (*grown.messages, say("word " * 9000)), thread="t")
+    meter = Meter(counts_cache=True, least_cached=4096)
+
+    def take(prompt: Prompt, tokens: int) -> str:
+        reply = Reply(Message("assistant", (Text("ok"),)), "end", "m", Usage(tokens, 1))
+        return meter.tell(meter.take(prompt, reply))
+
+    assert [take(short, 200), take(grown, 400), take(long, 9000)] == ["", "", ""]
+    assert "at the full price" in take(Prompt("", (*long.messages, say("more")), thread="t"), 9100)

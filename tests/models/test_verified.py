@@ -293,3 +293,26 @@ def test_the_estimate_learns(ratio: float) -> None:
         messages += step(number, "read", "a.py", lines(40))
     other = Prompt(SYSTEM, (say(lines(200)),), TOOLS)
     assert counter.estimate(other) == pytest.approx(server.size(other), rel=0.3)
+
+
+def test_a_server_that_refuses_instead_of_cutting_may_count_less_for_more() -> None:
+    """It drops thoughts, once somebody speaks, of which it had shown a summary only."""
+
+    class Thinker:
+        name = "anthropic/m"
+
+        def __init__(self) -> None:
+            self.counts = iter([9_000, 6_000])
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            return Reply(Message("assistant", (Text("ok"),)), "end", self.name, Usage(next(self.counts), 1))
+
+    first = [say(lines(200))]
+    grown = [*first, Message("assistant", (Text("ok"),)), say("go on")]
+    trusting = Verified(Thinker(), Counter(200_000), trusts=True)
+    ask(trusting, first)
+    ask(trusting, grown)
+    doubting = Verified(Thinker(), Counter(200_000))
+    ask(doubting, first)
+    with pytest.raises(TruncatedError):
+        ask(doubting, grown)

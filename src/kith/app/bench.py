@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,7 +29,7 @@ from kith.workflows.bench.bench import Subject, bench
 from kith.workflows.bench.compare import Line as Line
 from kith.workflows.bench.compare import compare as compare
 from kith.workflows.bench.compare import flips as flips
-from kith.workflows.bench.exercises import Exercise
+from kith.workflows.bench.exercises import Exercise, find_exercises
 from kith.workflows.bench.llama_bench import format_of as format_of
 from kith.workflows.bench.llama_bench import read_calls
 from kith.workflows.bench.llama_bench import rows_of as rows_of
@@ -43,10 +43,18 @@ _CARD_KEY = "bench"
 _DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How long a bench may take for each model, and whether it does the small tasks, too."""
+
+    seconds: float = 180.0
+    tasks: bool = True
+
+
 async def bench_model(
-    project: Project, name: str, budget_s: float, answerer: Answerer, listeners: Sequence[Listener] = ()
+    project: Project, name: str, wish: Wish, answerer: Answerer, listeners: Sequence[Listener] = ()
 ) -> BenchResult:
-    """Measure the model called `name` ("": the chosen one) in about `budget_s` seconds, and keep the result.
+    """Measure the model called `name` ("": the chosen one), and keep the result.
 
     It stands in a session of its own, and on the model's card. Raises KithError.
     """
@@ -58,7 +66,7 @@ async def bench_model(
         try:
             async with aclosing(await project.open_model(run.emit, name)) as opened:
                 engage(run, opened)
-                result = await _measure(project, run, session.id, opened, budget_s)
+                result = await _measure(project, run, session.id, opened, wish)
                 run.emit(Carded(opened.facts.digest, opened.facts.name, {_CARD_KEY: result.facts}))
                 project.learn(run, session.id, opened)
         except KithError as error:
@@ -68,7 +76,7 @@ async def bench_model(
     return result
 
 
-async def _measure(project: Project, run: Run, id: str, opened: Opened, budget_s: float) -> BenchResult:
+async def _measure(project: Project, run: Run, id: str, opened: Opened, wish: Wish) -> BenchResult:
     facts, terms = opened.facts, Terms(project, run, id)
     await terms.admit(opened)
     limits = replace(budget_of(project.settings), tokens=None)
@@ -84,7 +92,7 @@ async def _measure(project: Project, run: Run, id: str, opened: Opened, budget_s
         return Player(role, opened.window, small)
 
     # In the cloud every call needs consent; here the model is measured as its server speaks.
-    player = await worker(budget_s)
+    player = await worker(wish.seconds)
     model = player.role.model if facts.cloud else opened.metered(tells=False)
     about = BenchResult(
         facts.name,
@@ -96,10 +104,11 @@ async def _measure(project: Project, run: Run, id: str, opened: Opened, budget_s
         parameters=facts.parameters,
         session=id,
     )
-    run.emit(Notice(f"Measuring {facts.name}; that takes about {_minutes(budget_s)}."))
+    run.emit(Notice(f"Measuring {facts.name}; that takes about {_minutes(wish.seconds)}."))
     deepest = _DEEPEST_PAID if facts.cloud else sys.maxsize
-    subject = Subject(model, worker, _place, about, deepest)
-    return await bench(run, subject, budget_s)
+    exercises = find_exercises() if wish.tasks else ()
+    subject = Subject(model, worker, _place, about, deepest, exercises)
+    return await bench(run, subject, wish.seconds)
 
 
 def _minutes(seconds: float) -> str:
@@ -166,7 +175,7 @@ def _from_file(path: Path) -> BenchResult:
 async def take_over(project: Project, name: str, path: Path, listeners: Sequence[Listener] = ()) -> str:
     """Let what llama-bench measured of a model stand on its card, as what to foresee its times by.
 
-    Returns the model's name. Raises UsageError for a file that cannot be read, and KithError.
+    Returns a sentence on what was done. Raises UsageError for a file that cannot be read, and KithError.
     """
     try:
         calls = read_calls(path.read_text("utf-8"), format_of(path.name), str(path))
@@ -185,5 +194,6 @@ async def take_over(project: Project, name: str, path: Path, listeners: Sequence
         except KithError as error:
             session.emit(end_of(error))
             raise
-        session.emit(RunEnded("done", f"{len(calls)} measurements stand on the card of {model}."))
-    return model
+        said = f"{len(calls)} measurements stand on the card of {model}."
+        session.emit(RunEnded("done", said))
+    return said

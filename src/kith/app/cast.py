@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kith.app.panel import seat_panel, weigh_councils
 from kith.app.pins import ROUTE
 from kith.app.project import Project
-from kith.app.turns import Turns
 from kith.context.rooms import output_room
 from kith.core.errors import LimitError, ModelError, NoModelError, UsageError
 from kith.core.events import Called, Notice
@@ -24,6 +24,9 @@ from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
 from kith.workflows.roles import Cast, Player, RoleSpec, is_small, make_role, read_role
+
+if TYPE_CHECKING:
+    from kith.app.turns import Turns
 
 _FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
 _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z])", re.I)
@@ -62,7 +65,7 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
     of one. Raises UsageError for a role badly written, NoModelError, ModelError.
     """
     chosen, opened, paying = project.settings, dict[str, Opened](), dict[str, Payoff]()
-    turns = Turns(project, run, id, opened)
+    turns: "Turns | None" = None
 
     def members_of(spec: RoleSpec) -> tuple[str, ...]:
         """Which models play a role: one, or a panel where that is known to pay or not known not to."""
@@ -74,12 +77,22 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
                 run.emit(Notice(f"{paying[spec.purpose].why} The {spec.name} answers alone.", "warning"))
         return spec.panel if paying[spec.purpose].pays else spec.panel[:1]
 
+    async def play_in_turn(spec: RoleSpec) -> Player:
+        """Whoever's turn it is, where kith chooses."""
+        from kith.app.turns import RELIEVED, Turns  # with all that learns
+
+        nonlocal turns
+        turns = turns or Turns(project, run, id, opened)
+        one, way = await turns.take(spec)
+        player = play(project, id, spec, one, look)
+        role = way.hopeful(player.role) if way.more and spec.name == RELIEVED else player.role
+        return replace(player, role=role, leg=way.relays + 1)
+
     async def cast(name: str) -> Player:
         spec = find_role(name, chosen.config / "roles")
         names = members_of(spec)
         if names == (ROUTE,):
-            one, leg = await turns.take(spec)
-            return replace(play(project, id, spec, one, look), leg=leg)
+            return await play_in_turn(spec)
         for at, model in enumerate(names):
             if model in opened:
                 continue

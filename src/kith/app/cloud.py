@@ -40,7 +40,7 @@ class Terms:
     """The terms of one task, the same for all the models that it asks.
 
     `spent` counts what it pays, and begins with what the session's task paid before. A yes is good for the
-    task, and per model and group of purposes.
+    session, per model and group of purposes.
     """
 
     def __init__(self, project: Project, run: Run, session: str) -> None:
@@ -73,7 +73,8 @@ class Terms:
         chosen, where = self.project.settings, f"{sending.model} at {sending.server}"
         if chosen.cloud == "never":
             raise NoModelError(f'{sending.model} is in the cloud, and cloud = "never" is set.')
-        if chosen.cloud == "allow" or consent in agreed(self.project.log, self.project.root):
+        held = agreed(self.project.log, self.project.root, self.session)
+        if chosen.cloud == "allow" or consent in held:
             self.run.emit(Notice(f"{where} gets {_content(sending)}; {_money(sending)}."))
             return
         # A model that stands on this command line was chosen for this; --yes answers then, as for a plan.

@@ -10,6 +10,7 @@ from typing import Final
 
 from kith.app.cast import find_role, play
 from kith.app.index import open_known
+from kith.app.opened import engage
 from kith.app.panel import ability_of, measured_legs, weigh_councils
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
@@ -141,6 +142,7 @@ async def _open_all(
         for label, name in zip(labels, shuffled, strict=True):
             try:
                 opened[label] = await project.open_model(run.emit, name)
+                engage(run, opened[label])
             except (ModelError, NoModelError) as error:
                 failure = failure or error
                 run.emit(Notice(f"{name} does not take part: {error}", "warning"))
@@ -192,6 +194,7 @@ async def _judge(
     except KithError as error:
         order = ranking(council)
         return Decision(order[0], "limit", f"the judge cannot be asked ({error})", order)
+    engage(run, judge)
     try:
         role = play(project, council.id, spec, judge).role
         seat = Seat(JUDGE, judge.facts.server or name, judge.facts.slots)

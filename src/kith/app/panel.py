@@ -7,7 +7,7 @@ from functools import partial
 from kith.app.project import Project
 from kith.core.events import Notice
 from kith.core.run import Run
-from kith.memory.councils import read_results
+from kith.memory.councils import read_others, read_results
 from kith.memory.measured import read_measured
 from kith.models.stack import Opened
 from kith.routing.evidence import fold, sorts_of, who
@@ -36,7 +36,8 @@ def weigh_councils(project: Project, kind: str) -> Payoff:
     results, sessions = read_results(project.log)
     if sum(each.kind == kind for each in results) < ENOUGH:
         return Payoff(kind, len(results), 0)
-    return weigh(kind, results, results_of(measured_legs(project), sessions))
+    others = [*results_of(measured_legs(project), sessions), *read_others(project.log, kind, sessions)]
+    return weigh(kind, results, others)
 
 
 def seat_panel(project: Project, run: Run, seats: Sequence[tuple[Opened, Player]]) -> Player:

@@ -207,6 +207,10 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{job.id}-{past.tasks}", project.judges(run)
+    if way:
+        from kith.app.audits import auditor
+
+        judges = replace(judges, audit=auditor(way, job.terms, leg.goal, f"{job.id}/{past.tasks}"))
     earlier = None if _is_new(task, past) else _progress_of(past)
     return await attempt(
         run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier, relief=relieve

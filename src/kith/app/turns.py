@@ -23,6 +23,9 @@ _STEPS: Final[Mapping[str, str]] = {role: str(step) for step, role in ROLES.item
 _JUDGED: Final = ("spec-author", "implementer", "refiner")
 
 
+RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
+
+
 @dataclass(slots=True)
 class Turns:
     """The decisions of one session; `opened` are the models of its cast."""
@@ -34,8 +37,8 @@ class Turns:
     choice: Choice | None = None
     down: set[str] = field(default_factory=set)
 
-    async def take(self, spec: RoleSpec) -> tuple[Opened, int]:
-        """The model whose turn it is in a role, and which one it is that works on the task (from 1).
+    async def take(self, spec: RoleSpec) -> tuple[Opened, Way]:
+        """The model whose turn it is in a role, and the way of its task.
 
         Raises ModelError, NoModelError when nobody can be asked.
         """
@@ -48,13 +51,13 @@ class Turns:
         run = replace(self.run, path=(where,))
         way = Way(self.project, run, Spent(), self.choice, self.opened, down=self.down)
         opened = await way.begin(self._task(spec, build), routes, f"{self.id}/{where}")
-        if spec.name == "implementer" and build.task and way.plan[1:]:
+        if spec.name == RELIEVED and build.task and way.plan[1:]:
             first = next((each.plan for each in routes if not each.after), way.plan)
             tries = -(-(self.project.settings.build.max_retries + 1) // len(first))
             if build.piece.refusals >= tries * (way.relays + 1):
                 why = f"after {build.piece.refusals} tries, {build.piece.refusal.strip().splitlines()[0]}"
                 opened = await way.follow(GivenUp(opened.facts.name, why)) or opened
-        return opened, way.relays + 1
+        return opened, way
 
     def _task(self, spec: RoleSpec, build: Build) -> Task:
         words = f"{build.piece.task.title}\n{build.piece.task.text}" if build.task else build.request

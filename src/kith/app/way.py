@@ -39,12 +39,14 @@ class Way:
     asked: set[str] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
     relays: int = 0
+    verifiable: bool = True
 
     async def begin(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
         """The model to begin with; where `routes` say that this was decided, the one to go on with.
 
         Raises what keeps the last model away when there is none that could be asked.
         """
+        self.verifiable = task.verifiable
         if routes:
             self.asked |= {each.plan[0] for each in routes}
             self.relays = sum(bool(each.after) for each in routes)

@@ -318,6 +318,7 @@ def bench(parser: argparse.ArgumentParser) -> None:
     add("models", nargs="*", metavar="MODEL", help="as after -m; the first found if left out")
     add("--quick", action="store_true", help="in a minute: speed, and a little of the rest")
     add("--minutes", type=_positive, metavar="N", help="for each model (3)")
+    add("--no-tasks", dest="tasks", action="store_false", help="leave out the small tasks with tests")
     add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
     add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")
     add("--import", dest="imported", metavar="FILE", help="foresee times by what llama-bench wrote of MODEL")

@@ -13,6 +13,7 @@ from kith.app.bench import (
     BenchResult,
     Line,
     Score,
+    Wish,
     bench_model,
     compare,
     find_run,
@@ -64,12 +65,12 @@ def bench_command(args: argparse.Namespace) -> int:
     try:
         if args.imported:
             name = models[0] if models else ""
-            run_until_signal(take_over(project, name, Path(args.imported), listeners))
+            print(run_until_signal(take_over(project, name, Path(args.imported), listeners)))
             return EXIT_DONE
-        seconds = 60.0 * (args.minutes or (QUICK_MINUTES if args.quick else MINUTES))
+        minutes = args.minutes or (QUICK_MINUTES if args.quick else MINUTES)
+        wish = Wish(60.0 * minutes, args.tasks)
         results = [
-            run_until_signal(bench_model(project, name, seconds, answerer, listeners))
-            for name in models or [""]
+            run_until_signal(bench_model(project, name, wish, answerer, listeners)) for name in models or [""]
         ]
     finally:
         voice.close()
@@ -211,7 +212,7 @@ def _comparison(line: Line) -> str:
         low, high = line.interval or (0.0, 0.0)
         change = f"x {low:.2f} to {high:.2f}" if line.interval else f"x {line.change:.2f}"
     finding = "" if line.finding == "one value each" else line.finding
-    short = "not shown to differ" if finding == "no difference shown" else finding
+    short = "not told apart" if finding == "no difference shown" else finding
     return f"{_NAMES.get(line.name, line.name)[:22]:22}{one:>9}{two:>10}  {change:20}  {short}".rstrip()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from kith.app.pins import is_routed
 from kith.app.project import Project, Result
 from kith.app.tasks import Opened, Task, run_in, warm_up
 from kith.core.errors import KithError, NoModelError, UsageError
@@ -74,8 +75,9 @@ class Conversation:
         self._show(result)
 
     async def _run(self, session: Session, task: Task) -> Result:
-        with suppress(NoModelError):  # the run itself says what to do about it
-            self.opened = self.opened or await self.project.open_model(self._show_event)
+        if not is_routed(self.project.settings):  # else each task opens those that it needs
+            with suppress(NoModelError):  # the run itself says what to do about it
+                self.opened = self.opened or await self.project.open_model(self._show_event)
         return await run_in(self.project, session, task, self.voice.answer, self.opened)
 
     def _show_event(self, event: Event) -> None:
@@ -98,11 +100,16 @@ class Conversation:
 
     def model(self, rest: str) -> None:
         if rest:
-            settings, held = replace(self.project.settings, model=rest), self.opened
+            origin = {**self.project.settings.origin, "model": "the conversation"}
+            settings, held = replace(self.project.settings, model=rest, origin=origin), self.opened
             project = replace(self.project, settings=settings)
-            self.project, self.opened = project, asyncio.run(project.open_model(self._show_event))
+            opened = None if is_routed(settings) else asyncio.run(project.open_model(self._show_event))
+            self.project, self.opened = project, opened
             if held:
                 asyncio.run(held.aclose())
+        if is_routed(self.project.settings):
+            self.say("kith chooses the model of each task; /why says why.")
+            return
         told = self.opened is None and not self.project.settings.model
         self.opened = self.opened or asyncio.run(self.project.open_model(self._show_event))
         self.voice.close()

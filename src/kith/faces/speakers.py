@@ -97,7 +97,7 @@ def _wrap(style: str, text: str, first: str, others: str) -> Iterator[Line]:
 
 
 def council_lines(event: Event) -> Iterator[Line]:
-    """What a council's event says to people: a whole block, a claim, the decision; nothing for other events."""
+    """What a council's event says to people: a whole block, a claim, the decision; else nothing."""
     if isinstance(event, Claimed):
         yield from claim_lines(event)
     elif isinstance(event, Concluded):

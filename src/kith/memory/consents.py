@@ -1,4 +1,4 @@
-"""What a person agreed to for good: read from their answers in the log, the last one of each kind holds."""
+"""What a person agreed to: read from their answers in the log, the last one about a model holds."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +24,12 @@ class Consent:
         return _BETWEEN.join((_MARK, self.model, self.server, self.group, new_id()))
 
 
-def agreed(log: Log, root: Path) -> tuple[Consent, ...]:
-    """What the person agreed to for good in a project, in the order of their answers."""
+def agreed(log: Log, root: Path, session: str = "") -> tuple[Consent, ...]:
+    """What the person agreed to for good in a project, or in this session of it, in the order of answers."""
     found = dict[Consent, str]()
-    for place, id, choice in log.answers(_MARK + _BETWEEN):
+    for of, place, id, choice in log.answers(_MARK + _BETWEEN):
         _, *names, _ = id.split(_BETWEEN)
-        if place == str(root) and len(names) == 3 and choice in (ALWAYS, ASK_AGAIN):
+        counts = choice in (ALWAYS, ASK_AGAIN) or (choice == "yes" and of == session)
+        if place == str(root) and len(names) == 3 and counts:
             found[Consent(*names)] = choice
-    return tuple(consent for consent, choice in found.items() if choice == ALWAYS)
+    return tuple(consent for consent, choice in found.items() if choice != ASK_AGAIN)

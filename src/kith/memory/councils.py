@@ -13,6 +13,8 @@ from kith.memory.log import Log
 from kith.routing.payoff import Result
 
 _THREADS: Final = "council/"
+OWN: Final = "confer"  # the command that is a council itself
+_BEGUN: Final = frozenset({"Concluded", "RunStarted"})
 _KINDS: Final = frozenset({"Applied", "Called", "Concluded", "RunEnded", "RunStarted"})
 
 
@@ -67,15 +69,32 @@ def read_results(log: Log) -> tuple[list[Result], frozenset[str]]:
     Work that was never carried out, or is not over, has no result.
     """
     sessions = log.having("Concluded")
-    results: list[Result] = []
-    for session in sessions:
-        events = [record.event for record in log.events(session, kinds=_KINDS)]
-        solved = _was_solved(log, events)
-        kind = next((each.kind for each in events if isinstance(each, Concluded)), "")
-        calls = [each.usage for each in events if isinstance(each, Called)]
-        if solved is not None:
-            results.append(Result(kind, solved, sum(usage.input + usage.output for usage in calls)))
-    return results, frozenset(sessions)
+    found = (_result(log, session) for session in sessions)
+    return [each for each in found if each is not None], frozenset(sessions)
+
+
+def read_others(log: Log, kind: str, councils: frozenset[str]) -> list[Result]:
+    """What became of work of the same command without a council, for councils inside of one (panels)."""
+    commands = set[str]()
+    for session in councils:
+        events = [record.event for record in log.events(session, kinds=_BEGUN)]
+        if any(isinstance(each, Concluded) and each.kind == kind for each in events):
+            commands |= {each.options.get("kind", "") for each in events if isinstance(each, RunStarted)}
+    others = [
+        id for command in sorted(commands - {OWN, ""}) for id in log.of_kind(command) if id not in councils
+    ]
+    return [result for id in others if (result := _result(log, id, kind))]
+
+
+def _result(log: Log, session: str, kind: str = "") -> Result | None:
+    """A session as one task; its kind is that of its council where none is given."""
+    events = [record.event for record in log.events(session, kinds=_KINDS)]
+    solved = _was_solved(log, events)
+    if solved is None:
+        return None
+    kind = kind or next((each.kind for each in events if isinstance(each, Concluded)), "")
+    calls = [each.usage for each in events if isinstance(each, Called)]
+    return Result(kind, solved, sum(usage.input + usage.output for usage in calls))
 
 
 def _was_solved(log: Log, events: Iterable[Event]) -> bool | None:

@@ -18,7 +18,8 @@ KINDS: Final = frozenset(ALL) - _UNREAD  # the events that are read for this
 class VerdictRow:
     """What was said of one model's part of a task, and by whom.
 
-    `gate`: "edits" (they could be brought into the files), a gate's own name, "errand" or "person".
+    `gate`: "edits" (they could be brought into the files), a gate's own name, "audit" (a model's second look
+    at what the gates let pass), "errand" or "person".
     `attempt`: of the task, 0 where there is none. `call` counts the session's calls up to it: the last of
     them had the last word on what was judged.
     """

@@ -141,11 +141,17 @@ class Log:
             if kind in kinds and kind in KINDS:
                 yield Record(seq, at, tuple(path.split("/")) if path else (), self._decode(kind, body))
 
-    def extent(self, upto: int = sys.maxsize) -> tuple[int, int, str]:
-        """How many events there are up to a number, the newest one's number, and what tells logs apart."""
-        ((count, newest),) = self._read("SELECT COUNT(*), MAX(seq) FROM events WHERE seq <= ?", (upto,))
+    def extent(self) -> tuple[int, int, str]:
+        """How many events there are, the newest one's number, and what tells this log from others."""
+        query = "SELECT (SELECT COUNT(*) FROM events), (SELECT MAX(seq) FROM events)"
+        ((count, newest),) = self._read(query)
         first = self._read("SELECT session, at FROM events ORDER BY seq LIMIT 1")
         return count, newest or 0, " ".join(map(str, first[0])) if first else ""
+
+    def count_after(self, number: int) -> int:
+        """How many events came after this number."""
+        ((count,),) = self._read("SELECT COUNT(*) FROM events WHERE seq > ?", (number,))
+        return int(count)
 
     def session_ids(self, after: int = 0) -> list[str]:
         """The sessions with events after number `after`, in the order of the first of these."""
@@ -235,16 +241,17 @@ class Log:
         """
         return [float(usd) for (usd,) in self._read(query, (model, limit))]
 
-    def answers(self, prefix: str) -> list[tuple[str, str, str]]:
-        """Answers to the questions whose ids begin so, oldest first: (folder, the id, the choice)."""
+    def answers(self, prefix: str) -> list[tuple[str, str, str, str]]:
+        """Answers to questions whose ids begin so, oldest first: (session, folder, the id, the choice)."""
         query = """
-            SELECT (SELECT json_extract(began.body, '$.root') FROM events began
+            SELECT said.session, (SELECT json_extract(began.body, '$.root') FROM events began
                     WHERE began.session = said.session AND began.kind = 'RunStarted' LIMIT 1),
                    json_extract(said.body, '$.question_id'), json_extract(said.body, '$.answer.choice')
             FROM events said WHERE said.kind = 'Answered'
             AND substr(json_extract(said.body, '$.question_id'), 1, ?) = ? ORDER BY said.seq
         """
-        return [(root or "", id, choice) for root, id, choice in self._read(query, (len(prefix), prefix))]
+        rows = self._read(query, (len(prefix), prefix))
+        return [(session, root or "", id, choice) for session, root, id, choice in rows]
 
     def find(self, prefix: str) -> str:
         """The one session whose id begins with `prefix`. Raises UsageError for none or several."""

@@ -108,7 +108,7 @@ def _bring_up(kept: KeptRows, log: Log) -> None:
         touched, gone = log.session_ids(), kept.sessions()
     else:
         touched = log.session_ids(after=was.newest)
-        complete = log.extent(upto=was.newest)[0] == was.events
+        complete = now.events - log.count_after(was.newest) == was.events
         gone = set() if complete else kept.sessions() - set(log.session_ids())
     kept.put(_fold(log, touched), gone, now)
 

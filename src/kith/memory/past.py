@@ -97,10 +97,8 @@ class Past:
                 self.read = self._read_by(event) or self.read
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
-            case Judged():
-                self._judge(event)
-            case Routed():
-                self._route(event)
+            case Judged() | Routed():
+                self._judge(event) if isinstance(event, Judged) else self._route(event)
             case Reviewed(findings):
                 self.findings = findings
             case Notice(text, "warning"):

@@ -38,8 +38,13 @@ _WORK: Final[Mapping[str, frozenset[str]]] = {
 _BESIDE: Final = frozenset({"count", "summary"})
 _MADE: Final = ("implement", "check")  # steps of a build in which an implementer's work is done
 _ERRAND: Final = "delegate"  # the step in which another model does what it was handed
+_AUDIT: Final = (
+    "audit"  # a model's second look at what the checks let pass: it tells of them, and earns nothing
+)
 _GLANCE_S: Final = 0.3  # a person who has read a diff takes longer; what answers sooner is --yes, or nobody
-_REPEATS, _HOPELESS, _FAILED = "The model repeats itself", "stopped as hopeless", "it failed"
+# Words of kith's own, by which it is told why something ended.
+_REPEATS, _HOPELESS = "The model repeats itself", "stopped as hopeless"
+_FAILED, _GONE = "it failed", "it cannot be asked"
 
 Said = tuple[Draft, str, bool, int]  # a part, who said something of it, yes or no, in which attempt
 Path = tuple[str, ...]
@@ -89,8 +94,10 @@ class Task:
         return event.purpose in _WORK.get(self.kind, ())
 
     def _draft(self, path: Path) -> Draft | None:
+        """The part that is worked on in a step; None when it is over, and nobody was asked since."""
         piece = self.piece_of(path)
-        return self.now.get(piece) if piece is not None else None
+        draft = self.now.get(piece) if piece is not None else None
+        return draft if draft and not draft.over else None
 
     # --- calls -------------------------------------------------------------------------------
 
@@ -164,9 +171,11 @@ class Task:
             case ToolEnded() if draft:
                 draft.use(event, event.call_id in self._began)
             case Judged(gate=gate, ok=ok, attempt=attempt) if draft and not event.skipped:
-                if attempt or draft.part:  # else of what the person kept, which no model has tried
+                if attempt or draft.part:
                     draft.judge(event)
-                    return [(draft, gate, ok, attempt)]
+                elif gate != _AUDIT:  # of what the person kept, which no model has tried
+                    return []
+                return [(draft, gate, ok, attempt)]
             case Proposed(files) if draft:
                 draft.changed = bool(files)
             case Notice(text) if draft and text.startswith(_REPEATS):
@@ -193,7 +202,8 @@ class Task:
         draft = self.now.get(piece)
         if event.after and draft:
             draft.escalated, draft.over = True, True
-            draft.lost = event.why.startswith(_FAILED) and draft.unanswered
+            lost = event.why.startswith(_FAILED) and draft.unanswered
+            draft.lost = lost or event.why.startswith(_GONE)
             if event.why.startswith(_HOPELESS):
                 draft.stopped = "hopeless"
 

@@ -75,10 +75,11 @@ class Opened:
         the model is asked.
         """
         # Without a server (a script) there is nobody who could cut anything off.
-        recounts = not self.facts.verified
-        verified = Verified(self.patient, self.counter, recounts) if self.facts.server else self.patient
+        about, model = self.facts, self.patient
+        if about.server:
+            model = Verified(model, self.counter, recounts=not about.verified, trusts=about.refuses)
         metered = Metered(
-            verified,
+            model,
             window=self.window,
             meter=self.meter,
             tells=tells,
@@ -178,7 +179,7 @@ async def look(
     shown = provider if reminded else Forgetful(provider)
     counter = Counter(window, shown.count, ratio, reminded)
     queued = Queued(shown, facts.server or facts.name, facts.slots)
-    meter = Meter(facts.counts_cache, rate)
+    meter = Meter(facts.counts_cache, rate, least_cached=facts.least_cached)
     foresight = foresight_of(provider.name, facts, card, counter.estimate, meter) if facts.server else None
     patient = Patient(Retrying(queued), counter.estimate, foresight.expect if foresight else know_nothing)
     bill = price if facts.cloud else free

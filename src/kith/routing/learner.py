@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kith.routing.beta import Beta
-from kith.routing.evidence import CHECK_ERRORS, Evidence, Head, Spent, sorts_of, who
+from kith.routing.beta import Beta, Count
+from kith.routing.evidence import CHECK_ERRORS, Evidence, Cell, Head, Spent, sorts_of, who
 from kith.routing.plans import Errors, Leg, Outlook, Plan, Utility, foresee, possible_plans
 from kith.routing.priors import expected, expected_after_a_miss
 
@@ -87,7 +87,9 @@ def choose(
     plans = possible_plans(locals_, frontier, verifiable=task.verifiable)
     weighed = weigh(plans, odds, errors_of(evidence), utility, rng)
     default = default_plan(weighed, task, frontier)
-    new = any(evidence.begun.get(who(a.name, a.digest), 0) < NEW for a in up if a.name == default.plan[0])
+    heads = [(n, "after" if i else "first") for i,n in enumerate(default.plan)]
+    byname={a.name:a for a in up}
+    new = min(evidence.solved.get(Cell(who(n, byname[n].digest), h), Count()).seen for n,h in heads) < NEW if NEWMODE else any(evidence.begun.get(who(a.name, a.digest), 0) < NEW for a in up if a.name == default.plan[0])
     shares = chances(weighed, default, task, new=new)
     (chosen,) = rng.choices(weighed, shares)
     return Decision(chosen.plan, shares[weighed.index(chosen)], "")
@@ -158,10 +160,16 @@ def chances(weighed: list[Weighed], default: Weighed, task: Task, *, new: bool) 
     if not task.verifiable:
         return shares
     top = max(weighed, key=lambda w: better(w, default))
-    if better(top, default) >= (SURE_OF_A_NEW_MODEL if new else SURE):
+    sure = better(top, default)
+    if sure >= (SURE_OF_A_NEW_MODEL if new else SURE):
+        if EXPLORE==2:
+            x=(1-sure)*BACK
+            return [x if w is default else 1-x if w is top else 0. for w in weighed]
         return shares if EXPLORE else [float(w is top) for w in weighed]
     return [float(w is default) for w in weighed]
 EXPLORE=True
+NEWMODE=1
+BACK=1.0
 
 def better(one: Weighed, other: Weighed) -> float:
     return sum(a > b for a, b in zip(one.worth, other.worth, strict=True)) / DRAWS

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from typing import Any, Final, Literal, get_args
 
 from kith.core.decisions import Coached
@@ -78,10 +79,7 @@ class Strategy:
     @property
     def id(self) -> str:
         """The same for the same levers, whoever proposes them; "" for the original way."""
-        changed = self.levers.changed
-        if not changed:
-            return ""
-        return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:8]
+        return _id_of(self.levers)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -93,6 +91,12 @@ class Strategy:
             "hypothesis": self.hypothesis,
             "predicted": dict(self.predicted),
         }
+
+
+@cache
+def _id_of(levers: Levers) -> str:
+    changed = json.dumps(levers.changed, sort_keys=True)
+    return hashlib.sha256(changed.encode()).hexdigest()[:8] if levers != _NOTHING else ""
 
 
 ORIGINAL: Final = Strategy()

@@ -22,7 +22,7 @@ from typing import Final, Literal
 from kith.routing.beta import Count
 
 # Pairs -> the most doubt with which another way is accepted then.
-LOOKS: Final[Mapping[int, float]] = dict.fromkeys(range(20, 150, 10), 0.004) | {100: 0.025, 150: 0.03}
+LOOKS: Final[Mapping[int, float]] = dict.fromkeys(range(20, 150, 10), 0.003) | {100: 0.031, 150: 0.026}
 HORIZON: Final = max(LOOKS)
 FUTILE: Final = 4  # losses more than wins: nothing is to be hoped for
 # Looks at which a way that is no better may be accepted for being faster, when it is hardly worse.
@@ -67,30 +67,30 @@ def decide(pairs: Sequence[Pair], most: int = HORIZON) -> Decision:
     The first look that settles it holds, whatever came after. Pure: trials that were cut short go on as if
     nothing had happened.
     """
-    most = min(most, HORIZON)
-    for look in (each for each in LOOKS if each <= min(len(pairs), most)):
-        decision = _look_at(pairs[:look])
-        if decision.verdict != "go on":
-            return decision
-    figures = measure(pairs[:most])
+    most, wins, losses = min(most, HORIZON), 0, 0
+    for number, pair in enumerate(pairs[:most], 1):
+        wins += pair.after and not pair.before
+        losses += pair.before and not pair.after
+        if number in LOOKS and (settled := _look_at(pairs[:number], wins, losses)):
+            return settled
     if len(pairs) >= most:
-        return Decision("refuse", f"not shown to be better in {_pairs(most)}", figures)
-    wins, losses = int(figures["wins"]), int(figures["losses"])
-    return Decision("go on", f"{_pairs(len(pairs))} so far: {wins} won, {losses} lost", figures)
+        return Decision("refuse", f"not shown to be better in {_pairs(most)}", measure(pairs[:most]))
+    return Decision("go on", f"{_pairs(len(pairs))} so far: {wins} won, {losses} lost", measure(pairs))
 
 
-def _look_at(pairs: Sequence[Pair]) -> Decision:
-    figures = measure(pairs)
-    wins, losses, number = int(figures["wins"]), int(figures["losses"]), len(pairs)
+def _look_at(pairs: Sequence[Pair], wins: int, losses: int) -> Decision | None:
+    """What these pairs settle, if anything."""
+    number = len(pairs)
     told = f"{wins} won, {losses} lost in {_pairs(number)}"
-    if figures["doubt"] <= LOOKS[number]:
-        return Decision("accept", f"solves more: {told}", figures)
+    if doubt(wins, losses) <= LOOKS[number]:
+        return Decision("accept", f"solves more: {told}", measure(pairs))
     if losses - wins >= FUTILE:
-        return Decision("refuse", f"solves less: {told}", figures)
+        return Decision("refuse", f"solves less: {told}", measure(pairs))
     if number in _SPEED_LOOKS and _is_faster(pairs, wins, losses):
+        figures = measure(pairs)
         words = f"faster ({figures['time_ratio']:.0%} of the time) and no worse: {told}"
         return Decision("accept", words, figures)
-    return Decision("go on", told, figures)
+    return None
 
 
 def measure(pairs: Sequence[Pair]) -> dict[str, float]:

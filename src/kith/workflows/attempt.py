@@ -25,6 +25,9 @@ BESIDE = (
 )
 
 
+STOPPED = "The model was stopped before it said so, but all checks pass now."
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a task ended."""
@@ -154,10 +157,12 @@ async def _run_leg(
             continue
         if not tried.changes:
             return Outcome("done", leg.thread.last_words), progress
+        if judges.audit:
+            await judges.audit(inside, tried.changes)
         await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
         decision = await judges.person(inside, tried.changes)
         if decision.ok:
-            text = leg.thread.last_words
+            text = leg.thread.last_words or STOPPED
             return await adopt(run, trial, judges, tried.changes, decision, text), progress
         if not decision.feedback:
             return Outcome("rejected", "Nothing was applied."), progress

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.run import Gate, Run, new_id
-from kith.core.values import Question
+from kith.core.values import Changes, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import check_before, command_gate, name_command, not_allowed
 from kith.gates.human import human_gate
@@ -24,7 +24,7 @@ class Judges:
 
     `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one.
     `must_check`: the person named a check, so it runs even when nothing was changed. `review`: a model's
-    notes on the change are told beside it.
+    notes on the change are told beside it. `audit` looks once more at what the gates let pass.
     """
 
     gates: Callable[[], Awaitable[Sequence[Gate]]]
@@ -33,6 +33,7 @@ class Judges:
     commit: Commit
     must_check: bool = False
     review: bool = False
+    audit: Callable[[Run, Changes], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

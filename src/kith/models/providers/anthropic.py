@@ -22,6 +22,7 @@ from kith.models.providers.turns import signatures, take_turns
 from kith.models.providers.wire import Endpoint
 
 SLOTS = 8  # calls at once; how many it takes depends on the account
+_LEAST_CACHED = 4096  # tokens, of the models that want most; others begin at 512
 _MESSAGES = "/v1/messages"
 _COUNTED = ("model", "system", "tools", "tool_choice", "messages", "thinking", "output_config")
 _LEAST_BUDGET = 1024  # tokens of thinking
@@ -87,6 +88,8 @@ class Anthropic:
             keeps_thinking=True,
             counts_cache=True,
             cloud=self.endpoint.is_cloud,
+            refuses=True,
+            least_cached=_LEAST_CACHED,
         )
 
     async def count(self, prompt: Prompt) -> int | None:

@@ -15,7 +15,8 @@ class Facts:
     `tools`: the chat template takes tools. `keeps_thinking`: it renders former thinking for good, so that
     sending it back leaves the prompt's beginning as it was. `counts_cache`: the server tells cached tokens.
     `quantisation` and `parameters` are in the server's words. `cloud`: what it is asked leaves this machine
-    and its own network.
+    and its own network. `refuses`: a prompt that is too long is refused for certain, never cut.
+    `least_cached`: tokens of the shortest beginning that is kept in a cache.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Facts:
     quantisation: str = ""
     parameters: str = ""
     cloud: bool = False
+    refuses: bool = False
+    least_cached: int = 0
 
 
 class Provider(Model, Protocol):

@@ -20,6 +20,7 @@ from kith.models.providers.turns import signatures, take_turns
 from kith.models.providers.wire import Endpoint
 
 SLOTS = 8  # calls at once; how many it takes depends on the account
+_LEAST_CACHED = 4096  # tokens, since Gemini 3; half of it before
 _LOW = 2048  # tokens of thinking, up to which a model with levels gets the low one
 _LEAST_OF_PRO = 128  # tokens: Gemini 2.5 Pro always thinks
 
@@ -82,6 +83,8 @@ class Gemini:
             keeps_thinking=True,
             counts_cache=True,
             cloud=self.endpoint.is_cloud,
+            refuses=True,
+            least_cached=_LEAST_CACHED,
         )
 
     async def count(self, prompt: Prompt) -> int | None:

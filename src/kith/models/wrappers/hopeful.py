@@ -11,7 +11,7 @@ from kith.routing.hopeless import Known, why_hopeless
 
 @dataclass(frozen=True, slots=True)
 class Hopeful:
-    """`model`, for a task that another one would take over; what it is asked beside (`purpose`) is let through.
+    """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
 
     It sees the whole thread, so it stands outside of what shortens prompts.
     """

@@ -33,6 +33,8 @@ _WORDS: Final = {
     "long, or another client asked it for other options.",
     "recounted": "kith had the prompt counted part by part, as this server cannot do it otherwise: {tokens} "
     "tokens were read again.",
+    "expired": "The server's cache did not have the prompt's beginning: {tokens} tokens were read again, at "
+    "the full price; it forgets within minutes, and does not take everything.",
     "evicted": "The server had forgotten the prompt's beginning: {tokens} tokens were read again; another "
     "client uses it, or it keeps fewer conversations than are held (llama-server: --cache-ram).",
 }
@@ -73,12 +75,14 @@ class Meter:
 
     `counts_cache`: the server tells cached tokens; it is also found out. `read_rate` (tokens a second): how
     fast it reads, where that is known already; learned from calls that had to load the model. `recounted`:
-    kith itself asked for something else since the last call, to have a prompt counted.
+    kith itself asked for something else since the last call, to have a prompt counted. `least_cached`: tokens
+    of the shortest beginning that the server keeps; only clouds have one.
     """
 
     counts_cache: bool = False
     read_rate: float = 0.0
     recounted: bool = False
+    least_cached: int = 0
     _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED), repr=False)
     _told: set[str] = field(default_factory=set, repr=False)
     _chained: "tuple[str, Prompt, Chain] | None" = field(default=None, repr=False)
@@ -98,7 +102,8 @@ class Meter:
         """Note one answered call. None when nobody can say how much of the prompt was computed."""
         now = sent(prompt, reply, window, self._links(reply.model, prompt))
         evaluated = self._evaluated(now)
-        use = None if evaluated is None else judge(now, tuple(self._sent), evaluated, not self.counts_cache)
+        kept = tuple(each for each in self._sent if each.usage.input >= self.least_cached)
+        use = None if evaluated is None else judge(now, kept, evaluated, not self.counts_cache)
         self._sent.append(now)
         if use and use.cause == "evicted" and self.recounted:
             use = replace(use, cause="recounted")
@@ -111,7 +116,8 @@ class Meter:
             return ""
         self._told.add(kind)
         about = "about " if use.estimated else ""
-        return _WORDS[kind].format(cause=use.cause, tokens=f"{about}{use.evaluated - use.unavoidable:,}")
+        words = _WORDS["expired" if kind == "evicted" and self.least_cached else kind]
+        return words.format(cause=use.cause, tokens=f"{about}{use.evaluated - use.unavoidable:,}")
 
     def _links(self, model: str, prompt: Prompt) -> Chain:
         """The prompt's chain, made once for what is asked before a call and after it."""

@@ -33,12 +33,14 @@ class Verified:
     The prompt tokens that the server reports must be as many as `counter` knows that there are at least: by
     the server's own count, by what it reported for an earlier part of the same prompt, or by the fewest
     that any tokenizer makes of the text. With `recounts`, a server without a count of its own is asked again,
-    part by part, where these leave a doubt.
+    part by part, where these leave a doubt. `trusts`: this one refuses what is too long, and may count less
+    for a prompt that grew, because it drops old thoughts of which only a part was ever shown.
     """
 
     model: Model
     counter: Counter
     recounts: bool = False
+    trusts: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
@@ -55,7 +57,7 @@ class Verified:
         read = reply.usage.input
         if self.counter.is_no_count(prompt, read):
             self._tell_blind(emit)
-        elif read < await self._least(prompt, read, emit):
+        elif not self.trusts and read < await self._least(prompt, read, emit):
             raise self._truncated(prompt, read)
         else:
             self.counter.learn(prompt, read)

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -12,7 +12,7 @@ from kith.core.events import Stepped
 from kith.core.model import Model
 from kith.core.run import Run
 from kith.workflows.bench.answers import CALLS, FORMS, TOOLS, edits, try_all
-from kith.workflows.bench.exercises import find_exercises
+from kith.workflows.bench.exercises import Exercise, find_exercises
 from kith.workflows.bench.result import BenchResult, mean
 from kith.workflows.bench.solve import TASKS, Place, Worker, solve_all
 from kith.workflows.bench.speed import DEPTHS, Paces
@@ -41,6 +41,7 @@ class Subject:
     place: Place
     about: BenchResult
     deepest: int = DEPTHS[-1]
+    exercises: tuple[Exercise, ...] = field(default_factory=find_exercises)
 
 
 async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
@@ -68,7 +69,7 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
             run,
             TASKS,
             partial(
-                solve_all, run, find_exercises(), subject.place, subject.worker, began + budget_s, each_s
+                solve_all, run, subject.exercises, subject.place, subject.worker, began + budget_s, each_s
             ),
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
-from kith.core.errors import LimitError
+from kith.core.errors import HopelessError, LimitError
 from kith.core.events import Notice
 from kith.core.loop import begin_turn, converse
 from kith.core.run import Run, Thread
@@ -136,7 +136,7 @@ async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = Tr
             await converse(work.run, player.role, thread, attempt)
             if writes:
                 await _land(work, player, thread, attempt)
-    except LimitError as limit:
+    except (LimitError, HopelessError) as limit:
         stopped = str(limit)
     except TimeoutError:
         if not clock.expired():

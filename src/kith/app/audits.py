@@ -1,0 +1,43 @@
+"""A share of what local models solved, shown to the frontier model once more: within consent and money."""
+
+import random
+from collections.abc import Awaitable, Callable
+
+from kith.app.cloud import Terms, budget_of
+from kith.app.way import Way
+from kith.core.errors import ModelError, NoModelError
+from kith.core.run import Run
+from kith.core.values import Changes
+from kith.memory.consents import agreed
+from kith.models.stack import Opened
+from kith.workflows.audit import audit
+
+
+def auditor(way: Way, terms: Terms, goal: str, seed: str) -> Callable[[Run, Changes], Awaitable[None]] | None:
+    """Who looks once more at what passes the checks; None where this task is none of the share."""
+    chosen, frontier = way.project.settings, way.choice.frontier
+    if not frontier or not way.verifiable or random.Random(f"{seed}/audit").random() >= chosen.route.audit:
+        return None
+
+    async def look(run: Run, changes: Changes) -> None:
+        if way.plan[0] == frontier:  # it would look at its own work
+            return
+        try:
+            opened = way.opened.get(frontier) or await way.project.open_model(run.emit, frontier)
+        except (ModelError, NoModelError):  # what nobody asked for needs no excuse
+            return
+        way.opened[frontier] = opened
+        if _may_ask(way, opened):
+            model = opened.wrap(budget_of(chosen), spent=terms.spent, permit=terms.permit, tells=False)
+            await audit(run, model, goal, changes)
+
+    return look
+
+
+def _may_ask(way: Way, opened: Opened) -> bool:
+    """Whether the person agreed beforehand: an audit is not worth a question."""
+    project, facts = way.project, opened.facts
+    if opened.door is None or project.settings.cloud == "allow":
+        return True
+    kept = agreed(project.log, project.root)
+    return any((each.model, each.server, each.group) == (facts.name, facts.server, "review") for each in kept)
