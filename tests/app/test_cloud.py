@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kith.app.cast import find_role
-from kith.app.cloud import Terms, budget_of
+from kith.app.terms import Terms, budget_of
 from kith.app.project import Project
 from kith.core.errors import LimitError, NoModelError
 from kith.core.events import Called, Event, Notice

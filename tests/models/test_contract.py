@@ -233,6 +233,8 @@ def test_what_runs_is_known(dialect: str) -> None:
         assert dialect == "openai" or facts.digest
         if dialect in ("llama-server", "anthropic", "gemini"):
             assert facts.window == 64_000 and await provider.count(HI)
+        if dialect in ("ollama", "llama-server", "lmstudio"):
+            assert facts.quantisation == "Q4_K_M" and facts.parameters.endswith("B")
         await provider.warm(HI)
 
     meet(dialect, [{"text": "warm"}], talk)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Awaitable, Callable
 
-from kith.app.cloud import Terms, budget_of
+from kith.app.terms import Terms
 from kith.app.way import Way
 from kith.core.errors import ModelError, NoModelError
 from kith.core.run import Run
@@ -23,13 +23,13 @@ def auditor(way: Way, terms: Terms, goal: str, seed: str) -> Callable[[Run, Chan
         if way.plan[0] == frontier:  # it would look at its own work
             return
         try:
-            opened = way.opened.get(frontier) or await way.project.open_model(run.emit, frontier)
+            opened = way.opened.get(frontier) or await terms.open(frontier)
         except (ModelError, NoModelError):  # what nobody asked for needs no excuse
             return
         way.opened[frontier] = opened
+        await terms.admit(opened)
         if _may_ask(way, opened):
-            model = opened.wrap(budget_of(chosen), spent=terms.spent, permit=terms.permit, tells=False)
-            await audit(run, model, goal, changes)
+            await audit(run, terms.wrap(opened, tells=False), goal, changes)
 
     return look
 

@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 
 from kith import __version__
 from kith.app.cast import find_role
-from kith.app.cloud import Terms, budget_of
 from kith.app.models import end_of
-from kith.app.opened import engage
 from kith.app.project import Project
+from kith.app.terms import Terms, budget_of
 from kith.context.rooms import output_room
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
@@ -65,7 +64,6 @@ async def bench_model(
         run.emit(RunStarted(f"measure {wanted or 'a model'}", "", wanted, __version__, {"kind": KIND}))
         try:
             async with aclosing(await project.open_model(run.emit, name)) as opened:
-                engage(run, opened)
                 result = await _measure(project, run, session.id, opened, wish)
                 run.emit(Carded(opened.facts.digest, opened.facts.name, {_CARD_KEY: result.facts}))
                 project.learn(run, session.id, opened)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kith.app.panel import seat_panel, weigh_councils
 from kith.app.pins import ROUTE
 from kith.app.project import Project
+from kith.app.terms import Terms
 from kith.context.rooms import output_room
 from kith.core.errors import LimitError, ModelError, NoModelError, UsageError
 from kith.core.events import Called, Notice
@@ -24,9 +24,6 @@ from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
 from kith.workflows.roles import Cast, Player, RoleSpec, is_small, make_role, read_role
-
-if TYPE_CHECKING:
-    from kith.app.turns import Turns
 
 _FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
 _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z])", re.I)
@@ -65,7 +62,8 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
     of one. Raises UsageError for a role badly written, NoModelError, ModelError.
     """
     chosen, opened, paying = project.settings, dict[str, Opened](), dict[str, Payoff]()
-    turns: "Turns | None" = None
+    turns: Turns | None = None
+    terms = Terms(project, run, id)
 
     def members_of(spec: RoleSpec) -> tuple[str, ...]:
         """Which models play a role: one, or a panel where that is known to pay or not known not to."""
@@ -77,33 +75,22 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
                 run.emit(Notice(f"{paying[spec.purpose].why} The {spec.name} answers alone.", "warning"))
         return spec.panel if paying[spec.purpose].pays else spec.panel[:1]
 
-    async def play_in_turn(spec: RoleSpec) -> Player:
-        """Whoever's turn it is, where kith chooses."""
-        from kith.app.turns import RELIEVED, Turns  # with all that learns
-
-        nonlocal turns
-        turns = turns or Turns(project, run, id, opened)
-        one, way = await turns.take(spec)
-        player = play(project, id, spec, one, look)
-        role = way.hopeful(player.role) if way.more and spec.name == RELIEVED else player.role
-        return replace(player, role=role, leg=way.relays + 1)
-
     async def cast(name: str) -> Player:
         spec = find_role(name, chosen.config / "roles")
         names = members_of(spec)
         if names == (ROUTE,):
-            return await play_in_turn(spec)
+            return await _play_in_turn(project, run, id, spec, opened, look)
         for at, model in enumerate(names):
             if model in opened:
                 continue
             try:
-                opened[model] = await project.open_model(run.emit, model)
+                opened[model] = await terms.open(model)
             except (ModelError, NoModelError) as error:
                 if not any(each in opened for each in names) and at == len(names) - 1:
                     raise
                 run.emit(Notice(f"{model} does not take part as {name}: {error}", "warning"))
         there = [opened[model] for model in names if model in opened]
-        seats = [(each, play(project, id, spec, each, look)) for each in there]
+        seats = [(each, play(terms, spec, each, look)) for each in there]
         return seat_panel(project, run, seats) if len(seats) > 1 else seats[0][1]
 
     try:
@@ -114,18 +101,18 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
             await each.aclose()
 
 
-def play(project: Project, id: str, spec: RoleSpec, opened: Opened, look: Look | None = None) -> Player:
-    """The role, played by a model that is open, in one step of session `id`. Raises LimitError."""
-    chosen, window = project.settings, opened.window
-    past = fold(record.event for record in project.log.events(id))
+def play(terms: Terms, spec: RoleSpec, opened: Opened, look: Look | None = None) -> Player:
+    """The role, played by a model that was admitted, in one step of the session. Raises LimitError."""
+    project, window = terms.project, opened.window
+    chosen, past = project.settings, fold(record.event for record in project.log.events(terms.session))
     budget = Budget(_tokens_left(project, past.calls), chosen.build.step_seconds)
     tools = standard_tools(past.todo, look=look, limits=ReadLimits(bytes=output_room(window, 24_000)))
     small = is_small(window) or _has_few_parameters(opened.facts.name)
     role = make_role(
         spec,
         # Roles take turns, so the cache is bound to be lost: that is worth no word.
-        opened.wrap(budget, past.compacted, tells=False),
-        watch_repeats(tools),
+        terms.wrap(opened, past.compacted, budget=budget, tells=False),
+        watch_repeats(terms.show(opened, tools)),
         replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
         confined=project.tree.confined,
         small=small,

@@ -20,7 +20,7 @@ from kith.memory.log import Listener, Session
 from kith.memory.measured import Measured, read_measured
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
-from kith.routing.strategies import Strategy, Ways, key_of
+from kith.routing.strategies import Strategy, Ways, is_of
 from kith.routing.trials import HORIZON, Decision
 from kith.workflows.coach.experiment import Experiment, try_out
 from kith.workflows.coach.propose import ROLE, ask_for_proposals, is_worth_asking
@@ -78,17 +78,15 @@ async def _coach(project: Project, opened: Opened, until: float, listeners: Sequ
         raise NoModelError(f"{model} is no local model: coaching asks it hundreds of times.")
     settle_live(project, listeners)
     measured = read_measured(project.log, cache=project.settings.cache)
-    tasks, replay = find_tasks(project, measured.legs), Replays.open(project, opened)
-    by_kind = {kind: [task for task in tasks if task.kind == kind] for kind in {task.kind for task in tasks}}
-    enough = sorted(
-        (kind for kind in by_kind if len(by_kind[kind]) >= FEWEST), key=lambda k: -len(by_kind[k])
-    )
+    by_kind, replay = find_tasks(project, measured.legs), Replays.open(project, opened)
+    worked = {leg.kind for leg in measured.legs if is_of(leg, replay.key, model)}
+    enough = [kind for kind in by_kind if kind in worked and len(by_kind[kind]) >= FEWEST]
     if not enough:
-        most = max(map(len, by_kind.values()), default=0)
-        why = f"{most} recorded tasks of a kind; with fewer than {FEWEST} nothing can be settled"
+        most = max((len(by_kind[kind]) for kind in worked & by_kind.keys()), default=0)
+        why = f"{most} recorded tasks of a kind that it does; with fewer than {FEWEST} nothing can be settled"
         return CoachRun(model, (), why)
     for kind in enough:
-        bench = _Bench(project, opened, kind, by_kind[kind], measured, listeners)
+        bench = _Bench(project, opened, replay.key, kind, by_kind[kind], measured, listeners)
         while time.monotonic() < until and (found := await bench.try_next(replay, until)):
             tried.append(found)
             if found.decision.verdict == "go on":
@@ -102,14 +100,11 @@ class _Bench:
 
     project: Project
     opened: Opened
+    key: str
     kind: str
     tasks: Sequence[Recorded]
     measured: Measured
     listeners: Sequence[Listener]
-
-    @property
-    def key(self) -> str:
-        return key_of(self.opened.facts.digest, self.opened.facts.name)
 
     async def try_next(self, replay: Replays, until: float) -> Tried | None:
         """The experiment that waits, or a new one; None when there is none, or a canary is out."""

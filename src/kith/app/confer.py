@@ -10,9 +10,9 @@ from typing import Final
 
 from kith.app.cast import find_role, play
 from kith.app.index import open_known
-from kith.app.opened import engage
 from kith.app.panel import ability_of, measured_legs, weigh_councils
 from kith.app.project import Project, Result
+from kith.app.terms import Terms
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Notice
@@ -100,18 +100,19 @@ async def _hold(
         run.emit(Notice(f"{payoff.why} You asked for one, so it is held.", "warning"))
     if wish.apply and await is_tested(project, run):
         run.emit(Notice(_CASCADE))
-    async with _open_all(project, run, id, names) as opened:
-        council = await _convene(project, run, wish, id, opened, hurry)
+    terms = Terms(project, run, id)
+    async with _open_all(terms, names) as opened:
+        council = await _convene(terms, wish, opened, hurry)
         decision = await confer(run, council, partial(check_objection, run))
         if decision is None and council.tested:
             order = ranking(council)
             decision = Decision(order[0], "limit", "nothing tells them apart before they are tried", order)
         elif decision is None:
-            decision = await _judge(project, run, wish, council, opened)
+            decision = await _judge(terms, wish, council, opened)
         if not wish.apply:
             return Outcome("done", conclude(run, council, decision).text)
         judges = project.judges(run)
-        how = Settling(partial(_worker, project, id, opened), council.facts, judges, _patience(council))
+        how = Settling(partial(_worker, terms, opened), council.facts, judges, _patience(council))
         decision, outcome = await settle(run, council, decision, how)
         conclude(run, council, decision)
         return outcome
@@ -128,9 +129,7 @@ def kind_of(wish: Wish) -> str:
 
 
 @asynccontextmanager
-async def _open_all(
-    project: Project, run: Run, id: str, names: Sequence[str]
-) -> AsyncIterator[dict[str, Opened]]:
+async def _open_all(terms: Terms, names: Sequence[str]) -> AsyncIterator[dict[str, Opened]]:
     """The members' models by label, in an order that nobody chose; one that cannot be opened stays away.
 
     Raises what opening raises when none can be.
@@ -141,35 +140,28 @@ async def _open_all(
     try:
         for label, name in zip(labels, shuffled, strict=True):
             try:
-                opened[label] = await project.open_model(run.emit, name)
-                engage(run, opened[label])
+                opened[label] = await terms.open(name)
             except (ModelError, NoModelError) as error:
                 failure = failure or error
-                run.emit(Notice(f"{name} does not take part: {error}", "warning"))
+                terms.run.emit(Notice(f"{name} does not take part: {error}", "warning"))
         if failure and not opened:
             raise failure
         yield opened
     finally:
         for each in opened.values():
-            project.learn(run, id, each)
+            terms.project.learn(terms.run, terms.session, each)
             await each.aclose()
 
 
-async def _convene(
-    project: Project,
-    run: Run,
-    wish: Wish,
-    id: str,
-    opened: dict[str, Opened],
-    hurry: asyncio.Event,
-) -> Council:
+async def _convene(terms: Terms, wish: Wish, opened: dict[str, Opened], hurry: asyncio.Event) -> Council:
     """The members at their table, with what all of them are shown."""
+    project, run, id = terms.project, terms.run, terms.session
     spec = find_role("councillor", project.settings.config / "roles")
     kind, legs = kind_of(wish), measured_legs(project)
     members = {}
     for label, each in opened.items():
         seat = Seat(label, each.facts.server or each.facts.name, each.facts.slots)
-        role = play(project, id, spec, each).role
+        role = play(terms, spec, each).role
         members[label] = Member(seat, role, each.facts.cloud, ability_of(legs, each, kind))
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:
@@ -179,24 +171,22 @@ async def _convene(
     return Council(id, kind, wish.question, shown, members, ledger, tested, hurry)
 
 
-async def _judge(
-    project: Project, run: Run, wish: Wish, council: Council, opened: dict[str, Opened]
-) -> Decision:
+async def _judge(terms: Terms, wish: Wish, council: Council, opened: dict[str, Opened]) -> Decision:
     """The decision of the judge that was named, else of the first of the council that still answers."""
+    project, run = terms.project, terms.run
     name = wish.judge or project.settings.confer.judge
     spec = find_role("arbiter", project.settings.config / "roles")
     there = next((label for label, member in council.members.items() if name in ("", member.name)), "")
     if there:
-        role = play(project, council.id, spec, opened[there]).role
+        role = play(terms, spec, opened[there]).role
         return await ask_judge(run, council, Member(replace(council.members[there].seat, label=JUDGE), role))
     try:
-        judge = await project.open_model(run.emit, name)
+        judge = await terms.open(name)
     except KithError as error:
         order = ranking(council)
         return Decision(order[0], "limit", f"the judge cannot be asked ({error})", order)
-    engage(run, judge)
     try:
-        role = play(project, council.id, spec, judge).role
+        role = play(terms, spec, judge).role
         seat = Seat(JUDGE, judge.facts.server or name, judge.facts.slots)
         return await ask_judge(run, council, Member(seat, role))
     finally:
@@ -204,9 +194,9 @@ async def _judge(
         await judge.aclose()
 
 
-async def _worker(project: Project, id: str, opened: dict[str, Opened], label: str) -> Player:
+async def _worker(terms: Terms, opened: dict[str, Opened], label: str) -> Player:
     """The author of a plan, as the one who carries it out."""
-    return play(project, id, find_role("worker", project.settings.config / "roles"), opened[label])
+    return play(terms, find_role("worker", terms.project.settings.config / "roles"), opened[label])
 
 
 async def is_tested(project: Project, run: Run) -> bool:

@@ -1,25 +1,27 @@
-"""What a model in the cloud may hand to the local ones: who they are, and one of them opened for an errand."""
+"""What a model in the cloud may hand to the local ones: who they are, and one of them does an errand."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from kith.app.cast import find_role
 from kith.app.project import Project
+from kith.app.terms import Terms
 from kith.context.rooms import output_room
 from kith.core.errors import KithError
-from kith.core.model import Model, Tool
+from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
+from kith.memory.measured import read_measured
 from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.routing.successes import describe_models
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.delegate import Errand, Returned, make_delegation
 from kith.tools.repeats import watch_repeats
 from kith.workflows.delegate import do_errand
 from kith.workflows.roles import Player, is_small, make_role
-
-# Dresses an opened model for the run: with its limits, and all that is measured.
-Dress = Callable[[Run, Opened], Model]
 
 
 def delegates(project: Project, opened: Opened) -> bool:
@@ -27,35 +29,62 @@ def delegates(project: Project, opened: Opened) -> bool:
     return opened.facts.cloud and bool(project.settings.route.local)
 
 
-def delegation_tools(
-    project: Project, by: str, describe: Callable[[], Awaitable[str]], dress: Dress
-) -> tuple[Tool, ...]:
-    """The tools with which the model `by` asks local models; `describe` gives what was measured of them."""
+def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
+    """The tools with which `giver` asks local models; what it must not see, they do not see for it."""
+    project = terms.project
     names = project.settings.route.local
+
+    async def describe() -> str:
+        measured = read_measured(project.log, cache=project.settings.cache)
+        return tell_models(names, describe_models(measured))
 
     async def entrust(errand: Errand, run: Run) -> Returned:
         if errand.model not in names:
             there = f"There is no local model {errand.model!r}; there are: {', '.join(names)}."
             return Returned(False, there, "no such model")
         try:
-            async with aclosing(await project.open_model(run.emit, errand.model)) as opened:
-                player = _player(project, dress(run, opened), opened)
+            async with aclosing(await terms.open(errand.model)) as opened:
+                player = _player(terms, opened, giver)
                 limits = ExecLimits(seconds=project.settings.check_timeout)
-                return await do_errand(run, by, errand, player, limits)
+                return await do_errand(run, giver.facts.name, errand, player, limits)
         except KithError as error:
             return Returned(False, f"{errand.model} cannot be asked: {error}", "it cannot be asked")
 
     return make_delegation(describe, entrust)
 
 
-def _player(project: Project, model: Model, opened: Opened) -> Player:
-    chosen, window = project.settings, opened.window
+def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
+    chosen, window = terms.project.settings, opened.window
+    tools = standard_tools(limits=ReadLimits(bytes=output_room(window, 24_000)))
+    budget = Budget(chosen.build.step_tokens, chosen.build.step_seconds)
     role = make_role(
         find_role("worker"),
-        model,
-        watch_repeats(standard_tools(limits=ReadLimits(bytes=output_room(window, 24_000)))),
+        terms.wrap(opened, budget=budget, tells=False),
+        watch_repeats(terms.show(giver, tools)),
         replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
-        confined=project.tree.confined,
+        confined=terms.project.tree.confined,
         small=is_small(window),
     )
     return Player(replace(role, purpose="delegated"), window, is_small(window))
+
+
+def tell_models(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Each model that may be asked, with what it was measured to do, a line for each kind of work."""
+    lines = []
+    for name in names:
+        own = [row for row in rows if row["model"] in (name, name.partition("/")[2])]
+        lines += [f"{name}: {_measured(row)}" for row in own] or [f"{name}: not measured yet"]
+    return "\n".join(("The local models, and how their tasks went here:", *lines))
+
+
+def _measured(row: Mapping[str, Any]) -> str:
+    """`edit-small: 7 of 9 solved (45 to 94 %), 12 s, 2,100 tokens`."""
+    words = [f"{row['tasks']} tasks"]
+    if row["judged"]:
+        low, high = round(100 * row["solved_low"]), round(100 * row["solved_high"])
+        words = [f"{row['solved']:.0%} of {row['judged']} solved ({low} to {high} %)"]
+    if row["p50_s"] is not None:
+        words.append(f"{row['p50_s']:.0f} s")
+    if row["tokens"]:
+        words.append(f"{row['tokens']:,.0f} tokens")
+    return f"{row['kind']}: {', '.join(words)}"

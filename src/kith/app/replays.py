@@ -26,11 +26,12 @@ from kith.models.wrappers.limited import Budget
 from kith.routing.strategies import Strategy, key_of, phrase
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
-from kith.trees.commits import check_out
+from kith.trees.commits import check_out, lay_out
 from kith.trees.toolchains import VENVS
 from kith.trees.trial_folder import remove_tree
 from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome, attempt
+from kith.workflows.bench.exercises import find_exercises
 from kith.workflows.coach.ask import dress, look_at
 from kith.workflows.coach.experiment import Done
 from kith.workflows.coach.recorded import Recorded
@@ -58,6 +59,11 @@ class Replays:
         key = key_of(opened.facts.digest, opened.facts.name)
         return cls(project, opened, read_replays(project.log, key))
 
+    @property
+    def key(self) -> str:
+        """What the model is known by."""
+        return key_of(self.opened.facts.digest, self.opened.facts.name)
+
     async def __call__(self, task: Recorded, strategy: Strategy) -> Done | None:
         """How the task ends, asked in this way; while a person's task is at work, this one waits.
 
@@ -81,8 +87,7 @@ class Replays:
             if isinstance(event, Judged):
                 judged.append(event)
 
-        facts = self.opened.facts
-        options = options_of(REPLAY, key_of(facts.digest, facts.name), task.kind, strategy.id, task.id)
+        options = options_of(REPLAY, self.key, task.kind, strategy.id, task.id)
         with Session(self.project.log, new_id()) as session:
             session.listeners.append(hear)
             run = beside.begin(session, _refuse)
@@ -153,16 +158,19 @@ def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:
 
 async def _beside(project: Project, task: Recorded) -> Project:
     """The project as it was when the task was given, in kith's own cache. Raises TreeError."""
-    chosen, root = project.settings, Path(task.root)
-    name = hashlib.sha256(f"{task.root}\0{task.commit}\0{task.folder}".encode()).hexdigest()[:16]
-    place = chosen.cache / "coach" / name
+    chosen = project.settings
+    name = hashlib.sha256(f"{task.root}\0{task.commit}\0{task.exercise}".encode()).hexdigest()[:16]
+    folder = place = chosen.cache / "coach" / name
     if not place.exists():
         _make_room(place.parent)
-    folder = await check_out(root, task.commit, place)
-    _borrow_environment(root)
-    settings = replace(
-        chosen, check=task.check, read_only=False, review=False, origin={**chosen.origin, "check": "flag"}
-    )
+    if task.exercise:
+        files = next(each.files for each in find_exercises() if each.name == task.exercise)
+        await lay_out(files, place)
+    else:
+        folder = await check_out(Path(task.root), task.commit, place)
+        _borrow_environment(Path(task.root))
+    origin = {**chosen.origin, "check": "flag"}
+    settings = replace(chosen, check=task.check, read_only=False, review=False, origin=origin)
     limits = SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes)
     tree = open_tree(folder, chosen.state, chosen.cache, sandbox=chosen.sandbox, limits=limits)
     return replace(project, root=folder, settings=settings, tree=tree)
@@ -185,15 +193,15 @@ def _borrow_environment(root: Path) -> None:
 # --- the person comes first ----------------------------------------------------------------------
 
 
-async def in_peace(log: Log, work: Callable[[], Awaitable[Result]]) -> Result:
+async def in_peace(log: Log, work: Callable[[], Awaitable[Result]], looks_s: float = _LOOKS_S) -> Result:
     """Do something while no task of a person's is at work: it waits, and begins anew where one comes up."""
     while True:
         while is_busy(log):
-            await asyncio.sleep(_LOOKS_S)
+            await asyncio.sleep(looks_s)
         doing = asyncio.ensure_future(work())
         try:
             while not doing.done() and not is_busy(log):
-                await asyncio.wait({doing}, timeout=_LOOKS_S)
+                await asyncio.wait({doing}, timeout=looks_s)
             if doing.done():
                 return doing.result()
         finally:

@@ -119,10 +119,11 @@ def describe_coaching(project: Project) -> dict[str, Any]:
     """Every model and kind of work with its ways, experiments and history, as plain data."""
     coaching = read_coaching(project.log)
     legs = read_measured(project.log, cache=project.settings.cache).legs
-    tasks = find_tasks(project, legs)
-    counted = {kind: sum(task.kind == kind for task in tasks) for kind in sorted({t.kind for t in tasks})}
+    by_kind = find_tasks(project, legs)
+    own = {kind: sum(not task.exercise for task in tasks) for kind, tasks in by_kind.items()}
     return {
-        "recorded": counted,
+        "recorded": {kind: number for kind, number in own.items() if number},
+        "exercises": len({task.id for tasks in by_kind.values() for task in tasks if task.exercise}),
         "fewest": FEWEST,
         "work": [_describe(work, ways, coaching, legs) for work, ways in coaching.ways.items()],
     }

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kith.app.cast import find_role
-from kith.app.cloud import Terms, budget_of
+from kith.app.delegate import delegates, delegation_tools
 from kith.app.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.pins import is_routed, pin
 from kith.app.project import Project, Result
 from kith.app.strategies import find_way, settle_live
+from kith.app.terms import Terms, budget_of
 from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunStarted
@@ -27,7 +28,6 @@ from kith.routing.strategies import ORIGINAL, Strategy, phrase
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
-from kith.tools.veiled import veil_tools
 from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
@@ -226,9 +226,8 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     thread = Thread(threads[-1], past.threads.get(threads[-1], ()))
     kind = _kind_of(Task(goal), past)
     asked = find_way(job.project, opened, kind, job.id, past)
+    await job.terms.admit(opened)
     role = _role(job.project, opened, past, job.look, job.terms, asked)
-    if veil := await job.terms.admit(opened):
-        role = replace(role, tools=veil_tools(role.tools, veil))
     if job.way is None or not job.way.more:
         return Leg(role, thread, goal)
     return Leg(job.way.hopeful(role), thread, goal, last=False)
@@ -276,8 +275,11 @@ def _role(
     chosen = project.settings
     limits = ReadLimits(bytes=output_room(opened.window, 24_000))
     tools = standard_tools(past.todo, look=look, limits=limits)
-    spent, permit = (terms.spent, terms.permit) if terms else (None, None)
-    model = opened.wrap(budget_of(chosen), past.compacted, spent=spent, permit=permit)
+    if terms:
+        model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
+        tools += delegation_tools(terms, opened) if delegates(project, opened) else ()
+    else:
+        model = opened.wrap(budget_of(chosen), past.compacted)
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined, window = project.tree.confined, opened.window
     role = make_role(

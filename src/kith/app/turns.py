@@ -1,11 +1,11 @@
 """Who plays a role where kith chooses: decided for each role and each task of a build."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.app.project import Project
-from kith.app.route import Choice, look_around
+from kith.app.route import look_around
 from kith.app.way import Way
 from kith.core.decisions import Routed
 from kith.core.run import Run
@@ -26,7 +26,7 @@ _JUDGED: Final = ("spec-author", "implementer", "refiner")
 RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Turns:
     """The decisions of one session; `opened` are the models of its cast."""
 
@@ -34,22 +34,19 @@ class Turns:
     run: Run
     id: str
     opened: dict[str, Opened]
-    choice: Choice | None = None
-    down: set[str] = field(default_factory=set)
 
     async def take(self, spec: RoleSpec) -> tuple[Opened, Way]:
         """The model whose turn it is in a role, and the way of its task.
 
         Raises ModelError, NoModelError when nobody can be asked.
         """
-        self.choice = self.choice or await look_around(self.project)
         records, build = list(self.project.log.events(self.id)), Build()
         for record in records:
             build.take(record.event, record.path, record.at)
         where = f"{_STEPS.get(spec.name, spec.name)} {build.task}".strip()
         routes = _routes(records, where)
         run = replace(self.run, path=(where,))
-        way = Way(self.project, run, Spent(), self.choice, self.opened, down=self.down)
+        way = Way(self.project, run, Spent(), await look_around(self.project), self.opened)
         opened = await way.begin(self._task(spec, build), routes, f"{self.id}/{where}")
         if spec.name == RELIEVED and build.task and way.plan[1:]:
             first = next((each.plan for each in routes if not each.after), way.plan)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kith.app.cloud import budget_of
 from kith.app.project import Project
 from kith.app.route import Choice, decide, know
+from kith.app.terms import budget_of
 from kith.core.decisions import Routed
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Notice

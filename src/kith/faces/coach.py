@@ -92,9 +92,9 @@ def _run_lines(done: CoachRun) -> Iterator[str]:
 
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     recorded = ", ".join(f"{kind} {number}" for kind, number in told["recorded"].items()) or "none yet"
-    yield f"tasks that can be done again: {recorded}"
+    yield f"tasks that can be done again: {recorded}; and {count(told['exercises'], 'exercise')}"
     if not told["work"]:
-        yield f"Nothing was tried yet: kith coach run does, with {told['fewest']} recorded tasks of a kind."
+        yield f"Nothing was tried yet: kith coach run does, with {told['fewest']} of them for a kind of work."
     for work in told["work"]:
         yield ""
         champion = next((each for each in work["ways"] if each["id"] == work["champion"]), None)

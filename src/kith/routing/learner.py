@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.routing.beta import Beta, Count
-from kith.routing.evidence import CHECK_ERRORS, Evidence, Cell, Head, Spent, sorts_of, who
+from kith.routing.evidence import CHECK_ERRORS, Cell, Evidence, Head, Spent, sorts_of, who
 from kith.routing.plans import Errors, Leg, Outlook, Plan, Utility, foresee, possible_plans
 from kith.routing.priors import expected, expected_after_a_miss
 

@@ -22,7 +22,7 @@ from typing import Final, Literal
 from kith.routing.beta import Count
 
 # Pairs -> the most doubt with which another way is accepted then.
-LOOKS: Final[Mapping[int, float]] = dict.fromkeys(range(20, 150, 10), 0.003) | {100: 0.031, 150: 0.026}
+LOOKS: Final[Mapping[int, float]] = dict.fromkeys(range(20, 150, 10), 0.003) | {100: 0.033, 150: 0.018}
 HORIZON: Final = max(LOOKS)
 FUTILE: Final = 4  # losses more than wins: nothing is to be hoped for
 # Looks at which a way that is no better may be accepted for being faster, when it is hardly worse.
@@ -34,7 +34,7 @@ _Z: Final = 1.96
 CANARY: Final = 30  # live outcomes after which a canary is over
 _EARLY: Final = 8  # live outcomes before which nothing is said of it
 # How sure it must be that a canary is more than `_WORSE` below the present way: on the way, and at its end.
-_ROLLED_BACK: Final = (0.95, 0.8)
+_ROLLED_BACK: Final = (0.99, 0.8)
 _FADED: Final = 0.9  # how sure it must be that an adopted way is below the way before it
 _PRIOR: Final = (0.5, 1.0)  # Jeffreys' prior, as an expected share and its weight in tasks
 

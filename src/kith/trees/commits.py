@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -44,27 +45,45 @@ async def check_out(root: Path, commit: str, target: Path) -> Path:
     there already stays as it is. Raises TreeError when the commit or one of its files is gone.
     """
     prefix = (await _ask(root, "rev-parse", "--show-prefix")).decode().strip()
-    if not (target / ".git" / "HEAD").exists():
-        making = target.with_name(f"{target.name}.{os.getpid()}")
-        if making.exists():
-            remove_tree(making)
-        making.mkdir(parents=True)
-        await _fill(root, commit, making)
-        if not target.exists():
-            making.rename(target)
+
+    async def fill(folder: Path) -> None:
+        index = folder.with_name(f"{folder.name}.index")
+        try:
+            await _ask(root, "read-tree", commit, index=index)
+            await _ask(root, "checkout-index", "--all", f"--prefix={folder}/", index=index)
+        finally:
+            index.unlink(missing_ok=True)
+
+    await _make(target, fill)
     return target / prefix
 
 
-async def _fill(root: Path, commit: str, folder: Path) -> None:
-    index = folder.with_name(f"{folder.name}.index")
-    try:
-        await _ask(root, "read-tree", commit, index=index)
-        await _ask(root, "checkout-index", "--all", f"--prefix={folder}/", index=index)
-    finally:
-        index.unlink(missing_ok=True)
-    await _ask(folder, "init", "--quiet", "--template=", "--initial-branch=main")
-    await _ask(folder, "add", "--all", "--force")
-    await _ask(folder, "commit", "--quiet", "--allow-empty", "--message=As it was", env=_AUTHOR)
+async def lay_out(files: Mapping[str, str], target: Path) -> None:
+    """Put these files (path to text) into `target`, as a repository of its own. Raises TreeError."""
+
+    async def fill(folder: Path) -> None:
+        for path, text in files.items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+
+    await _make(target, fill)
+
+
+async def _make(target: Path, fill: Callable[[Path], Awaitable[None]]) -> None:
+    """A repository with one commit of what `fill` puts into its folder; it is there whole, or not at all."""
+    if (target / ".git" / "HEAD").exists():
+        return
+    making = target.with_name(f"{target.name}.{os.getpid()}")
+    if making.exists():
+        remove_tree(making)
+    making.mkdir(parents=True)
+    await fill(making)
+    await _ask(making, "init", "--quiet", "--template=", "--initial-branch=main")
+    await _ask(making, "add", "--all", "--force")
+    await _ask(making, "commit", "--quiet", "--allow-empty", "--message=As it was", env=_AUTHOR)
+    if not target.exists():
+        making.rename(target)
 
 
 async def _ask(root: Path, *args: str, index: Path | None = None, env: dict[str, str] | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""A change that the checks let pass, looked at once more: how often are the checks wrong?"""
+"""A change that the checks let pass, looked at once more, so that it is known how often they are wrong."""
 
 from typing import Any, Final
 
@@ -14,8 +14,8 @@ GATE: Final = "audit"
 _DIFF: Final = 9_000  # characters
 _SYSTEM: Final = (
     "You are shown a task and a change that was made for it; its tests pass. Say whether the change does "
-    'what the task asks, for every input. Answer with one JSON object: {"solved": true or false, "why": "..."}; '
-    "why: one sentence, with an input for which it goes wrong if there is one."
+    'what the task asks, for every input. Answer with one JSON object: {"solved": true or false, '
+    '"why": "..."}; why: one sentence, with an input for which it goes wrong if there is one.'
 )
 _SHAPE: Final[dict[str, Any]] = {
     "type": "object",

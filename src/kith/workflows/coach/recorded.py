@@ -12,7 +12,7 @@ _DECIDED = frozenset({"tests", "timeout", "malformed", "failed", "limit", "accep
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One task. `root` and `commit` say where it began; `folder` is a folder of kith's own instead of both.
+    """One task. `root` and `commit` say where it began; instead of both, `exercise` names one of kith's own.
 
     `check` are the commands of which each must succeed; `at` when it was given (seconds since the epoch).
     """
@@ -22,13 +22,13 @@ class Recorded:
     check: tuple[str, ...]
     root: str = ""
     commit: str = ""
-    folder: str = ""
+    exercise: str = ""
     at: float = 0.0
 
     @property
     def id(self) -> str:
         """The same for the same task."""
-        told = "\0".join((self.words, *self.check, self.root, self.commit, self.folder))
+        told = "\0".join((self.words, *self.check, self.root, self.commit, self.exercise))
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 

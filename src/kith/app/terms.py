@@ -1,7 +1,9 @@
-"""On which terms a task uses models in the cloud: what they are sent, what they never see, what they cost."""
+"""On which terms a session asks models: told in the log, with consent, without secrets, within its money."""
 
 import asyncio
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
@@ -11,7 +13,8 @@ from kith.app.project import Project
 from kith.context.secret_values import values_in, values_of_environment
 from kith.context.secrets import is_secret_file
 from kith.core.errors import NoModelError
-from kith.core.events import Answered, Notice, RunEnded, RunStarted
+from kith.core.events import Answered, Compacted, Engaged, Notice, RunEnded, RunStarted
+from kith.core.model import Model, Tool
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Question
 from kith.memory.consents import ALWAYS, ASK_AGAIN, Consent, agreed
@@ -22,7 +25,7 @@ from kith.models.wrappers.consented import RejectedError, Sending
 from kith.models.wrappers.limited import Budget, Spent
 from kith.models.wrappers.thrifty import dollars
 from kith.settings import Settings
-from kith.tools.veiled import Veil
+from kith.tools.veiled import Veil, veil_tools
 from kith.trees.private import Private, find_private
 
 _FILES_NAMED: Final = 4  # in a question; the rest is counted
@@ -37,7 +40,7 @@ _FOR: Final = {
 
 
 class Terms:
-    """The terms of one task, the same for all the models that it asks.
+    """The terms of one session, the same for all the models that it asks.
 
     `spent` counts what it pays, and begins with what the session's task paid before. A yes is good for the
     session, per model and group of purposes.
@@ -50,6 +53,44 @@ class Terms:
         self._agreed: set[Consent] = set()
         self._one_by_one = asyncio.Lock()
         self._private: Private | None = None
+        self._veils: dict[str, Veil | None] = {}
+
+    async def open(self, name: str = "") -> Opened:
+        """The model called `name` (or the chosen one), admitted. Raises NoModelError, ModelError."""
+        opened = await self.project.open_model(self.run.emit, name)
+        await self.admit(opened)
+        return opened
+
+    async def admit(self, opened: Opened) -> None:
+        """Say in the log what runs, where and on which machine, and keep back what it must not see."""
+        if opened.facts.name in self._veils:
+            return
+        facts = opened.facts
+        what = facts.quantisation, facts.parameters, opened.window, facts.cloud
+        self.run.emit(Engaged(facts.name, facts.server, facts.digest, *what, opened.machine))
+        self._veils[facts.name] = await self._veil(opened)
+
+    def show(self, opened: Opened, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+        """The tools as an admitted model gets them: in the cloud it sees no private files."""
+        veil = self._veils[opened.facts.name]
+        return veil_tools(tools, veil) if veil else tools
+
+    def wrap(
+        self,
+        opened: Opened,
+        earlier: Sequence[Compacted] = (),
+        *,
+        budget: Budget | None = None,
+        tells: bool = True,
+    ) -> Model:
+        """An admitted model, within the limits of the task.
+
+        With a `budget` a step begins that has its own tokens and seconds; the money is still the task's.
+        """
+        chosen, spent = self.project.settings, self.spent if budget is None else self.fresh()
+        own = budget or budget_of(chosen)
+        money = replace(own, usd=chosen.max_task_usd, day_usd=chosen.max_day_usd)
+        return opened.wrap(money, earlier, tells=tells, spent=spent, permit=self.permit)
 
     def fresh(self) -> Spent:
         """What a step with its own budget begins with: nothing but the money that the task cost so far."""
@@ -95,7 +136,7 @@ class Terms:
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
 
-    async def admit(self, opened: Opened) -> Veil | None:
+    async def _veil(self, opened: Opened) -> Veil | None:
         """What a model must not see, kept back from now on; None for one that is not in the cloud."""
         if opened.door is None:
             return None

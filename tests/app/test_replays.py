@@ -1,0 +1,47 @@
+"""Replays give way: a person's task comes first."""
+
+import asyncio
+from pathlib import Path
+
+from kith.app.replays import in_peace, is_busy
+from kith.core.events import RunEnded, RunStarted
+from kith.core.run import new_id
+from kith.memory.log import LOG_FILE, Log, Session
+
+
+def test_a_task_that_is_at_work_makes_the_machine_busy(tmp_path: Path) -> None:
+    log = Log(tmp_path / LOG_FILE)
+    assert not is_busy(log)
+    with Session(log, new_id()) as session:
+        assert not is_busy(log)  # a conversation in which nothing was asked
+        session.emit(RunStarted("task", "/", "m", "1"))
+        assert is_busy(log)
+        session.emit(RunEnded("done", ""))
+        assert not is_busy(log)
+        session.emit(RunStarted("replay", "/", "m", "1", {"kind": "replay"}))
+        assert not is_busy(log)
+
+
+def test_what_a_task_interrupts_is_done_again(tmp_path: Path) -> None:
+    log, begun, ended = Log(tmp_path / LOG_FILE), list[int](), list[int]()
+
+    async def work() -> str:
+        begun.append(1)
+        try:
+            await asyncio.sleep(0.2 if len(begun) > 1 else 60)
+        finally:
+            ended.append(1)
+        return "done"
+
+    async def both() -> str:
+        doing = asyncio.ensure_future(in_peace(log, work, 0.05))
+        await asyncio.sleep(0.1)
+        with Session(log, new_id()) as session:
+            session.emit(RunStarted("task", "/", "m", "1"))
+            await asyncio.sleep(0.3)
+            assert (begun, ended) == ([1], [1])  # it gave way
+            session.emit(RunEnded("done", ""))
+        return await doing
+
+    assert asyncio.run(both()) == "done"
+    assert len(begun) == 2
