@@ -4,7 +4,8 @@
 
 Every call has a random prompt, of which a random part is cached already, and a reply of random length. What
 is foreseen before a call is held against the time that it took. Cache-blind: the same, if nobody could tell
-cached tokens from new ones.
+cached tokens from new ones. By CPU: the same with the seconds that the engine really computed (Linux alone),
+which other work on the machine does not stretch.
 """
 
 import argparse
@@ -23,9 +24,11 @@ from tempfile import TemporaryDirectory
 from kith.core.events import Called, Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Sampling, Text, say
+from kith.models.discovery.machine import busy
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look
+from kith.routing.latency import Latency, Took
 
 ROOT = Path(__file__).parent.parent
 SIZES = ("small", "medium")
@@ -35,19 +38,24 @@ LONGEST = 4_000  # tokens of a conversation, before another one begins
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of one model: medians of relative errors, and of what a call took (seconds)."""
+    """What came of one model: medians of relative errors, and of what a call took (seconds).
+
+    `cpu_error` is 0.0 where nobody tells CPU times; `busy` the processes for each core.
+    """
 
     model: str
     error: float
     blind_error: float
+    cpu_error: float
     inside: float  # share of calls between the forecast's low and high
     usual_s: float
     longest_s: float
+    busy: float
 
 
 @contextmanager
-def engine(size: str, folder: Path) -> Iterator[str]:
-    """The address of an engine that runs a model of this size."""
+def engine(size: str, folder: Path) -> Iterator[tuple[str, int]]:
+    """The address of an engine that runs a model of this size, and its process."""
     model = folder / f"{size}.gguf"
     make = [sys.executable, str(ROOT / "tools" / "make_tiny_gguf.py"), str(model), "--size", size]
     subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
@@ -56,7 +64,7 @@ def engine(size: str, folder: Path) -> Iterator[str]:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as running:
         assert running.stdout
-        yield running.stdout.readline().strip()
+        yield running.stdout.readline().strip(), running.pid
         running.terminate()
 
 
@@ -80,7 +88,34 @@ def prompts(number: int, chance: random.Random) -> Iterator[Prompt]:
         yield replace(prompt, sampling=Sampling(temperature=0.0, max_tokens=chance.randrange(4, 64)))
 
 
-async def measure(size: str, url: str, learn: int, then: int, seed: int) -> Measured:
+def computed(process: int) -> float:
+    """Seconds that a process has run (/proc/PID/task/TID/schedstat); 0.0 where nobody tells."""
+    files = Path(f"/proc/{process}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
+
+
+class ByCpu:
+    """What is foreseen of CPU seconds, from those of earlier calls."""
+
+    def __init__(self, process: int) -> None:
+        self.process, self.latency, self.errors = process, Latency(), list[float]()
+        self.before = computed(process)
+
+    def take(self, called: Called) -> None:
+        """Hold a call against what was foreseen of it, and learn from it."""
+        before, self.before = self.before, computed(self.process)
+        seconds, usage, timing = self.before - before, called.usage, called.timing
+        new = usage.input - usage.cached
+        forecast = self.latency.foresee(new, usage.cached, usage.output)
+        if seconds and forecast:
+            self.errors.append(abs(forecast.mid_s / seconds - 1))
+        # The server tells how reading and writing share the time; of the seconds computed it is the same.
+        share = seconds / (timing.prefill_s + timing.decode_s)
+        took = Took(new, usage.cached, usage.output, timing.prefill_s * share, timing.decode_s * share)
+        self.latency.take(took)
+
+
+async def measure(size: str, url: str, process: int, learn: int, then: int, seed: int) -> Measured:
     """Let kith learn from `learn` calls, and hold what it foresees of the others against what they take."""
     events: list[Event] = []
     provider = OpenAILike(size, Endpoint(url), "llama-server", {"ignore_eos": True})
@@ -88,6 +123,7 @@ async def measure(size: str, url: str, learn: int, then: int, seed: int) -> Meas
     model, foresight = opened.metered(tells=False), opened.foresight
     assert foresight
     errors, blind, inside, seconds = [], [], [], []
+    by_cpu = ByCpu(process)
     for number, prompt in enumerate(prompts(learn + then, random.Random(seed))):
         known, out = foresight.expect(prompt), prompt.sampling.max_tokens
         forecast = foresight.latency.foresee(known.new, known.cached, out) if known else None
@@ -95,6 +131,7 @@ async def measure(size: str, url: str, learn: int, then: int, seed: int) -> Meas
         await model(prompt, events.append)
         (*_, called) = (event for event in events if isinstance(event, Called))
         took = called.timing.total_s
+        by_cpu.take(called)
         if number >= learn and forecast and as_new:
             errors.append(abs(forecast.mid_s / took - 1))
             blind.append(abs(as_new.mid_s / took - 1))
@@ -102,7 +139,8 @@ async def measure(size: str, url: str, learn: int, then: int, seed: int) -> Meas
             seconds.append(took)
     await opened.aclose()
     share = sum(inside) / len(inside)
-    return Measured(size, median(errors), median(blind), share, median(seconds), max(seconds))
+    cpu = median(by_cpu.errors[-then:]) if by_cpu.errors else 0.0
+    return Measured(size, median(errors), median(blind), cpu, share, median(seconds), max(seconds), busy())
 
 
 def main() -> None:
@@ -115,16 +153,21 @@ def main() -> None:
     found = []
     with TemporaryDirectory() as folder:
         for size in SIZES:
-            with engine(size, Path(folder)) as url:
-                found.append(asyncio.run(measure(size, url, chosen.learn, chosen.then, chosen.seed)))
+            with engine(size, Path(folder)) as (url, process):
+                work = measure(size, url, process, chosen.learn, chosen.then, chosen.seed)
+                found.append(asyncio.run(work))
     if chosen.json:
         print(json.dumps([asdict(each) for each in found]))
         return
-    print("| model | median error | cache-blind | inside the interval | median call | longest call |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| model | median error | cache-blind | by CPU | inside the interval | median call | longest | load |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for each in found:
-        figures = f"{each.error:.1%} | {each.blind_error:.0%} | {each.inside:.0%}"
-        print(f"| {each.model} | {figures} | {each.usual_s:.2f} s | {each.longest_s:.2f} s |")
+        errors = f"{each.error:.1%} | {each.blind_error:.0%} | {each.cpu_error:.1%} | {each.inside:.0%}"
+        print(
+            f"| {each.model} | {errors} | {each.usual_s:.2f} s | {each.longest_s:.2f} s | {each.busy:.1f} |"
+        )
 
 
 if __name__ == "__main__":

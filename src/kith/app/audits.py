@@ -8,15 +8,16 @@ from kith.app.way import Way
 from kith.core.errors import ModelError, NoModelError
 from kith.core.run import Run
 from kith.core.values import Changes
-from kith.memory.consents import agreed
+from kith.memory.consents import Consent, agreed
 from kith.models.stack import Opened
 from kith.workflows.audit import audit
 
 
-def auditor(way: Way, terms: Terms, goal: str, seed: str) -> Callable[[Run, Changes], Awaitable[None]] | None:
+def auditor(way: Way, goal: str, seed: str) -> Callable[[Run, Changes], Awaitable[None]] | None:
     """Who looks once more at what passes the checks; None where this task is none of the share."""
-    chosen, frontier = way.project.settings, way.choice.frontier
-    if not frontier or not way.verifiable or random.Random(f"{seed}/audit").random() >= chosen.route.audit:
+    terms, frontier = way.terms, way.choice.frontier
+    share = terms.project.settings.route.audit
+    if not frontier or not way.verifiable or random.Random(f"{seed}/audit").random() >= share:
         return None
 
     async def look(run: Run, changes: Changes) -> None:
@@ -34,10 +35,12 @@ def auditor(way: Way, terms: Terms, goal: str, seed: str) -> Callable[[Run, Chan
     return look
 
 
-def _may_ask(way: Way, opened: Opened) -> bool:
+def _may_ask(terms: Terms, opened: Opened) -> bool:
     """Whether the person agreed beforehand: an audit is not worth a question."""
-    project, facts = way.project, opened.facts
-    if opened.door is None or project.settings.cloud == "allow":
-        return True
-    kept = agreed(project.log, project.root)
-    return any((each.model, each.server, each.group) == (facts.name, facts.server, "review") for each in kept)
+    project, facts = terms.project, opened.facts
+    held = agreed(project.log, project.root, terms.session)
+    return (
+        opened.door is None
+        or project.settings.cloud == "allow"
+        or Consent(facts.name, facts.server, "review") in held
+    )

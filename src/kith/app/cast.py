@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -61,44 +61,86 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
     `look` asks an index, if there is one. Each call of the cast begins a step: with the tokens and seconds
     of one. Raises UsageError for a role badly written, NoModelError, ModelError.
     """
-    chosen, opened, paying = project.settings, dict[str, Opened](), dict[str, Payoff]()
-    turns: Turns | None = None
-    terms = Terms(project, run, id)
+    company = _Company(Terms(project, run, id), look)
+    try:
+        yield company.play
+    finally:
+        await company.part()
 
-    def members_of(spec: RoleSpec) -> tuple[str, ...]:
+
+@dataclass(slots=True)
+class _Company:
+    """The models of one session, each opened when a role first needs it."""
+
+    terms: Terms
+    look: Look | None
+    opened: dict[str, Opened] = field(default_factory=dict)
+    paying: dict[str, Payoff] = field(default_factory=dict)  # whether councils pay, by purpose
+
+    async def play(self, name: str) -> Player:
+        """Who plays the role called `name`: one model, whose turn it is, or a panel."""
+        spec = find_role(name, self.terms.project.settings.config / "roles")
+        names = self._names(spec)
+        if names == (ROUTE,):
+            return await self._play_in_turn(spec)
+        await self._open(names, name)
+        seats = [
+            (self.opened[each], play(self.terms, spec, self.opened[each], self.look))
+            for each in names
+            if each in self.opened
+        ]
+        return seat_panel(self.terms.project, self.terms.run, seats) if len(seats) > 1 else seats[0][1]
+
+    def _names(self, spec: RoleSpec) -> tuple[str, ...]:
         """Which models play a role: one, or a panel where that is known to pay or not known not to."""
         if not spec.panel:
-            return (spec.model or chosen.model,)
-        if spec.purpose not in paying:
-            paying[spec.purpose] = weigh_councils(project, spec.purpose)
-            if not paying[spec.purpose].pays:
-                run.emit(Notice(f"{paying[spec.purpose].why} The {spec.name} answers alone.", "warning"))
-        return spec.panel if paying[spec.purpose].pays else spec.panel[:1]
+            return (spec.model or self.terms.project.settings.model,)
+        if spec.purpose not in self.paying:
+            payoff = self.paying[spec.purpose] = weigh_councils(self.terms.project, spec.purpose)
+            if not payoff.pays:
+                self.terms.run.emit(Notice(f"{payoff.why} The {spec.name} answers alone.", "warning"))
+        return spec.panel if self.paying[spec.purpose].pays else spec.panel[:1]
 
-    async def cast(name: str) -> Player:
-        spec = find_role(name, chosen.config / "roles")
-        names = members_of(spec)
-        if names == (ROUTE,):
-            return await _play_in_turn(project, run, id, spec, opened, look)
-        for at, model in enumerate(names):
-            if model in opened:
-                continue
+    async def _open(self, names: Sequence[str], role: str) -> None:
+        """Open what is not open yet; a panel goes on without those that cannot be. Raises where none can."""
+        failure: ModelError | NoModelError | None = None
+        for name in names:
             try:
-                opened[model] = await terms.open(model)
+                if name not in self.opened:
+                    self.opened[name] = await self.terms.open(name)
             except (ModelError, NoModelError) as error:
-                if not any(each in opened for each in names) and at == len(names) - 1:
-                    raise
-                run.emit(Notice(f"{model} does not take part as {name}: {error}", "warning"))
-        there = [opened[model] for model in names if model in opened]
-        seats = [(each, play(terms, spec, each, look)) for each in there]
-        return seat_panel(project, run, seats) if len(seats) > 1 else seats[0][1]
+                failure = error
+                if len(names) > 1:
+                    notice = f"{name} does not take part as {role}: {error}"
+                    self.terms.run.emit(Notice(notice, "warning"))
+        if failure and not any(name in self.opened for name in names):
+            raise failure
 
-    try:
-        yield cast
-    finally:
-        for each in opened.values():
-            project.learn(run, id, each)
+    async def _play_in_turn(self, spec: RoleSpec) -> Player:
+        """Whoever's turn it is, where kith chooses."""
+        from kith.app.turns import RELIEVED, take_turn  # with all that learns
+
+        one, way = await take_turn(self.terms, spec, self.opened)
+        await self.terms.admit(one)
+        player = play(self.terms, spec, one, self.look)
+        role = way.hopeful(player.role) if way.more and spec.name == RELIEVED else player.role
+        return replace(player, role=role, leg=way.relays + 1)
+
+    async def part(self) -> None:
+        """Let go of the models, and keep what they taught."""
+        for each in self.opened.values():
+            self.terms.project.learn(self.terms.run, self.terms.session, each)
             await each.aclose()
+
+
+async def _play_in_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened], look: Look | None) -> Player:
+    """The role, played by whoever's turn it is, where kith chooses."""
+    from kith.app.turns import RELIEVED, take_turn  # with all that learns
+
+    one, way = await take_turn(terms, spec, opened)
+    player = play(terms, spec, one, look)
+    role = way.hopeful(player.role) if way.more and spec.name == RELIEVED else player.role
+    return replace(player, role=role, leg=way.relays + 1)
 
 
 def play(terms: Terms, spec: RoleSpec, opened: Opened, look: Look | None = None) -> Player:

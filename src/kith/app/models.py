@@ -51,6 +51,7 @@ def places_of(chosen: Settings) -> Places:
     claude, gemini = chosen.anthropic_api_key, chosen.gemini_api_key
     places = Places(
         named=named,
+        pools=chosen.pools,
         ollama_host=chosen.ollama_host,
         openai_base_url=chosen.openai_base_url,
         openai_key=chosen.openai_api_key,

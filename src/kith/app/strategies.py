@@ -17,7 +17,7 @@ from kith.models.stack import Opened
 from kith.routing.live import count, watch
 from kith.routing.rows import LegRow
 from kith.routing.strategies import ORIGINAL, Strategy, Ways, choose, is_of, key_of
-from kith.routing.trials import LOOKS, Decision
+from kith.routing.trials import LOOKS, Decision, measure
 
 FEWEST: Final = min(LOOKS)  # recorded tasks of a kind; with fewer nothing can be settled
 
@@ -152,7 +152,7 @@ def _describe(work: Work, ways: Ways, coaching: Coaching, legs: Sequence[LegRow]
                 "hypothesis": event.strategy.get("hypothesis", ""),
                 "predicted": event.strategy.get("predicted", {}),
                 "figures": event.figures,
-                "pairs": len(coaching.pairs.get((work, id), {})),
+                "trials": measure([*coaching.pairs.get((work, id), {}).values()]),
                 "live": live[id].seen,
                 "live_solved": live[id].good,
                 "at": at,

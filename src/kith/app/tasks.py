@@ -135,7 +135,7 @@ async def _ask_model(
     # Git looks at the tree while the model's client is loaded and its server asked.
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
     terms = Terms(project, run, id)
-    way = _make_way(project, run, terms) if is_routed(project.settings) else None
+    way = _make_way(terms) if is_routed(project.settings) else None
     async with open_known(project, run.emit) as known:
         first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
@@ -169,18 +169,18 @@ def _kind_of(task: Task, past: Past) -> str:
     return past.routes[-1].kind if past.routes else kind_of(past.started.task if past.started else task.words)
 
 
-def _make_way(project: Project, run: Run, terms: Terms) -> "Way":
+def _make_way(terms: Terms) -> "Way":
     from kith.app.way import Way  # with all that learns: not for those who named their model
 
-    return Way(project, run, terms.spent)
+    return Way(terms, terms.run)
 
 
 async def _set_out(way: "Way", id: str, task: Task, past: Past) -> Opened:
     """The model that a task begins with, or goes on with, where kith chooses."""
     from kith.app.route import describe_task, look_around
 
-    way.choice = await look_around(way.project)
-    known = await describe_task(way.project, way.run, task.words)
+    way.choice = await look_around(way.terms.project)
+    known = await describe_task(way.terms.project, way.run, task.words)
     return await way.begin(known, past.routes, f"{id}/{past.tasks}")
 
 
@@ -210,7 +210,7 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
     if way:
         from kith.app.audits import auditor
 
-        judges = replace(judges, audit=auditor(way, job.terms, leg.goal, f"{job.id}/{past.tasks}"))
+        judges = replace(judges, audit=auditor(way, leg.goal, f"{job.id}/{past.tasks}"))
     earlier = None if _is_new(task, past) else _progress_of(past)
     return await attempt(
         run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier, relief=relieve

@@ -1,17 +1,15 @@
 """Who plays a role where kith chooses: decided for each role and each task of a build."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from kith.app.project import Project
 from kith.app.route import look_around
+from kith.app.terms import Terms
 from kith.app.way import Way
 from kith.core.decisions import Routed
-from kith.core.run import Run
 from kith.memory.log import Record
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Spent
 from kith.routing.kinds import kind_of
 from kith.routing.learner import Task
 from kith.workflows.build.state import ROLES, Build
@@ -26,41 +24,39 @@ _JUDGED: Final = ("spec-author", "implementer", "refiner")
 RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """The decisions of one session; `opened` are the models of its cast."""
+async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> tuple[Opened, Way]:
+    """The model whose turn it is in a role, and the way of its task; `opened` are those of the cast.
 
-    project: Project
-    run: Run
-    id: str
-    opened: dict[str, Opened]
+    Raises ModelError, NoModelError when nobody can be asked.
+    """
+    project, build = terms.project, Build()
+    records = list(project.log.events(terms.session))
+    for record in records:
+        build.take(record.event, record.path, record.at)
+    where = f"{_STEPS.get(spec.name, spec.name)} {build.task}".strip()
+    routes = _routes(records, where)
+    way = Way(terms, replace(terms.run, path=(where,)), await look_around(project), opened)
+    one = await way.begin(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
+    if spec.name == RELIEVED and build.task and way.plan[1:]:
+        first = next((each.plan for each in routes if not each.after), way.plan)
+        tries = -(-(project.settings.build.max_retries + 1) // len(first))
+        if build.piece.refusals >= tries * (way.relays + 1):
+            why = f"after {build.piece.refusals} tries, {_first_line(build.piece.refusal)}"
+            one = await way.follow(GivenUp(one.facts.name, why)) or one
+    return one, way
 
-    async def take(self, spec: RoleSpec) -> tuple[Opened, Way]:
-        """The model whose turn it is in a role, and the way of its task.
 
-        Raises ModelError, NoModelError when nobody can be asked.
-        """
-        records, build = list(self.project.log.events(self.id)), Build()
-        for record in records:
-            build.take(record.event, record.path, record.at)
-        where = f"{_STEPS.get(spec.name, spec.name)} {build.task}".strip()
-        routes = _routes(records, where)
-        run = replace(self.run, path=(where,))
-        way = Way(self.project, run, Spent(), await look_around(self.project), self.opened)
-        opened = await way.begin(self._task(spec, build), routes, f"{self.id}/{where}")
-        if spec.name == RELIEVED and build.task and way.plan[1:]:
-            first = next((each.plan for each in routes if not each.after), way.plan)
-            tries = -(-(self.project.settings.build.max_retries + 1) // len(first))
-            if build.piece.refusals >= tries * (way.relays + 1):
-                why = f"after {build.piece.refusals} tries, {build.piece.refusal.strip().splitlines()[0]}"
-                opened = await way.follow(GivenUp(opened.facts.name, why)) or opened
-        return opened, way
+def _describe(spec: RoleSpec, build: Build, root: str) -> Task:
+    """What is known of a role's part before it is done."""
+    words, files = build.request, 0
+    if build.task:
+        task = build.piece.task
+        words, files = f"{task.title}\n{task.text}", len(task.files)
+    return Task(kind_of(words, purpose=spec.purpose, files=files), words, root, spec.name in _JUDGED)
 
-    def _task(self, spec: RoleSpec, build: Build) -> Task:
-        words = f"{build.piece.task.title}\n{build.piece.task.text}" if build.task else build.request
-        files = len(build.piece.task.files) if build.task else 0
-        kind = kind_of(words, purpose=spec.purpose, files=files)
-        return Task(kind, words, str(self.project.root), spec.name in _JUDGED)
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "the gates say no")
 
 
 def _routes(records: list[Record], where: str) -> tuple[Routed, ...]:

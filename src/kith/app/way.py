@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kith.app.project import Project
 from kith.app.route import Choice, decide, know
 from kith.app.terms import budget_of
 from kith.core.decisions import Routed
@@ -13,7 +12,6 @@ from kith.core.model import Role
 from kith.core.run import Run
 from kith.models.stack import Opened
 from kith.models.wrappers.hopeful import Hopeful
-from kith.models.wrappers.limited import Spent
 from kith.routing.learner import Task
 from kith.workflows.relay import GivenUp
 
@@ -25,13 +23,12 @@ _ABSENT = (ModelError, NoModelError)
 class Way:
     """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
 
-    `spent` is what the task has used, in all its models. `asked` are those that had their turn, `opened` the
-    ones that this process knows. `relays`: how often another one took over.
+    `run` is where its decisions are told. `asked` are the models that had their turn, `opened` those that this
+    process knows. `relays`: how often another one took over.
     """
 
-    project: Project
+    terms: Terms
     run: Run
-    spent: Spent
     choice: Choice = field(default_factory=Choice)
     opened: dict[str, Opened] = field(default_factory=dict)
     plan: tuple[str, ...] = ()
@@ -51,7 +48,7 @@ class Way:
             self.asked |= {each.plan[0] for each in routes}
             self.relays = sum(bool(each.after) for each in routes)
             return await self._go_on(routes[-1])
-        routed = await decide(self.project, self.run, task, self.choice, seed)
+        routed = await decide(self.terms.project, self.run, task, self.choice, seed)
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         self.run.emit(replace(routed, plan=self.plan))
@@ -78,7 +75,7 @@ class Way:
 
     def hopeful(self, role: Role) -> Role:
         """The role, stopped when the model that works now is in vain."""
-        opened, cap = self.opened[self.plan[0]], self.project.settings.route.cap
+        opened, cap = self.opened[self.plan[0]], self.terms.project.settings.route.cap
         known = know(self.choice.legs, opened, self.kind, cap=cap)
         return replace(role, model=Hopeful(role.model, known, role.purpose))
 
@@ -118,7 +115,7 @@ class Way:
 
     async def _open(self, name: str) -> Opened:
         """The model called so; one that nobody has named is said."""
-        opened, chosen = await self.project.open_model(self.run.emit, name), self.project.settings.route
+        opened, chosen = await self.terms.open(name), self.terms.project.settings.route
         if name not in (*chosen.local, chosen.frontier):
             window = f", window {opened.window:,}" if opened.window else ""
             self.run.emit(Notice(f"Asking {opened.facts.name}{window}."))
@@ -134,7 +131,7 @@ class Way:
 
     def _is_spent(self) -> bool:
         """Whether nothing of the task's tokens, time or money is left for another model."""
-        budget, spent = budget_of(self.project.settings), self.spent
+        budget, spent = budget_of(self.terms.project.settings), self.terms.spent
         pairs = ((budget.tokens, spent.tokens), (budget.seconds, spent.seconds), (budget.usd, spent.usd))
         return any(limit is not None and used >= limit for limit, used in pairs)
 

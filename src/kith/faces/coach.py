@@ -112,10 +112,14 @@ def _way_lines(way: dict[str, Any]) -> Iterator[str]:
     yield f"  {way['id']}   {_STATES[way['state']]} since {day}: {_tell_levers(way['levers'])}"
     if way["hypothesis"]:
         yield f"             because {way['hypothesis']} ({way['author']})"
-    trials = f"{count(way['pairs'], 'pair')}" if way["pairs"] else ""
-    live = f"{way['live_solved']:.0f} of {way['live']:.0f} live tasks solved" if way["live"] else ""
-    if told := ", ".join(filter(None, [way["why"], trials if trials not in way["why"] else "", live])):
+    trials, why = way["trials"], "" if way["state"] == "proposed" else way["why"]
+    told = f"{trials['wins']:.0f} won, {trials['losses']:.0f} lost in {count(int(trials['pairs']), 'pair')}"
+    if trials["pairs"] and told not in why:
         yield f"             {told}"
+    if why:
+        yield f"             {why}"
+    if way["live"] and way["state"] != "refused":
+        yield f"             {way['live_solved']:.0f} of {way['live']:.0f} live tasks solved in all"
 
 
 def _tell_levers(levers: dict[str, Any]) -> str:

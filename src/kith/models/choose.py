@@ -14,6 +14,7 @@ from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, key_for, servers_of
 from kith.models.discovery.servers import Server, ollama_url
 from kith.models.own import OwnEngine
+from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import nearest
@@ -57,6 +58,8 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
     known = _providers(places)
     if slash and provider in known:
         return await _open_named(provider, known[provider], model, places, emit)
+    if slash and provider in places.pools:
+        return await _open_pool(name, places.pools[provider], model, places, emit)
     if slash and provider == "file":
         return await own.open(await own.pick(model), emit)
     if name.endswith(".gguf") and name[0] in "./~":
@@ -136,6 +139,34 @@ async def _open_named(provider: str, place: Named, model: str, places: Places, e
         how = f"set {place.key_env}" if place.key_env else f"set endpoints.{provider}.key_env"
         raise NoModelError(f"{endpoint.url} wants a key, and there is none: {how}.")
     return await _open(place.kind, endpoint, model, places, emit)
+
+
+async def _open_pool(name: str, members: Sequence[str], model: str, places: Places, emit: Emit) -> Provider:
+    """The servers of a pool, as one model; a member is an endpoint's name, or an address.
+
+    Those that do not answer are left out, and said. Raises NoModelError when none is left, UsageError for a
+    member that is no endpoint or is in the cloud.
+    """
+    known, found = _providers(places), list[Member]()
+    for each in members:
+        place = known.get(each)
+        if place is None and "://" not in each:
+            raise UsageError(
+                f"The pool of {name} names {each!r}, which is neither an endpoint nor an address."
+            )
+        endpoint = (
+            Endpoint(each, stall_s=places.stall_s) if place is None else endpoint_of(place, places.stall_s)
+        )
+        if endpoint.is_cloud:
+            raise UsageError(f"The pool of {name} names {each}, which is outside of your own network.")
+        try:
+            kind = place.kind if place else await kind_of(endpoint) or "openai"
+            found.append(Member(await _open(kind, endpoint, model, places, emit)))
+        except (ModelError, NoModelError) as error:
+            emit(Notice(f"{str(error).rstrip('.')}; the pool goes on without {each}.", "warning"))
+    if not found:
+        raise NoModelError(f"No server of the pool of {name} answers.")
+    return Pool(name, found)
 
 
 def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:

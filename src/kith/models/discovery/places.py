@@ -43,13 +43,14 @@ class Named:
 class Places:
     """Where models may be asked: what the person configured, and the usual places of this machine.
 
-    `named` are the endpoints of the configuration. `cloud`: whether models outside of the person's own
-    network may be asked at all ("ask": whoever calls them asks before). `window`: tokens that Ollama is asked
-    for on every call, 0 for what model and memory allow. `stall_s`: seconds without a byte before a server
-    counts as hung.
+    `named` are the endpoints of the configuration, `pools` names of several that share work. `cloud`: whether
+    models outside of the person's own network may be asked at all ("ask": whoever calls them asks before).
+    `window`: tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`:
+    seconds without a byte before a server counts as hung.
     """
 
     named: Mapping[str, Named] = field(default_factory=dict)
+    pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ollama_host: str = ""
     openai_base_url: str = ""
     openai_key: str = field(default="", repr=False)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from kith.app.cast import find_role
-from kith.app.terms import Terms, budget_of
 from kith.app.project import Project
+from kith.app.terms import Terms, budget_of
 from kith.core.errors import LimitError, NoModelError
 from kith.core.events import Called, Event, Notice
 from kith.core.loop import converse
@@ -34,7 +34,6 @@ from kith.models.stack import look
 from kith.models.standin import Server, serve
 from kith.models.wrappers.consented import RejectedError
 from kith.tools import standard_tools
-from kith.tools.veiled import veil_tools
 from kith.workflows.roles import make_role
 
 RANDOM = random.Random(3)
@@ -99,10 +98,9 @@ async def work(task: Task, server: Server, dialect: str = "vllm", words: str = "
     opened = await look(provider_at(server, dialect), log.card, 0, task.run.emit, per_token)
     terms = Terms(task.project, task.run, task.session.id)
     try:
-        veil = await terms.admit(opened)
-        assert veil is not None
-        model = opened.wrap(budget_of(task.project.settings), spent=terms.spent, permit=terms.permit)
-        role = make_role(find_role("worker"), model, veil_tools(standard_tools(), veil), Sampling())
+        await terms.admit(opened)
+        tools = terms.show(opened, standard_tools())
+        role = make_role(find_role("worker"), terms.wrap(opened), tools, Sampling())
         async with task.project.tree.trial() as trial:
             thread = Thread("task")
             thread.add(task.run, say(words))
