@@ -150,7 +150,7 @@ def test_one_that_is_down_at_the_start_is_left_out_and_said() -> None:
     pool, events = asyncio.run(run())
     assert [member.provider.name for member in pool.members] == ["up"]
     assert [event.text for event in events if isinstance(event, Notice)] == [
-        "nobody at down; the pool home/m goes on without it."
+        "nobody at down. The pool home/m goes on without it."
     ]
     with pytest.raises(NoModelError, match=r"No server of the pool home/m answers\."):
         asyncio.run(opened(down))

@@ -28,8 +28,7 @@ def auditor(way: Way, goal: str, seed: str) -> Callable[[Run, Changes], Awaitabl
         except (ModelError, NoModelError):  # what nobody asked for needs no excuse
             return
         way.opened[frontier] = opened
-        await terms.admit(opened)
-        if _may_ask(way, opened):
+        if _may_ask(terms, opened):
             await audit(run, terms.wrap(opened, tells=False), goal, changes)
 
     return look

@@ -133,16 +133,6 @@ class _Company:
             await each.aclose()
 
 
-async def _play_in_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened], look: Look | None) -> Player:
-    """The role, played by whoever's turn it is, where kith chooses."""
-    from kith.app.turns import RELIEVED, take_turn  # with all that learns
-
-    one, way = await take_turn(terms, spec, opened)
-    player = play(terms, spec, one, look)
-    role = way.hopeful(player.role) if way.more and spec.name == RELIEVED else player.role
-    return replace(player, role=role, leg=way.relays + 1)
-
-
 def play(terms: Terms, spec: RoleSpec, opened: Opened, look: Look | None = None) -> Player:
     """The role, played by a model that was admitted, in one step of the session. Raises LimitError."""
     project, window = terms.project, opened.window

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -11,22 +12,21 @@ from kith.app.project import Project
 from kith.app.recorded import find_tasks
 from kith.app.replays import Replays, in_peace
 from kith.app.strategies import FEWEST, settle_live
+from kith.app.terms import Terms
 from kith.core.errors import BusyError, KithError, NoModelError
 from kith.core.events import Event, Notice, RunEnded
-from kith.core.run import Run, new_id
-from kith.core.values import Answer, Question
+from kith.core.run import Answerer, Run, new_id
 from kith.memory.coached import COACH, Coaching, options_of, read_coaching
 from kith.memory.log import Listener, Session
 from kith.memory.measured import Measured, read_measured
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
 from kith.routing.strategies import Strategy, Ways, is_of
 from kith.routing.trials import HORIZON, Decision
 from kith.workflows.coach.experiment import Experiment, try_out
 from kith.workflows.coach.propose import ROLE, ask_for_proposals, is_worth_asking
 from kith.workflows.coach.recorded import Recorded
 from kith.workflows.coach.rules import propose_by_rule
-from kith.workflows.coach.symptoms import find_symptoms
+from kith.workflows.coach.symptoms import Symptoms, find_symptoms
 from kith.workflows.roles import is_small, make_role
 
 _LOCK: Final = "coach"  # the name under which only one process coaches
@@ -50,7 +50,9 @@ class CoachRun:
     why: str = ""
 
 
-async def run_coach(project: Project, seconds: float, listeners: Sequence[Listener] = ()) -> CoachRun:
+async def run_coach(
+    project: Project, seconds: float, answerer: Answerer, listeners: Sequence[Listener] = ()
+) -> CoachRun:
     """Try proposed ways on recorded tasks for so long, one after the other, as far as that comes.
 
     It goes on where an earlier run stopped. Raises BusyError while another process coaches, NoModelError,
@@ -61,18 +63,16 @@ async def run_coach(project: Project, seconds: float, listeners: Sequence[Listen
         for listener in listeners:
             listener(event, ())
 
-    try:
-        with Session(project.log, _LOCK):
-            opened = await project.open_model(hear)
-            try:
-                return await _coach(project, opened, time.monotonic() + seconds, listeners)
-            finally:
-                await opened.aclose()
-    except BusyError as error:
-        raise BusyError("Another `kith coach run` is at work.") from error
+    if project.log.is_open(_LOCK):
+        raise BusyError("Another `kith coach run` is at work.")
+    with Session(project.log, _LOCK):
+        async with aclosing(await project.open_model(hear)) as opened:
+            return await _coach(project, opened, time.monotonic() + seconds, answerer, listeners)
 
 
-async def _coach(project: Project, opened: Opened, until: float, listeners: Sequence[Listener]) -> CoachRun:
+async def _coach(
+    project: Project, opened: Opened, until: float, answerer: Answerer, listeners: Sequence[Listener]
+) -> CoachRun:
     model, tried = opened.facts.name, list[Tried]()
     if opened.facts.cloud:
         raise NoModelError(f"{model} is no local model: coaching asks it hundreds of times.")
@@ -86,7 +86,7 @@ async def _coach(project: Project, opened: Opened, until: float, listeners: Sequ
         why = f"{most} recorded tasks of a kind that it does; with fewer than {FEWEST} nothing can be settled"
         return CoachRun(model, (), why)
     for kind in enough:
-        bench = _Bench(project, opened, replay.key, kind, by_kind[kind], measured, listeners)
+        bench = _Bench(project, opened, replay.key, kind, by_kind[kind], measured, answerer, listeners)
         while time.monotonic() < until and (found := await bench.try_next(replay, until)):
             tried.append(found)
             if found.decision.verdict == "go on":
@@ -104,6 +104,7 @@ class _Bench:
     kind: str
     tasks: Sequence[Recorded]
     measured: Measured
+    answerer: Answerer
     listeners: Sequence[Listener]
 
     async def try_next(self, replay: Replays, until: float) -> Tried | None:
@@ -114,12 +115,12 @@ class _Bench:
             return None
         with Session(self.project.log, new_id()) as session:
             session.listeners += self.listeners
-            run = self.project.begin(session, _nobody)
+            run = self.project.begin(session, self.answerer)
             strategy = ways.proposed[0] if ways.proposed else None
             options = options_of(COACH, self.key, self.kind, strategy.id if strategy else "")
             run.emit(self.project.started(f"coach {self.opened.facts.name}: {self.kind}", options))
             try:
-                strategy = strategy or await self._propose(run, ways)
+                strategy = strategy or await self._propose(run, session.id, ways)
                 if strategy is None:
                     run.emit(RunEnded("done", "Nothing is left to be proposed."))
                     return None
@@ -154,41 +155,39 @@ class _Bench:
             experiment.tell(run, "refused", decision)
         return decision
 
-    async def _propose(self, run: Run, ways: Ways) -> Strategy | None:
+    async def _propose(self, run: Run, session: str, ways: Ways) -> Strategy | None:
         """What to try next: from the model that the person named, by rule, or from the model itself.
 
         A model that does no better than the rules is not asked any more.
         """
-        facts, chosen = self.opened.facts, self.project.settings.coach
+        facts, named = self.opened.facts, self.project.settings.coach.model
         seen = find_symptoms(
             self.key, facts.name, self.kind, ways.champion.id, self.measured.legs, self.measured.calls
         )
         seen = replace(seen, window=self.opened.window)
-        history = [event for _, event in ways.history]
         ruled = propose_by_rule(seen, ways, 1)
-        author = chosen.model or facts.name
-        if (ruled and not chosen.model) or not is_worth_asking(history, author):
-            return ruled[0] if ruled else None
-        opened = await self.project.open_model(run.emit, chosen.model) if chosen.model else self.opened
+        if ruled and not named:
+            return ruled[0]
+        asked = await self._ask(run, session, seen, ways)
+        return next(iter((*asked, *ruled)), None)
+
+    async def _ask(self, run: Run, session: str, seen: Symptoms, ways: Ways) -> tuple[Strategy, ...]:
+        """What a model proposes; within the money for coaching, and with consent where it is in the cloud."""
+        chosen = self.project.settings
+        limits = replace(chosen, max_task_usd=chosen.coach.max_usd or chosen.max_task_usd)
+        terms = Terms(replace(self.project, settings=limits), run, session)
+        opened = await terms.open(chosen.coach.model) if chosen.coach.model else self.opened
         try:
-            role = make_role(
-                find_role(ROLE),
-                opened.wrap(Budget(), tells=False),
-                (),
-                self.project.settings.sampling,
-                small=is_small(opened.window),
-            )
-            asked = await in_peace(self.project.log, lambda: ask_for_proposals(run, role, seen, ways))
+            await terms.admit(opened)
+            if not is_worth_asking([event for _, event in ways.history], opened.facts.name):
+                return ()
+            model, small = terms.wrap(opened, tells=False), is_small(opened.window)
+            role = make_role(find_role(ROLE), model, (), chosen.sampling, small=small)
+            return await in_peace(self.project.log, lambda: ask_for_proposals(run, role, seen, ways))
         finally:
             if opened is not self.opened:
                 await opened.aclose()
-        found = (*asked, *ruled)
-        return found[0] if found else None
 
 
 def _is_before(until: float) -> bool:
     return time.monotonic() < until
-
-
-async def _nobody(question: Question) -> Answer:
-    return Answer("no")

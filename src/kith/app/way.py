@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kith.app.route import Choice, decide, know
-from kith.app.terms import budget_of
+from kith.app.terms import Terms, budget_of
 from kith.core.decisions import Routed
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Notice
@@ -23,8 +23,8 @@ _ABSENT = (ModelError, NoModelError)
 class Way:
     """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
 
-    `run` is where its decisions are told. `asked` are the models that had their turn, `opened` those that this
-    process knows. `relays`: how often another one took over.
+    `run` is where its decisions are told. `asked` are the models that had their turn, `opened` those that
+    this process knows. `relays`: how often another one took over.
     """
 
     terms: Terms

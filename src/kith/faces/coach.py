@@ -43,9 +43,10 @@ def coach_command(args: argparse.Namespace) -> int:
 def run_command(args: argparse.Namespace) -> int:
     """Experiments, for so many minutes; what becomes of each is told as it comes."""
     project = Project.open(find_root(args.folder), settings_flags(args))
-    voice, _, _ = choose_voice(not args.json, yes=False)
+    voice, answerer, _ = choose_voice(not args.json, yes=False)
+    seconds = 60.0 * (args.minutes or _MINUTES)
     try:
-        done = run_until_signal(run_coach(project, 60.0 * (args.minutes or _MINUTES), [voice.hear]))
+        done = run_until_signal(run_coach(project, seconds, answerer, [voice.hear]))
     finally:
         voice.close()
     if args.json:

@@ -115,8 +115,8 @@ def _progress(what: str, done: int, total: int) -> str:
 
 
 def _tool_line(event: ToolEnded) -> tuple[str, str]:
-    if event.ok and event.name in ("todo", "done"):
-        return ("", "")  # the list and the summary are shown for themselves
+    if event.ok and event.name in ("todo", "done", "delegate"):
+        return ("", "")  # the list, the summary and the errand are shown for themselves
     took = f"  {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
     said = f"{event.name:<6} {_first_line(event.line)}"
     if event.ran is not None:

@@ -22,6 +22,7 @@ from kith.faces.lines import printable, todo_text
 from kith.faces.questions import press, print_diff, quiet_keys
 from kith.faces.run import print_receipt
 from kith.faces.terminal import TerminalVoice
+from kith.faces.why import show_why, why_text
 from kith.memory.applied import short_id
 from kith.memory.log import Session
 from kith.memory.past import Past, fold
@@ -34,6 +35,7 @@ HELP = {
     "diff": "the last change",
     "undo [ID]": "take a change back",
     "todo": "the model's list",
+    "why": "which models were asked here, and why",
     "clear": "begin a new conversation",
     "save": "conversations are saved as they happen; shows this one's id",
     "load [ID]": "go back to a conversation, or list them",
@@ -135,6 +137,10 @@ class Conversation:
     def undo(self, rest: str) -> None:
         undone = asyncio.run(self.project.undo(rest))
         self.say(f"Took {undone.undoes} back. To have it again: /undo {short_id(undone.change_id)}", "green")
+
+    def why(self, rest: str) -> None:
+        shown = show_why(self.project, rest or self.id)
+        self.say(printable("\n\n".join(map(why_text, shown["decisions"]))))
 
     def todo(self, rest: str) -> None:
         self.say(printable(todo_text(self.past.todo)) or "The list is empty.")

@@ -160,6 +160,6 @@ def _share_line(share: dict[str, Any]) -> str:
     """`qwen3:8b: 7 calls, 5,158 tokens read, 310 written, 41 s; gave up after 3 tries`: one of several."""
     money = f", ${share['usd']:.4f}" if share["usd"] else ""
     read = f"{share['input']:,} tokens read, {share['output']:,} written"
-    why = share["gave_up"].partition(",")[0]
+    why = share["gave_up"].partition(",")[0].partition(":")[0]
     end = f"; gave up {why}" if why.startswith("after") else f"; {why}" if why else ""
     return f"{share['model']}: {count(share['calls'], 'call')}, {read}, {share['seconds']:.0f} s{money}{end}"

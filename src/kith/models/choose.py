@@ -147,26 +147,27 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     Those that do not answer are left out, and said. Raises NoModelError when none is left, UsageError for a
     member that is no endpoint or is in the cloud.
     """
-    known, found = _providers(places), list[Member]()
-    for each in members:
-        place = known.get(each)
-        if place is None and "://" not in each:
-            raise UsageError(
-                f"The pool of {name} names {each!r}, which is neither an endpoint nor an address."
-            )
-        endpoint = (
-            Endpoint(each, stall_s=places.stall_s) if place is None else endpoint_of(place, places.stall_s)
-        )
-        if endpoint.is_cloud:
-            raise UsageError(f"The pool of {name} names {each}, which is outside of your own network.")
+    found = list[Member]()
+    for each, place in [(each, _member(name, each, places)) for each in members]:
+        endpoint = endpoint_of(place, places.stall_s)
         try:
-            kind = place.kind if place else await kind_of(endpoint) or "openai"
+            kind = place.kind if place.url != each else await kind_of(endpoint) or "openai"
             found.append(Member(await _open(kind, endpoint, model, places, emit)))
         except (ModelError, NoModelError) as error:
-            emit(Notice(f"{str(error).rstrip('.')}; the pool goes on without {each}.", "warning"))
+            emit(Notice(f"{str(error).rstrip('.')}. The pool goes on without {each}.", "warning"))
     if not found:
         raise NoModelError(f"No server of the pool of {name} answers.")
     return Pool(name, found)
+
+
+def _member(pool: str, name: str, places: Places) -> Named:
+    """A server of a pool. Raises UsageError for one that cannot be."""
+    place = _providers(places).get(name) or (Named("openai", name) if "://" in name else None)
+    if place is None:
+        raise UsageError(f"The pool of {pool} names {name!r}, which is no endpoint and no address.")
+    if endpoint_of(place, places.stall_s).is_cloud:
+        raise UsageError(f"The pool of {pool} names {name}, which is outside of your own network.")
+    return place
 
 
 def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:

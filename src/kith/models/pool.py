@@ -68,7 +68,7 @@ class Pool:
                 member.facts = facts
                 present.append(member)
             elif isinstance(facts, ModelError | NoModelError):
-                emit(Notice(f"{str(facts).rstrip('.')}; the pool {self.name} goes on without it.", "warning"))
+                emit(Notice(f"{str(facts).rstrip('.')}. The pool {self.name} goes on without it.", "warning"))
             else:
                 raise facts
         if not present:

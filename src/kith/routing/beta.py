@@ -1,12 +1,15 @@
-"""What counts say about a chance: counts that forget, Beta posteriors, and the interval that a person sees."""
+"""What counts say about a chance: counts that forget, and beliefs as Beta distributions."""
 
 import math
 import random
 from typing import NamedTuple
 
+from kith.routing.intervals import Interval
+from kith.routing.intervals import wilson as interval_of_share
+
 
 class Beta(NamedTuple):
-    """A belief about a chance: as if `a` successes and `b` failures had been seen."""
+    """A belief about a chance, as if `a` successes and `b` failures had been seen."""
 
     a: float
     b: float
@@ -15,40 +18,48 @@ class Beta(NamedTuple):
     def mean(self) -> float:
         return self.a / (self.a + self.b)
 
+    @property
+    def mass(self) -> float:
+        return self.a + self.b
+
     def draw(self, rng: random.Random) -> float:
+        """A chance as likely as it is believed."""
         return rng.betavariate(self.a, self.b)
+
+    def narrowed(self, times: float) -> "Beta":
+        """The same mean, believed as if `times` as much had been seen."""
+        return Beta(self.a * times, self.b * times)
 
 
 class Count(NamedTuple):
-    """How much evidence there is (`seen`, in tasks) and how much of it speaks for success (`good`)."""
+    """How much was seen, in outcomes, and how much of it was good."""
 
     good: float = 0.0
     seen: float = 0.0
 
     def plus(self, reward: float, weight: float = 1.0, keep: float = 1.0) -> "Count":
-        """With one more outcome of 0..1; what was known before still counts `keep` of what it did."""
+        """With one more outcome of 0..1; what was seen before still counts `keep` of what it did."""
         return Count(keep * self.good + weight * reward, keep * self.seen + weight)
 
+    def less(self, part: "Count") -> "Count":
+        """What is left without a part of it. Since each forgets at its own pace, that is never below nothing."""
+        good = max(0.0, self.good - part.good)
+        return Count(good, max(good, self.seen - part.seen))
+
     def belief(self, mean: float, mass: float) -> Beta:
-        """The posterior, where `mean` was expected and that is worth `mass` tasks."""
+        """What to believe where `mean` was expected, which is worth `mass` outcomes."""
         return Beta(self.good + mass * mean, self.seen - self.good + mass * (1 - mean))
 
 
-def wilson(count: Count, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's score interval for a share, 95 % unless `z` says otherwise; (0, 1) where nothing was seen."""
-    good, seen = count
-    if seen <= 0:
-        return 0.0, 1.0
-    share, z2 = good / seen, z * z
-    middle = share + z2 / (2 * seen)
-    half = z * math.sqrt(max(0.0, share * (1 - share) / seen + z2 / (4 * seen * seen)))
-    return max(0.0, (middle - half) / (1 + z2 / seen)), min(1.0, (middle + half) / (1 + z2 / seen))
+def wilson(count: Count) -> Interval:
+    """The interval of the share of good ones, of 95 %; everything is possible where nothing was seen."""
+    return interval_of_share(count.good, count.seen) or (0.0, 1.0)
 
 
-def logit(p: float) -> float:
-    return math.log(p / (1 - p))
+def logit(chance: float) -> float:
+    return math.log(chance / (1 - chance))
 
 
-def chance(logit: float) -> float:
+def chance_of(logit: float) -> float:
     """The inverse of `logit`."""
     return 1 / (1 + math.exp(-logit))

@@ -1,51 +1,40 @@
-"""What the rows teach, as counts: who solved what, what it took, and how often the checks were wrong."""
+"""What the rows teach: who solved what, what that took, and how often the checks were wrong."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
 from kith.routing.beta import Beta, Count
+from kith.routing.plans import Errors
 from kith.routing.priors import MASS
 from kith.routing.rows import LegRow
+from kith.routing.takes import Taken, Takes
 
-Head = Literal["first", "after"]  # asked at first, or after another model had given up
-CV = 0.5
-KEEPC=.98
-KEEP = 0.98  # what evidence still counts when there is one more piece of it
-SHRINK = 8.0  # tasks that the next wider cell's mean is worth
-PSEUDO_RUNS = 5.0  # runs that an expected cost is worth: costs are heavy-tailed, and one run must not decide
-CHECK_ERRORS = Beta(0.5, 9.5)  # expected of a check that nobody has checked
+Head = Literal["first", "after"]  # a model was asked at first, or after another one had given up
+_KEEP: Final = 0.98  # what evidence still counts once there is one more piece of it
+_WIDER: Final = 8.0  # outcomes that evidence from other kinds of work is worth at most
+_DOUBTS: Final = Beta(0.5, 9.5)  # that a check is wrong, where nobody has looked
+# Reasons of a reward that do not rest on the check, so that they can tell whether it was right.
+_INDEPENDENT: Final = frozenset({"accepted", "rejected", "undone", "audit"})
 
 
 class Cell(NamedTuple):
-    """Where evidence is kept: which model, in which part, on what sort of work ("" for any)."""
+    """Where evidence is kept: of which model, in which part of a plan, at which kind of work ("": at any)."""
 
     who: str
     head: Head
-    sort: str = ""
-
-
-class Spent(NamedTuple):
-    """Sums over runs, in dollars and seconds; `spread` sums how far off the mean they were, squared and as shares."""
-
-    runs: float = 0.0
-    usd: float = 0.0
-    seconds: float = 0.0
-    spread: float = 0.0
-
-    def plus(self, usd: float, seconds: float, keep: float, mean: "Spent") -> "Spent":
-        off = (usd / mean.usd - 1 if mean.usd else seconds / mean.seconds - 1 if mean.seconds else 0.0)
-        return Spent(keep * self.runs + 1, keep * self.usd + usd, keep * self.seconds + seconds, keep*self.spread + off*off)
+    kind: str = ""
 
 
 def who(model: str, digest: str = "") -> str:
-    """A model is its weights: another digest or quantisation is another model, of which nothing is known."""
+    """A model is its weights: under another digest it is another one, of which nothing is known yet."""
     return f"{model}@{digest}" if digest else model
 
 
-def sorts_of(kind: str, words: str = "", root: str = "") -> tuple[str, ...]:
-    """The ever narrower sorts of work that a task is of; evidence of a narrow one leans on the wider."""
-    return ("", kind)
+def sorts_of(kind: str) -> tuple[str, ...]:
+    """The sorts of work that a task is of, the widest first; what is known of one leans on the wider."""
+    return ("", kind) if kind else ("",)
 
 
 @dataclass(slots=True)
@@ -53,59 +42,66 @@ class Evidence:
     """A fold of rows; `observe` is the only way it grows."""
 
     solved: dict[Cell, Count] = field(default_factory=dict)
-    spent: dict[Cell, Spent] = field(default_factory=dict)
-    begun: dict[str, int] = field(default_factory=dict)  # by model: tasks with an outcome that it had first
-    false_pass: Count = Count()
-    false_fail: Count = Count()
+    taken: dict[Cell, Taken] = field(default_factory=dict)
+    passed: Count = Count()  # of all that was checked
+    wrong_though_passed: Count = Count()  # of what was looked at independently
+    right_though_failed: Count = Count()
 
     def observe(self, row: LegRow) -> None:
-        model = who(row.model, row.digest)
+        """Learn from one more row, in the order in which the work was done."""
         head: Head = "after" if row.after else "first"
-        for sort in sorts_of(row.kind, row.words, row.root):
-            cell = Cell(model, head, sort)
+        for kind in sorts_of(row.kind):
+            cell = Cell(who(row.model, row.digest), head, kind)
             if row.reward is not None:
-                keep = KEEP**row.weight
-                self.solved[cell] = self.solved.get(cell, Count()).plus(row.reward, row.weight, keep)
-            if row.usd is not None or row.seconds:
-                o=self.spent.get(cell, Spent()); mean=Spent(1,o.usd/o.runs,o.seconds/o.runs) if o.runs else Spent(1,row.usd or 0,row.seconds)
-                self.spent[cell] = o.plus(row.usd or 0.0, row.seconds, KEEPC, mean)
-        if row.reward is not None and head == "first":
-            self.begun[model] = self.begun.get(model, 0) + 1
-        self._check_the_check(row)
+                count = self.solved.get(cell, Count())
+                self.solved[cell] = count.plus(row.reward, row.weight, _KEEP**row.weight)
+            if row.usd is not None:
+                self.taken[cell] = self.taken.get(cell, Taken()).plus(row.usd, row.seconds, _KEEP)
+        if row.passed is not None:
+            self._doubt_the_check(row.passed, row)
 
-    def _check_the_check(self, row: LegRow) -> None:
-        """Only a verdict that does not rest on the check itself can tell whether the check was right."""
-        if row.reward is None or row.passed is None or row.reason == "tests":
+    def _doubt_the_check(self, passed: bool, row: LegRow) -> None:
+        self.passed = self.passed.plus(float(passed), keep=_KEEP)
+        if row.reward is None or row.reason not in _INDEPENDENT:
             return
-        if row.reward < 0.5:
-            self.false_pass = self.false_pass.plus(float(row.passed), row.weight, KEEP)
+        if passed:
+            self.wrong_though_passed = self.wrong_though_passed.plus(1 - row.reward, row.weight, _KEEP)
         else:
-            self.false_fail = self.false_fail.plus(float(not row.passed), row.weight, KEEP)
+            self.right_though_failed = self.right_though_failed.plus(row.reward, row.weight, _KEEP)
 
-    def chance(self, model: str, head: Head, sorts: tuple[str, ...], expected: float) -> Beta:
-        """The belief that `model` solves a task of the narrowest of `sorts`, from the widest to it."""
-        counts = [self.solved.get(Cell(model, head, sort), Count()) for sort in sorts] + [Count()]
+    def seen(self, model: str, head: Head, kind: str) -> Count:
+        return self.solved.get(Cell(model, head, kind), Count())
+
+    def chance(self, model: str, head: Head, sorts: Sequence[str], expected: float) -> Beta:
+        """The belief that `model` solves a task of the narrowest of `sorts`, where `expected` was expected.
+
+        Each sort's own evidence is added to the belief that all wider work gives, which is worth a limited
+        number of outcomes: a hierarchical Beta model with its upper levels fixed at their means.
+        """
+        counts = [self.seen(model, head, sort) for sort in sorts]
         belief = Beta(MASS * expected, MASS * (1 - expected))
-        for wide, narrow in zip(counts, counts[1:]):
-            belief = Count(max(0,wide.good-narrow.good), max(0.0,wide.good-narrow.good, wide.seen-narrow.seen)).belief(belief.mean, min(SHRINK, belief.a+belief.b))
+        for wide, narrow in pairwise([*counts, Count()]):
+            belief = wide.less(narrow).belief(belief.mean, min(belief.mass, _WIDER))
         return belief
 
-    def cost(self, model: str, head: Head, sorts: tuple[str, ...], expected: Spent) -> Spent:
-        """What a run of `model` on a task of the narrowest of `sorts` takes."""
-        sums = [self.spent.get(Cell(model, head, sort), Spent()) for sort in sorts] + [Spent()]
-        spread=CV**2; runs=PSEUDO_RUNS
-        usd,sec=expected.usd,expected.seconds
-        for wide, narrow in zip(sums, sums[1:]):
-            n=max(0,wide.runs-narrow.runs); m=min(runs,PSEUDO_RUNS)
-            runs=n+m
-            usd=(max(0,wide.usd-narrow.usd)+m*usd)/runs
-            sec=(max(0,wide.seconds-narrow.seconds)+m*sec)/runs
-            spread=(max(0,wide.spread-narrow.spread)+m*spread)/runs
-        return Spent(runs,usd,sec,spread)
+    def takes(self, model: str, head: Head, sorts: Sequence[str], expected: Takes) -> Takes:
+        """What a run of `model` on a task of the narrowest of `sorts` takes, learned in the same way."""
+        sums = [self.taken.get(Cell(model, head, sort), Taken()) for sort in sorts]
+        for wide, narrow in pairwise([*sums, Taken()]):
+            expected = wide.less(narrow).estimate(expected)
+        return expected
+
+    @property
+    def errors(self) -> Errors:
+        """How often a check passes what is wrong, and fails what is right (Bayes' rule over what it said)."""
+        passes = self.passed.belief(0.5, 2.0).mean
+        wrong = passes * self.wrong_though_passed.belief(_DOUBTS.mean, _DOUBTS.mass).mean
+        right = (1 - passes) * self.right_though_failed.belief(_DOUBTS.mean, _DOUBTS.mass).mean
+        return Errors(wrong / (wrong + 1 - passes - right), right / (right + passes - wrong))
 
 
 def fold(rows: Iterable[LegRow]) -> Evidence:
-    """Evidence in the order in which the tasks were done, whenever their verdicts came or were corrected."""
+    """Evidence in the order in which the work was done, whenever its verdicts came or were corrected."""
     evidence = Evidence()
     for row in sorted(rows, key=lambda row: (row.at, row.session, row.task, row.part)):
         evidence.observe(row)

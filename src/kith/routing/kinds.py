@@ -40,7 +40,13 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 # The first that matches wins.
 _RULES: Final = (
-    ("commit-message", _any(r"\bcommit[- ]?(?:message|msg|title|description)s?\b", r"\b(?:describe|summari[sz]e)\b.{0,30}\b(?:staged|commit|diff)\b")),
+    (
+        "commit-message",
+        _any(
+            r"\bcommit[- ]?(?:message|msg|title|description)s?\b",
+            r"\b(?:describe|summari[sz]e)\b.{0,30}\b(?:staged|commit|diff)\b",
+        ),
+    ),
     ("explain", re.compile(r"\A\s*(?:why|how come)\b[^\n?]*\?\s*\Z", re.IGNORECASE)),
     (
         "fix-failing-test",

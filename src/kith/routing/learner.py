@@ -1,53 +1,26 @@
-"""Which plan a task gets: the one that is worth most as far as is known, and now and then one to learn from."""
+"""Which plan a task gets: the safe one, unless another is worth more as far as was measured."""
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from kith.routing.beta import Beta, Count
-from kith.routing.evidence import CHECK_ERRORS, Cell, Evidence, Head, Spent, sorts_of, who
-from kith.routing.plans import Errors, Leg, Outlook, Plan, Utility, foresee, possible_plans
-from kith.routing.priors import expected, expected_after_a_miss
+from kith.core.errors import NoModelError
+from kith.routing.beliefs import Arm, Belief, Task, Weighed, believe, weigh
+from kith.routing.evidence import Evidence
+from kith.routing.plans import Plan, Utility, possible_plans
+from kith.routing.telling import Told, tabulate, tell
 
-DRAWS = 64
-SURE = 0.8  # the default is left when another plan is better with this chance
-SURE_OF_A_NEW_MODEL = 0.95
-WIDE = 1.0
-SHARP = 1.0
-NEW = 10  # tasks with an outcome until a model is known
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """A model that can be asked. `solves`, `usd` and `seconds` are what is expected before anything is known.
-
-    `down` says why it cannot be asked now ("" when it can).
-    """
-
-    name: str
-    digest: str = ""
-    frontier: bool = False
-    parameters: float | None = None
-    solves: float | None = None
-    usd: float = 0.0
-    seconds: float = 30.0
-    down: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What is known of a task before it is done."""
-
-    kind: str
-    words: str = ""
-    root: str = ""
-    verifiable: bool = True
+DRAWS: Final = 64  # from what is believed, for one decision
+SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
+_SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
+_KNOWN: Final = 30.0  # outcomes, from which on a model is known
+_NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A plan, how likely this choice was, why, and the figures: a row for each plan that was weighed."""
+    """A plan, how likely this choice was, why in one line, and a row of figures for each plan weighed."""
 
     plan: Plan
     propensity: float
@@ -55,121 +28,82 @@ class Decision:
     table: tuple[dict[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Odds:
-    """What is believed of one model in one part of a plan."""
-
-    solves: Beta
-    spent: Spent
-
-    def cost(self, utility, rng):
-        mean = utility.cost(self.spent.usd, self.spent.seconds)
-        return max(0.0, mean * (1 + rng.gauss(0, 1) * WIDE*(self.spent.spread / self.spent.runs)**.5)) if WIDE else mean
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A plan with its worth in each draw."""
-
-    plan: Plan
-    outlook: Outlook
-    worth: tuple[float, ...]
-
-
 def choose(
-    evidence: Evidence, task: Task, arms: Sequence[Arm], utility: Utility, rng: random.Random
+    evidence: Evidence, task: Task, arms: Sequence[Arm], utility: Utility, rng: random.Random, pin: Plan = ()
 ) -> Decision:
-    """The plan for a task, from what is known; deterministic for one state of `rng`."""
-    up = [arm for arm in arms if not arm.down]
-    locals_ = tuple(arm.name for arm in up if not arm.frontier)
-    frontier = next((arm.name for arm in up if arm.frontier), "")
-    odds = beliefs(evidence, task, up)
-    plans = possible_plans(locals_, frontier, verifiable=task.verifiable)
-    weighed = weigh(plans, odds, errors_of(evidence), utility, rng)
-    default = default_plan(weighed, task, frontier)
-    heads = [(n, "after" if i else "first") for i,n in enumerate(default.plan)]
-    byname={a.name:a for a in up}
-    new = min(evidence.solved.get(Cell(who(n, byname[n].digest), h), Count()).seen for n,h in heads) < NEW if NEWMODE else any(evidence.begun.get(who(a.name, a.digest), 0) < NEW for a in up if a.name == default.plan[0])
-    shares = chances(weighed, default, task, new=new)
-    (chosen,) = rng.choices(weighed, shares)
-    return Decision(chosen.plan, shares[weighed.index(chosen)], "")
+    """The plan for a task; the same one for the same evidence and state of `rng`.
 
-
-def beliefs(evidence: Evidence, task: Task, arms: Sequence[Arm]) -> dict[tuple[str, Head], Odds]:
-    sorts = sorts_of(task.kind, task.words, task.root)
-    odds: dict[tuple[str, Head], Odds] = {}
-    for arm in arms:
-        model = who(arm.name, arm.digest)
-        first = arm.solves if arm.solves is not None else expected(task.kind, arm.parameters, frontier=arm.frontier)
-        start = Spent(1.0, arm.usd, arm.seconds)
-        odds[arm.name, "first"] = Odds(
-            evidence.chance(model, "first", sorts, first), evidence.cost(model, "first", sorts, start)
-        )
-        odds[arm.name, "after"] = Odds(
-            evidence.chance(model, "after", sorts, expected_after_a_miss(first)),
-            evidence.cost(model, "after", sorts, start),
-        )
-    return odds
-
-
-def errors_of(evidence: Evidence) -> Errors:
-    return Errors(
-        Beta(CHECK_ERRORS.a + evidence.false_pass.good, CHECK_ERRORS.b + evidence.false_pass.seen - evidence.false_pass.good).mean,
-        Beta(CHECK_ERRORS.a + evidence.false_fail.good, CHECK_ERRORS.b + evidence.false_fail.seen - evidence.false_fail.good).mean,
+    `arms` come in the order in which they would be asked, one of them may be the frontier model. A `pin` is
+    the person's own choice and is kept, even if a model of it is down. Raises NoModelError.
+    """
+    up = [arm for arm in arms if not arm.down or arm.name in pin]
+    if not up:
+        raise NoModelError(f"No model can be asked: {_missing(arms)}.")
+    belief = believe(evidence, task, up)
+    plans = (
+        (pin,)
+        if pin
+        else possible_plans(_names(up, frontier=False), _frontier(up), verifiable=task.verifiable)
+    )
+    weighed = weigh(plans, belief, utility, rng, DRAWS)
+    default = weighed[0] if pin else default_plan(weighed, belief, _frontier(up))
+    sure = sureness(default.plan, belief)
+    if pin or task.verifiable or not belief.outcomes:
+        shares = keep_to_the_default(weighed, default, sure)
+    else:
+        shares = match_chances(weighed)
+    (chosen,) = rng.choices(range(len(weighed)), shares)
+    told = Told(
+        task.kind, weighed, chosen, default, sure, belief, _missing(arms) if len(up) < len(arms) else ""
+    )
+    return Decision(
+        weighed[chosen].plan, shares[chosen], "named by you" if pin else tell(told), tabulate(told)
     )
 
 
-def weigh(
-    plans: tuple[Plan, ...],
-    odds: dict[tuple[str, Head], Odds],
-    errors: Errors,
-    utility: Utility,
-    rng: random.Random,
-) -> list[Weighed]:
-    heads = [tuple((name, "after" if i else "first") for i, name in enumerate(plan)) for plan in plans]
-    draws = {}
-    for key in dict.fromkeys(h for plan in heads for h in plan):
-        o = odds[key]
-        draws[key] = ([rng.betavariate(o.solves.a*SHARP,o.solves.b*SHARP) for _ in range(DRAWS)], [o.cost(utility, rng) for _ in range(DRAWS)])
-    return [Weighed(plan, foresee(tuple(Leg(odds[h].solves.mean, odds[h].spent.usd, odds[h].spent.seconds) for h in hs), errors), worth([draws[h] for h in hs], errors)) for plan, hs in zip(plans, heads)]
+def default_plan(weighed: Sequence[Weighed], belief: Belief, frontier: str) -> Weighed:
+    """What is done while nothing speaks against it: a local model, a check, and the frontier model.
+
+    A local model that is new goes first in it, so that it is seen at work where that costs little. Without
+    a check it is the frontier model alone; without a frontier model, the best there is.
+    """
+    longest = max(len(each.plan) for each in weighed)
+    safe = [each for each in weighed if len(each.plan) == min(2, longest) and each.plan[-1] == frontier]
+    new = [each for each in safe if len(each.plan) > 1 and belief.seen(each.plan[0], "first") < _NEW]
+    return max(new or safe or weighed, key=lambda each: each.mean)
 
 
-def worth(legs, errors):
-    *checked, (p,c) = legs
-    value = [x-y for x,y in zip(p,c)]
-    fp, ff = errors
-    for p, c in reversed(checked):
-        value = [x * (1 - ff) - y + ((1 - x) * (1 - fp) + x * ff) * v for x, y, v in zip(p, c, value)]
-    return value
+def sureness(plan: Plan, belief: Belief) -> float:
+    """How sure one must be that another plan is better: the surer, the less is known of this one."""
+    least = min(belief.seen(name, "after" if place else "first") for place, name in enumerate(plan))
+    return _SURE_AT_FIRST - (_SURE_AT_FIRST - SURE) * min(1.0, least / _KNOWN)
 
 
-def default_plan(weighed: list[Weighed], task: Task, frontier: str) -> Weighed:
-    if task.verifiable:
-        fits = [w for w in weighed if len(w.plan) == 2 and (not frontier or w.plan[-1] == frontier)]
-    else:
-        fits = [w for w in weighed if w.plan[-1] == frontier] if frontier else []
-    fits = fits or weighed
-    return max(fits, key=lambda w: sum(w.worth))
+def keep_to_the_default(weighed: Sequence[Weighed], default: Weighed, sure: float) -> list[float]:
+    """All on the default plan, or on the one that is better with a chance of at least `sure`."""
+    top = max(weighed, key=lambda each: each.better_than(default))
+    taken = top if top.better_than(default) >= sure else default
+    return [float(each is taken) for each in weighed]
 
 
-def chances(weighed: list[Weighed], default: Weighed, task: Task, *, new: bool) -> list[float]:
-    wins = [0]*len(weighed)
-    for values in zip(*(w.worth for w in weighed)):
-        wins[values.index(max(values))] += 1
-    shares = [n / DRAWS for n in wins]
-    if not task.verifiable:
-        return shares
-    top = max(weighed, key=lambda w: better(w, default))
-    sure = better(top, default)
-    if sure >= (SURE_OF_A_NEW_MODEL if new else SURE):
-        if EXPLORE==2:
-            x=(1-sure)*BACK
-            return [x if w is default else 1-x if w is top else 0. for w in weighed]
-        return shares if EXPLORE else [float(w is top) for w in weighed]
-    return [float(w is default) for w in weighed]
-EXPLORE=True
-NEWMODE=1
-BACK=1.0
+def match_chances(weighed: Sequence[Weighed]) -> list[float]:
+    """Each plan as likely as it is to be the best one: exploring in proportion to what is not known.
 
-def better(one: Weighed, other: Weighed) -> float:
-    return sum(a > b for a, b in zip(one.worth, other.worth, strict=True)) / DRAWS
+    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933).
+    """
+    wins = [0] * len(weighed)
+    for worths in zip(*(each.worths for each in weighed), strict=True):
+        wins[worths.index(max(worths))] += 1
+    return [won / sum(wins) for won in wins]
+
+
+def _names(arms: Sequence[Arm], *, frontier: bool) -> tuple[str, ...]:
+    return tuple(arm.name for arm in arms if arm.frontier == frontier)
+
+
+def _frontier(arms: Sequence[Arm]) -> str:
+    return next(iter(_names(arms, frontier=True)), "")
+
+
+def _missing(arms: Sequence[Arm]) -> str:
+    return ", ".join(f"{arm.name} is left out ({arm.down})" for arm in arms if arm.down) or "none is named"

@@ -1,5 +1,6 @@
 """Plans, and what they are worth: models asked one after the other until one has solved the task."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -50,7 +51,7 @@ class Outlook(NamedTuple):
     seconds: float
 
 
-def foresee(legs: tuple[Leg, ...], errors: Errors) -> Outlook:
+def foresee(legs: Sequence[Leg], errors: Errors) -> Outlook:
     """Expected result of running the legs in turn until the check passes one; what the last one did stays.
 
     With chances p for the first and q for the second: solved = p (1 - ff) + g q, where the second is asked

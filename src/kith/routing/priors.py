@@ -1,40 +1,41 @@
-"""What is expected of a model before anything was measured.
+"""What is expected of a model before anything was measured."""
 
-The curves are fits over the published pass rates of 59 models of known size (HumanEval+, MBPP+): they leave
-0.8 and 0.5 logits unexplained, so an expectation is worth no more than four tasks.
-"""
+# The curves fit the published pass rates of 59 models of known size on HumanEval+ and MBPP+. They leave 0.8 and
+# 0.5 logits unexplained, so what they say is worth no more than four outcomes.
 
 import math
 import re
+from typing import Final
 
-from kith.routing.beta import chance, logit
+from kith.routing.beta import chance_of, logit
 
-FRONTIER = 0.65  # the chance that a frontier model solves a task
-MASS = 4.0  # tasks that an expectation is worth
-AFTER_A_MISS = -1.0  # logits: what another model failed at is harder
-MANY_FILES = -1.5  # logits: a guess, until there is data
-UNKNOWN_SIZE = 7.0  # billions of parameters
-_HARD = {"edit-multi", "refactor", "fix-failing-test"}
+MASS: Final = 4.0  # outcomes that an expectation is worth
+FRONTIER: Final = 0.65  # the chance that a frontier model solves a task
+_AFTER_A_MISS: Final = -0.7  # logits: what is left is harder (-0.3 to -1.4 on open tables of outcomes)
+_MANY_FILES: Final = -1.5  # logits: a guess, until there is data
+_MANY: Final = ("edit-multi", "refactor")
+_TYPICAL: Final = 7.0  # billions of parameters, of a model that does not tell
+_SIZE: Final = re.compile(r"(?<![\w.])(?:(\d+)x)?(\d+(?:\.\d+)?)\s*([bm])(?![a-z0-9])")
 
 
 def expected(kind: str, parameters: float | None = None, *, frontier: bool = False) -> float:
-    """The chance that a model of `parameters` billions solves a task of this kind."""
+    """The chance that a model of so many billions of parameters solves a task of this kind."""
     if frontier:
         return FRONTIER
-    size = math.log10(parameters or UNKNOWN_SIZE)
-    curves = (-0.98 + 1.21 * size, -0.60 + 0.84 * size)
-    return chance(sum(curves) / 2 + (MANY_FILES if kind in _HARD else 0.0))
+    size = math.log10(parameters or _TYPICAL)
+    harder = _MANY_FILES if kind in _MANY else 0.0
+    return chance_of(((-0.98 + 1.21 * size) + (-0.60 + 0.84 * size)) / 2 + harder)
 
 
 def expected_after_a_miss(first: float) -> float:
-    """The chance after another model failed, from the chance that it would have had at first."""
-    return chance(logit(min(max(first, 0.01), 0.99)) + AFTER_A_MISS)
+    """The chance where another model has failed, from the chance that there would have been at first."""
+    return chance_of(logit(min(max(first, 0.01), 0.99)) + _AFTER_A_MISS)
 
 
-def billions(parameters: str) -> float | None:
-    """The size in billions that a model's description or name tells ("14.8B", "qwen3:4b", "350M"), if any."""
-    found = re.search(r"(?<![\w.])(?:(\d+)x)?(\d+(?:\.\d+)?)\s*([bm])(?![a-z0-9])", parameters.lower())
+def billions(words: str) -> float | None:
+    """The size that a model's name or description tells ("qwen3:4b", "14.8B", "8x7b"), in 1e9 parameters."""
+    found = _SIZE.search(words.lower())
     if not found:
         return None
     experts, number, unit = found.groups()
-    return float(number) * int(experts or 1) * (1.0 if unit == "b" else 0.001)
+    return int(experts or 1) * float(number) * (1.0 if unit == "b" else 0.001)

@@ -1,0 +1,160 @@
+"""What is believed of each model at a task, and what plans are worth under that, in draws from it."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from kith.routing.beta import Beta, Count
+from kith.routing.evidence import Evidence, Head, sorts_of, who
+from kith.routing.plans import Errors, Leg, Outlook, Plan, Utility, foresee
+from kith.routing.priors import expected, expected_after_a_miss
+from kith.routing.takes import Takes
+
+_DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
+# Thompson sampling tries more than there is to learn from some hundred tasks: a model that was seen often
+# is believed as if it had been seen up to six times as often.
+_NARROW, _NARROWING = 6.0, 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A model that can be asked.
+
+    `usd`, `seconds` of one run and `solves` (a chance; None: from its size in billions of `parameters`) are
+    what is expected before anything is measured. `down` says why it cannot be asked now; "": it can.
+    """
+
+    name: str
+    digest: str = ""
+    frontier: bool = False
+    parameters: float | None = None
+    usd: float = 0.0
+    seconds: float = 30.0
+    solves: float | None = None
+    down: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is known of a task before it is done; `verifiable`: checks will tell whether it is solved."""
+
+    kind: str
+    words: str = ""
+    root: str = ""
+    verifiable: bool = True
+
+
+class Odds(NamedTuple):
+    """What is believed of one model in one part of a plan, and what was seen of it at this kind of work."""
+
+    solves: Beta
+    takes: Takes
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The odds of each model, at first and after a miss, and how reliable the check is."""
+
+    odds: Mapping[tuple[str, Head], Odds]
+    errors: Errors
+
+    def seen(self, model: str, head: Head) -> float:
+        """How many outcomes there are at this kind of work."""
+        return self.odds[model, head].count.seen
+
+    @property
+    def outcomes(self) -> float:
+        return sum(odds.count.seen for odds in self.odds.values())
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A plan, what is to be expected of it, and its worth in each draw, in solved tasks."""
+
+    plan: Plan
+    outlook: Outlook
+    worths: tuple[float, ...]
+
+    @cached_property
+    def mean(self) -> float:
+        return sum(self.worths) / len(self.worths)
+
+    def better_than(self, other: "Weighed") -> float:
+        """The chance that this plan is worth more."""
+        return sum(a > b for a, b in zip(self.worths, other.worths, strict=True)) / len(self.worths)
+
+
+def believe(evidence: Evidence, task: Task, arms: Sequence[Arm]) -> Belief:
+    """What the evidence says of each model at this task."""
+    odds: dict[tuple[str, Head], Odds] = {}
+    sorts = sorts_of(task.kind)
+    for arm in arms:
+        model, head = who(arm.name, arm.digest), "first"
+        prior = (
+            expected(task.kind, arm.parameters, frontier=arm.frontier) if arm.solves is None else arm.solves
+        )
+        takes = Takes(arm.usd, arm.seconds)
+        for head in ("first", "after"):
+            solves = evidence.chance(model, head, sorts, prior)
+            takes = evidence.takes(model, head, sorts, takes)
+            count = evidence.seen(model, head, task.kind)
+            odds[arm.name, head] = Odds(solves if task.verifiable else _narrow(solves, count), takes, count)
+            prior = expected_after_a_miss(solves.mean)
+            takes = takes._replace(
+                usd=takes.usd * _DEARER_AFTER_A_MISS, seconds=takes.seconds * _DEARER_AFTER_A_MISS
+            )
+    return Belief(odds, evidence.errors)
+
+
+def _narrow(solves: Beta, count: Count) -> Beta:
+    return solves.narrowed(min(_NARROW, 1 + count.seen / _NARROWING))
+
+
+def weigh(
+    plans: Sequence[Plan], belief: Belief, utility: Utility, rng: random.Random, draws: int
+) -> tuple[Weighed, ...]:
+    """Each plan with its worth in so many draws from what is believed; the draws are the same for all plans."""
+    drawn: dict[tuple[str, Head], tuple[list[float], list[float]]] = {}
+    weighed = []
+    for plan in plans:
+        heads = _heads(plan)
+        for head in heads:
+            if head not in drawn:
+                drawn[head] = _draw(belief.odds[head], utility, rng, draws)
+        legs = [
+            Leg(odds.solves.mean, odds.takes.usd, odds.takes.seconds)
+            for odds in map(belief.odds.get, heads)
+            if odds
+        ]
+        worths = _worths([drawn[head] for head in heads], belief.errors)
+        weighed.append(Weighed(plan, foresee(legs, belief.errors), tuple(worths)))
+    return tuple(weighed)
+
+
+def _heads(plan: Plan) -> list[tuple[str, Head]]:
+    return [(name, "after" if place else "first") for place, name in enumerate(plan)]
+
+
+def _draw(odds: Odds, utility: Utility, rng: random.Random, draws: int) -> tuple[list[float], list[float]]:
+    """Chances to solve it, and costs in solved tasks."""
+    cost = utility.cost(odds.takes.usd, odds.takes.seconds)
+    return (
+        [odds.solves.draw(rng) for _ in range(draws)],
+        [cost * odds.takes.doubt(rng) for _ in range(draws)] if cost else [0.0] * draws,
+    )
+
+
+def _worths(legs: Sequence[tuple[list[float], list[float]]], errors: Errors) -> list[float]:
+    """What `foresee` says of each draw, less its cost: from the last leg back, since this is the inner loop."""
+    wrong, doubted = 1 - errors.false_pass, errors.false_fail
+    *checked, (chances, costs) = legs
+    worths = [chance - cost for chance, cost in zip(chances, costs, strict=True)]
+    for chances, costs in reversed(checked):
+        worths = [
+            chance * (1 - doubted) - cost + ((1 - chance) * wrong + chance * doubted) * rest
+            for chance, cost, rest in zip(chances, costs, worths, strict=True)
+        ]
+    return worths
