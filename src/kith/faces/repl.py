@@ -12,7 +12,8 @@ from typing import Any
 
 from kith.app.pins import is_routed
 from kith.app.project import Project, Result
-from kith.app.tasks import Opened, Task, run_in, warm_up
+from kith.app.switch import Reading, read_anew
+from kith.app.tasks import THREAD, Opened, Task, run_in, warm_up
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.events import Event
 from kith.core.run import new_id
@@ -35,6 +36,7 @@ HELP = {
     "diff": "the last change",
     "undo [ID]": "take a change back",
     "todo": "the model's list",
+    "panel WORDS": "let several models confer; the next task knows what they decided",
     "why": "which models were asked here, and why",
     "clear": "begin a new conversation",
     "save": "conversations are saved as they happen; shows this one's id",
@@ -54,6 +56,7 @@ class Conversation:
         self.voice = TerminalVoice(stream_words=True)
         self.id = new_id()
         self.opened: Opened | None = None
+        self.advice = ""  # what a council decided, until the next task
 
     @property
     def past(self) -> Past:
@@ -64,6 +67,8 @@ class Conversation:
 
     def do(self, words: str, plan: bool = False) -> None:
         """Give the words to the model, in a trial; Ctrl-C ends the turn, not the conversation."""
+        if self.advice:
+            words, self.advice = f"{words}\n\n# What several models agreed on\n{self.advice}", ""
         task = Task(words, plan="show" if plan else "no")
         self.voice.streamed = ""
         try:
@@ -119,6 +124,8 @@ class Conversation:
             return
         window = f", window {self.opened.window:,}" if self.opened.window else ""
         self.say(f"The model is {printable(self.opened.facts.name)}{window}.")
+        if rest and (reading := read_anew(self.opened, self.past, THREAD)):
+            self.say(_reading_text(reading), "dim")
 
     def plan(self, rest: str) -> None:
         if rest:
@@ -137,6 +144,15 @@ class Conversation:
     def undo(self, rest: str) -> None:
         undone = asyncio.run(self.project.undo(rest))
         self.say(f"Took {undone.undoes} back. To have it again: /undo {short_id(undone.change_id)}", "green")
+
+    def panel(self, rest: str) -> None:
+        if not rest:
+            self.say("Confer about what? /panel WORDS", "red")
+            return
+        from kith.faces.confer import panel_in_conversation
+
+        with suppress(SystemExit):  # stopped by a second Ctrl-C
+            self.advice = panel_in_conversation(self.project, rest)
 
     def why(self, rest: str) -> None:
         shown = show_why(self.project, rest or self.id)
@@ -207,6 +223,15 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
                 return 0
             if words:
                 _answer(conversation, words)
+
+
+def _reading_text(reading: Reading) -> str:
+    """`It reads the conversation anew: about 4,200 tokens, 9 s, $0.013.`"""
+    words = [f"about {reading.tokens:,} tokens"]
+    words += [f"{reading.seconds:.0f} s"] if reading.seconds else []
+    words += [f"${reading.usd:.2g}"] if reading.usd else []
+    less = "" if reading.fits else " That is more than its window: older results are left out."
+    return f"It reads the conversation anew: {', '.join(words)}.{less}"
 
 
 def _warm(project: Project) -> None:

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from kith.routing.beta import Beta, Count
@@ -70,17 +69,14 @@ class Belief:
         return sum(odds.count.seen for odds in self.odds.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Weighed:
-    """A plan, what is to be expected of it, and its worth in each draw, in solved tasks."""
+    """A plan, what is to be expected of it, and its worth in solved tasks: by that, and in each draw."""
 
     plan: Plan
     outlook: Outlook
+    mean: float
     worths: tuple[float, ...]
-
-    @cached_property
-    def mean(self) -> float:
-        return sum(self.worths) / len(self.worths)
 
     def better_than(self, other: "Weighed") -> float:
         """The chance that this plan is worth more."""
@@ -116,7 +112,7 @@ def _narrow(solves: Beta, count: Count) -> Beta:
 def weigh(
     plans: Sequence[Plan], belief: Belief, utility: Utility, rng: random.Random, draws: int
 ) -> tuple[Weighed, ...]:
-    """Each plan with its worth in so many draws from what is believed; the draws are the same for all plans."""
+    """Each plan with its worth in so many draws from what is believed, the same ones for all plans."""
     drawn: dict[tuple[str, Head], tuple[list[float], list[float]]] = {}
     weighed = []
     for plan in plans:
@@ -124,18 +120,18 @@ def weigh(
         for head in heads:
             if head not in drawn:
                 drawn[head] = _draw(belief.odds[head], utility, rng, draws)
-        legs = [
-            Leg(odds.solves.mean, odds.takes.usd, odds.takes.seconds)
-            for odds in map(belief.odds.get, heads)
-            if odds
-        ]
+        outlook = foresee([_leg(belief.odds[head]) for head in heads], belief.errors)
         worths = _worths([drawn[head] for head in heads], belief.errors)
-        weighed.append(Weighed(plan, foresee(legs, belief.errors), tuple(worths)))
+        weighed.append(Weighed(plan, outlook, utility.worth(outlook), tuple(worths)))
     return tuple(weighed)
 
 
 def _heads(plan: Plan) -> list[tuple[str, Head]]:
     return [(name, "after" if place else "first") for place, name in enumerate(plan)]
+
+
+def _leg(odds: Odds) -> Leg:
+    return Leg(odds.solves.mean, odds.takes.usd, odds.takes.seconds)
 
 
 def _draw(odds: Odds, utility: Utility, rng: random.Random, draws: int) -> tuple[list[float], list[float]]:
@@ -148,7 +144,7 @@ def _draw(odds: Odds, utility: Utility, rng: random.Random, draws: int) -> tuple
 
 
 def _worths(legs: Sequence[tuple[list[float], list[float]]], errors: Errors) -> list[float]:
-    """What `foresee` says of each draw, less its cost: from the last leg back, since this is the inner loop."""
+    """What `foresee` says of each draw, less its cost; from the last leg back, as this is the inner loop."""
     wrong, doubted = 1 - errors.false_pass, errors.false_fail
     *checked, (chances, costs) = legs
     worths = [chance - cost for chance, cost in zip(chances, costs, strict=True)]

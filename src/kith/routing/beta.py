@@ -42,7 +42,7 @@ class Count(NamedTuple):
         return Count(keep * self.good + weight * reward, keep * self.seen + weight)
 
     def less(self, part: "Count") -> "Count":
-        """What is left without a part of it. Since each forgets at its own pace, that is never below nothing."""
+        """What is left without a part of it; never below nothing, as each forgets at its own pace."""
         good = max(0.0, self.good - part.good)
         return Count(good, max(good, self.seen - part.seen))
 

@@ -1,6 +1,7 @@
 """What sort of work a task is, from its words: where success differs, this is what it differs by."""
 
 import re
+from functools import cache
 from typing import Final
 
 KINDS: Final = (
@@ -19,105 +20,108 @@ _VERIFIABLE: Final = {"write-test", "edit-small", "edit-multi", "fix-failing-tes
 _BY_PURPOSE: Final = {"plan": "plan", "spec": "write-test", "test": "write-test", "refactor": "refactor"}
 MANY_FILES: Final = 3
 
-_ASK: Final = r"(?:(?:hi|hello|hey|ok|okay|so|now|please|kindly|then|also|just|quickly)\b[\s,:]*)*"
-_ASK_FOR: Final = (
-    rf"^\s*{_ASK}"
+_POLITE: Final = r"(?:(?:hi|hello|hey|ok|okay|so|now|please|kindly|then|also|just|quickly)\b[\s,:]*)*"
+_WISH: Final = (
     r"(?:(?:can|could|would|will)\s+you\s+|i(?:'d| would)?\s+(?:want|need|like)\s+(?:you\s+)?(?:to\s+)?"
-    rf"|let'?s\s+|we\s+(?:need|want|have|should)\s+(?:to\s+)?|help\s+me\s+(?:to\s+)?)?{_ASK}"
+    r"|let'?s\s+|we\s+(?:need|want|have|should)\s+(?:to\s+)?|help\s+me\s+(?:to\s+)?)?"
 )
+_BEGINS: Final = rf"^\s*{_POLITE}{_WISH}{_POLITE}"  # what is wanted stands right after it
 _CHANGE: Final = (
-    r"(?:fix|add|change|make|implement|create|write|remove|delete|replace|update|rename|move|extract|refactor|convert"
-    r"|migrate|port|support|handle|correct|repair|improve|extend|optimi[sz]e|bump|upgrade|introduce|allow|apply|edit"
-    r"|modify|insert|drop|enable|disable|wrap|split|merge|clean|simplify|speed|reduce|increase|rewrite|set|use|let)"
+    r"(?:fix|add|change|make|implement|create|write|remove|delete|replace|update|rename|move|extract|refactor"
+    r"|convert|migrate|port|support|handle|correct|repair|improve|extend|optimi[sz]e|bump|upgrade|introduce"
+    r"|allow|apply|edit|modify|insert|drop|enable|disable|wrap|split|merge|clean|simplify|speed|reduce"
+    r"|increase|rewrite|set|use|let)"
 )
-_TEST: Final = r"(?:unit[- ]?|regression[- ]?|integration[- ]?|property[- ]?|end-to-end )?(?:tests?|test[- ]cases?|test suite|coverage)"
+_TEST: Final = (
+    r"(?:unit[- ]?|regression[- ]?|integration[- ]?|property[- ]?|end-to-end )?"
+    r"(?:tests?|test[- ]cases?|test suite|coverage)"
+)
+_DOC: Final = (
+    r"(?:docs?|documentation|docstrings?|readme|changelog|comments?|tutorial|man ?page|user guide"
+    r"|release notes)"
+)
 _FILE: Final = re.compile(r"(?<![\w/])[\w./-]*\w\.(?:[a-z]{1,4}|ipynb|proto|toml|yaml|json)\b(?!\()")
 
-
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE | re.MULTILINE)
-
-
-# The first that matches wins.
-_RULES: Final = (
+# The first pattern that is found decides; the more telling ones come first.
+_SIGNS: Final = (
     (
         "commit-message",
-        _any(
-            r"\bcommit[- ]?(?:message|msg|title|description)s?\b",
-            r"\b(?:describe|summari[sz]e)\b.{0,30}\b(?:staged|commit|diff)\b",
-        ),
-    ),
-    ("explain", re.compile(r"\A\s*(?:why|how come)\b[^\n?]*\?\s*\Z", re.IGNORECASE)),
-    (
-        "fix-failing-test",
-        _any(
-            r"\b(?:fail(?:s|ed|ing)?|broken|red|flaky)\b.{0,25}\b(?:tests?|ci|suite|build)\b",
-            r"\b(?:tests?|test_\w+|suite|ci|the build)\b(?:.{0,60}?)\b(?:fails?|failed|failing|is red|are red|breaks?|broken|(?:not|n't|no longer) pass\w*|(?:is|are)(?:n't| not) (?:green|passing))",
-            r"\b(?:make|get|let)\b.{0,40}\b(?:tests?|test_\w+|suite|ci|build)\b.{0,25}\b(?:pass|green|work|succeed)\b",
-            r"^FAILED \S+::",
-            r"^E\s+(?:AssertionError|assert)\b",
-        ),
-    ),
-    (
-        "write-test",
-        _any(
-            rf"\b(?:write|add|create|generate|extend|increase|improve|raise|need|want|missing|more|provide|implement)\b(?:(?!\b(?:and|so|which|that|flag|option|command|with)\b)[^.;\n]){{0,50}}\b{_TEST}\b(?!\s*(?:flag|option|runner|command|mode|data|fixture|button|page|endpoint|environment))",
-            rf"^\s*{_TEST} for\b",
-            rf"{_ASK_FOR}(?:test|cover)\s+(?!if\b|whether\b)",
-        ),
-    ),
-    (
-        "locate",
-        _any(
-            rf"{_ASK_FOR}(?:where|which (?:file|module|function|class|line|place|test)s?|who (?:calls|uses))\b",
-            rf"{_ASK_FOR}(?:find|locate|search for|grep(?: for)?|look up|point me to|list|show me)\b(?!.{{0,60}}\band (?:then )?{_CHANGE}\b)(?!.{{0,30}}\b(?:bug|problem|error|mistake)s?\b.{{0,40}}\bfix)",
-            r"\bwhere (?:is|are|do|does|did|can i find)\b.{0,80}\?",
-        ),
-    ),
-    (
-        "plan",
-        _any(
-            rf"{_ASK_FOR}(?:plan|design|outline|sketch|propose|suggest|think about|draft|come up with|break down|brainstorm|compare)\b",
-            r"\b(?:write|make|give me|create|need|want) (?:me )?(?:a|an|the)?\s*(?:\w+ )?(?:plan|design|proposal|roadmap|road map|architecture|strategy)\b",
-            r"\bhow (?:should|would|could|can) (?:we|i|you|one)\b",
-            r"\bwhat would it take\b",
-            r"\bwhat(?:'s| is) the best way\b",
-        ),
+        r"\bcommit[- ]?(?:message|msg|title|description)s?\b",
+        r"\b(?:describe|summari[sz]e)\b.{0,30}\b(?:staged|commit|diff)\b",
     ),
     (
         "explain",
-        _any(
-            rf"{_ASK_FOR}(?:explain|describe|summari[sz]e|tell me|walk me through|clarify|understand|review|analy[sz]e|help me understand|give me an? (?:overview|summary|introduction))\b",
-            rf"{_ASK_FOR}(?:what|why|how|when|who|which|is|are|does|do|did|has|have|was|were|should)\b(?!.*\b(?:please|then) {_CHANGE}\b)[^\n]*\?",
-            rf"{_ASK_FOR}(?:what|why|how)\b(?!.*[.!]\s*{_CHANGE}\b)",
-        ),
+        r"\A\s*(?:why|how come)\b[^\n?]*\?\s*\Z",
+    ),
+    (
+        "fix-failing-test",
+        r"\b(?:fail(?:s|ed|ing)?|broken|red|flaky)\b.{0,25}\b(?:tests?|ci|suite|build)\b",
+        r"\b(?:tests?|test_\w+|suite|ci|the build)\b.{0,60}?\b(?:fails?|failed|failing|breaks?|broken)\b",
+        r"\b(?:tests?|test_\w+|suite|ci|the build)\b.{0,60}?\b(?:(?:not|n't|no longer) pass|(?:is|are) red)",
+        r"\b(?:tests?|suite|ci|the build)\b.{0,60}?\b(?:is|are)(?:n't| not) (?:green|passing)",
+        r"\b(?:make|get|let)\b.{0,40}\b(?:tests?|test_\w+|suite|ci|build)\b.{0,25}"
+        r"\b(?:pass|green|work|succeed)\b",
+        r"^FAILED \S+::",
+        r"^E\s+(?:AssertionError|assert)\b",
+    ),
+    (
+        "write-test",
+        r"\b(?:write|add|create|generate|extend|increase|improve|raise|need|want|missing|more|provide"
+        r"|implement)\b(?:(?!\b(?:and|so|which|that|flag|option|command|with)\b)[^.;\n]){0,50}"
+        rf"\b{_TEST}\b(?!\s*(?:flag|option|runner|command|mode|data|fixture|button|page|endpoint))",
+        rf"^\s*{_TEST} for\b",
+        rf"{_BEGINS}(?:test|cover)\s+(?!if\b|whether\b)",
+    ),
+    (
+        "locate",
+        rf"{_BEGINS}(?:where|who (?:calls|uses))\b",
+        rf"{_BEGINS}which (?:file|module|function|class|line|place|test)s?\b",
+        rf"{_BEGINS}(?:find|locate|search for|grep(?: for)?|look up|point me to|list|show me)\b"
+        rf"(?!.{{0,60}}\band (?:then )?{_CHANGE}\b)",
+        r"\bwhere (?:is|are|do|does|did|can i find)\b.{0,80}\?",
+    ),
+    (
+        "plan",
+        rf"{_BEGINS}(?:plan|design|outline|sketch|propose|suggest|think about|draft|come up with|break down"
+        r"|brainstorm|compare)\b",
+        r"\b(?:write|make|give me|create|need|want) (?:me )?(?:a|an|the)?\s*(?:\w+ )?"
+        r"(?:plan|design|proposal|roadmap|road map|architecture|strategy)\b",
+        r"\bhow (?:should|would|could|can) (?:we|i|you|one)\b",
+        r"\bwhat would it take\b",
+        r"\bwhat(?:'s| is) the best way\b",
+    ),
+    (
+        "explain",
+        rf"{_BEGINS}(?:explain|describe|summari[sz]e|tell me|walk me through|clarify|understand|review"
+        r"|analy[sz]e|help me understand|give me an? (?:overview|summary|introduction))\b",
+        rf"{_BEGINS}(?:what|why|how|when|who|which|is|are|does|do|did|has|have|was|were|should)\b"
+        rf"(?!.*\b(?:please|then) {_CHANGE}\b)[^\n]*\?",
+        rf"{_BEGINS}(?:what|why|how)\b(?!.*[.!]\s*{_CHANGE}\b)",
     ),
     (
         "docs",
-        _any(
-            rf"{_ASK_FOR}document\b",
-            rf"{_ASK_FOR}(?:{_CHANGE}|fill|translate|proofread|mention|note)\b.{{0,60}}\b(?:docs?|documentation|docstrings?|readme|changelog|comments?|tutorial|man ?page|user guide|release notes)\b(?!\s+(?:parser|parsing|generator|command|page|string)\b)",
-            r"\b(?:typo|spelling|wording)\b.{0,40}\b(?:docs?|documentation|docstrings?|readme|changelog|comments?)\b",
-            r"\b(?:readme|changelog|docs?/)\S*\b.{0,40}\b(?:typo|outdated|out of date|wrong|stale)\b",
-        ),
+        rf"{_BEGINS}document\b",
+        rf"{_BEGINS}(?:{_CHANGE}|fill|translate|proofread|mention|note)\b.{{0,60}}\b{_DOC}\b"
+        r"(?!\s+(?:parser|parsing|generator|command|page|string)\b)",
+        rf"\b(?:typo|spelling|wording)\b.{{0,40}}\b{_DOC}\b",
+        r"\b(?:readme|changelog|docs?/)\S*\b.{0,40}\b(?:typo|outdated|out of date|wrong|stale)\b",
     ),
     (
         "refactor",
-        _any(
-            r"\brefactor\w*\b",
-            rf"{_ASK_FOR}(?:rename|extract|inline|split|move|deduplicate|restructure|reorgani[sz]e|simplify|tidy|modulari[sz]e|decouple|untangle|clean ?up|clean|merge|unify|consolidate|flatten)\b",
-            r"\b(?:remove|get rid of|reduce|eliminate)\b.{0,30}\b(?:duplication|duplicated?|dead code|copy[- ]and[- ]paste)\b",
-            r"\bwithout (?:changing|altering) (?:the |its |any )?behaviou?r\b",
-        ),
+        r"\brefactor\w*\b",
+        rf"{_BEGINS}(?:rename|extract|inline|split|move|deduplicate|restructure|reorgani[sz]e|simplify|tidy"
+        r"|modulari[sz]e|decouple|untangle|clean|merge|unify|consolidate|flatten)\b",
+        r"\b(?:remove|get rid of|reduce|eliminate)\b.{0,30}"
+        r"\b(?:duplication|duplicated?|dead code|copy[- ]and[- ]paste)\b",
+        r"\bwithout (?:changing|altering) (?:the |its |any )?behaviou?r\b",
     ),
     (
         "edit-multi",
-        _any(
-            r"\b(?:every|each|all)\b.{0,20}\b(?:files?|modules?|callers?|call sites?|usages?|occurrences?|places?|endpoints?|packages?|handlers?|imports?)\b",
-            r"\b(?:everywhere|throughout|project-wide|repo(?:sitory)?-wide|codebase-wide)\b",
-            r"\bacross\b.{0,20}\b(?:project|code ?base|repo(?:sitory)?|modules|files|packages)\b",
-            rf"{_ASK_FOR}(?:migrate|port|convert)\b.{{0,60}}\b(?:to|from)\b",
-        ),
+        r"\b(?:every|each|all)\b.{0,20}\b(?:files?|modules?|callers?|call sites?|usages?|occurrences?|places?"
+        r"|endpoints?|packages?|handlers?|imports?)\b",
+        r"\b(?:everywhere|throughout|project-wide|repo(?:sitory)?-wide|codebase-wide)\b",
+        r"\bacross\b.{0,20}\b(?:project|code ?base|repo(?:sitory)?|modules|files|packages)\b",
+        rf"{_BEGINS}(?:migrate|port|convert)\b.{{0,60}}\b(?:to|from)\b",
     ),
 )
 
@@ -131,11 +135,18 @@ def kind_of(words: str, *, purpose: str = "edit", files: int = 0) -> str:
     if purpose in _BY_PURPOSE:
         return _BY_PURPOSE[purpose]
     told = _without_code(words)
-    for kind, pattern in _RULES:
-        if pattern.search(told):
+    for kind, signs in _patterns():
+        if any(sign.search(told) for sign in signs):
             return kind
     named = len(set(_FILE.findall(told)))
     return "edit-multi" if max(files, named) >= MANY_FILES else "edit-small"
+
+
+@cache
+def _patterns() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
+    """The signs, compiled when they are first needed."""
+    flags = re.IGNORECASE | re.MULTILINE
+    return tuple((kind, tuple(re.compile(sign, flags) for sign in signs)) for kind, *signs in _SIGNS)
 
 
 def is_verifiable(kind: str) -> bool:

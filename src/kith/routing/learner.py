@@ -11,7 +11,9 @@ from kith.routing.evidence import Evidence
 from kith.routing.plans import Plan, Utility, possible_plans
 from kith.routing.telling import Told, tabulate, tell
 
-DRAWS: Final = 64  # from what is believed, for one decision
+__all__ = ["Arm", "Decision", "Task", "choose"]
+
+DRAWS: Final = 50  # from what is believed, for one decision
 SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
 _KNOWN: Final = 30.0  # outcomes, from which on a model is known

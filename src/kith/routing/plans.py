@@ -71,7 +71,7 @@ def foresee(legs: Sequence[Leg], errors: Errors) -> Outlook:
 
 
 def price_of(dial: Dial, *, budget_left: float = 1.0, time_left: float = 1.0) -> float:
-    """The dial as a price, raised when the budget runs out faster than the time it is for (shares of 0..1)."""
+    """The dial as a price; it rises when a budget runs out faster than its time (both as shares left)."""
     return PRICES[dial] * max(1.0, time_left / max(budget_left, 0.01))
 
 

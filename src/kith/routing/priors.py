@@ -1,7 +1,7 @@
 """What is expected of a model before anything was measured."""
 
-# The curves fit the published pass rates of 59 models of known size on HumanEval+ and MBPP+. They leave 0.8 and
-# 0.5 logits unexplained, so what they say is worth no more than four outcomes.
+# The curves fit the published pass rates of 59 models of known size on HumanEval+ and MBPP+. They leave 0.8
+# and 0.5 logits unexplained, so what they say is worth no more than four outcomes.
 
 import math
 import re

@@ -11,7 +11,7 @@ from kith.routing.plans import Plan
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What there is to tell: the plans, the one of this number that was chosen, the default, and what was known.
+    """What there is to tell: the plans, the number of the chosen one, the default one, and what was known.
 
     `sure`: the chance from which on the default is left. `missing` names models that could not be asked.
     """
