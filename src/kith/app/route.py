@@ -95,9 +95,14 @@ async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: s
     arms = [_arm(project, choice, name) for name in choice.arms]
     utility = _utility(project, arms, left)
     decision = choose(fold(choice.legs), task, arms, utility, random.Random(seed))
-    names = {arm.name: name for arm, name in zip(arms, choice.arms, strict=True)}
-    plan = tuple(names[name] for name in decision.plan)
-    return Routed(task.kind, plan, decision.why, propensity=decision.propensity, table=decision.table)
+    asked = {arm.name: name for arm, name in zip(arms, choice.arms, strict=True)}
+
+    def as_asked(plan: Sequence[str]) -> tuple[str, ...]:
+        return tuple(asked[name] for name in plan)
+
+    table = tuple({**row, "plan": as_asked(row["plan"])} for row in decision.table)
+    plan, chance = as_asked(decision.plan), decision.propensity
+    return Routed(task.kind, plan, decision.why, propensity=chance, table=table)
 
 
 def _arm(project: Project, choice: Choice, name: str) -> Arm:
