@@ -236,3 +236,8 @@ def test_keys_of_services_are_read_and_never_shown(
     settings = load_settings(tmp_path, {})
     assert (settings.anthropic_api_key, settings.gemini_api_key) == ("sk-ant-secret", "gemini-secret")
     assert "secret" not in str(describe_settings(settings))
+
+
+def test_settings_in_an_error_report_hold_no_key() -> None:
+    keys = {f"{name}_api_key": "sk-mine" for name in ("openai", "anthropic", "gemini")}
+    assert "sk-mine" not in repr(Settings(**keys))

@@ -4,9 +4,9 @@ import asyncio
 import os
 from pathlib import Path
 
-from kith.app.index import SMALL, open_known
+from kith.app.codebase.index import SMALL, open_known
+from kith.app.codebase.scan import Patience, run_scan
 from kith.app.project import Project
-from kith.app.scan import Patience, run_scan
 from kith.context.brief import fit_nothing
 from kith.context.words import find_words
 from kith.core.events import Event, Notice

@@ -20,13 +20,14 @@ from kith.models.own import OwnEngine
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.anthropic_facts import About, anthropic_endpoint
 from kith.models.providers.gemini_facts import gemini_endpoint
-from kith.models.providers.reach import is_cloud
+from kith.models.providers.reach import is_cloud, leads_out
 from kith.models.providers.schemas import as_strict
 from kith.models.providers.wire import Endpoint
 from kith.models.standin import serve
 
 NOBODY = Places(ollama_host="http://127.0.0.1:1", usual=())
 FAR = "http://models.example.org"
+HOME_NAMES = ("gpu.internal", "box.lan", "nobody")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,10 @@ FAR = "http://models.example.org"
         ("http://[2001:4860:4860::8888]", True),
         ("http://[::ffff:8.8.8.8]", True),
         ("http://[::ffff:10.0.0.1]", False),
+        ("http://[64:ff9b::8.8.8.8]", True),  # through a gateway to any IPv4 address
+        ("http://[64:ff9b:1::8.8.8.8]", True),
+        ("http://[2002:808:808::1]", True),
+        ("http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]", True),
         ("https://api.anthropic.com", True),
         ("https://local.example.org", True),
         ("https://localhost.example.org", True),
@@ -61,6 +66,16 @@ FAR = "http://models.example.org"
 )
 def test_an_address_is_outside_or_not(url: str, expected: bool) -> None:
     assert is_cloud(url) is expected
+
+
+def test_a_name_from_home_may_stand_for_an_address_elsewhere() -> None:
+    async def look_up(host: str) -> list[str]:
+        if host == "nobody":
+            raise OSError("no such name")
+        return {"gpu.internal": ["10.0.0.7", "203.0.114.9"], "box.lan": ["192.168.1.4", "fe80::1%2"]}[host]
+
+    found = {host: asyncio.run(leads_out(f"http://{host}:1", look_up)) for host in HOME_NAMES}
+    assert found == {"gpu.internal": True, "box.lan": False, "nobody": False}
 
 
 def test_the_setting_knows_better_than_the_address() -> None:

@@ -63,7 +63,7 @@ class Talk:
         foresight = Foresight(
             "server", "here", size, meter, busy=lambda: self.busy, short_of_memory=lambda: self.short
         )
-        self.model = Metered(self.server, meter=meter, foresight=foresight, strategy="terse")
+        self.model = Metered(self.server, meter=meter, foresight=foresight)
 
     def ask(self, **changes: Any) -> Called:
         """One more turn; `changes` as the server takes them."""
@@ -88,7 +88,7 @@ def test_a_call_says_how_long_it_was_foreseen_to_take() -> None:
     talk.learn()
     called = talk.ask(out=40)
     assert called.expected_s == pytest.approx(called.timing.total_s, rel=0.2)
-    assert (called.slow, called.busy, called.strategy) == ("", 0.3, "terse")
+    assert (called.slow, called.busy) == ("", 0.3)
     assert talk.notices == []
 
 

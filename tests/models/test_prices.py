@@ -106,3 +106,8 @@ def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, said: str)
     with pytest.raises(UsageError, match=r"prices\.toml") as caught:
         own(tmp_path, text)
     assert said in str(caught.value)
+
+
+def test_no_count_of_a_server_makes_a_call_cheaper_than_nothing() -> None:
+    """More cached than was read: a reward for the next call, as it were."""
+    assert load_prices().cost("anthropic/claude-opus-5", Usage(10, 0, cached=10_000_000)) == pytest.approx(5)

@@ -96,7 +96,7 @@ def test_a_reply_that_broke_off_costs_and_a_refusal_does_not() -> None:
 
 def test_a_call_that_might_go_over_is_refused_in_one_sentence() -> None:
     cloud, spent = Cloud(greed=0.01), Spent()
-    spent.usd = 0.4
+    spent.purse.paid = 0.4
     with pytest.raises(LimitError) as caught:
         ask(paying(cloud, Budget(usd=0.5), spent))
     assert str(caught.value) == (
@@ -114,7 +114,7 @@ def test_where_only_a_shorter_reply_fits_it_is_asked_for() -> None:
     ask(paying(cloud, Budget(usd=0.3), spent))
     (sampling,) = cloud.asked
     assert sampling.max_tokens and 4_096 <= sampling.max_tokens < 16_384
-    assert spent.usd <= 0.3 and spent.held == 0
+    assert spent.usd <= 0.3 and spent.purse.held == 0
 
 
 def test_a_model_without_a_price_is_refused_only_under_a_limit() -> None:
@@ -150,7 +150,7 @@ def test_calls_at_once_share_what_is_left() -> None:
 
     results = asyncio.run(all_at_once())
     assert any(isinstance(each, LimitError) for each in results) and len(cloud.asked) < 5
-    assert 0 < spent.usd <= 0.5 and abs(spent.held) < 1e-9
+    assert 0 < spent.usd <= 0.5 and abs(spent.purse.held) < 1e-9
 
 
 def test_amounts_in_words() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kith.analysis.facts import FileFacts
 from kith.analysis.hotspots import HotSpot
-from kith.app import survey as surveying
+from kith.app.codebase import survey as surveying
 from kith.memory.scanned import Kept, ScanStore
 from kith.trees.bulk import stamp_files
 from kith.workflows.scan.links import Links, find_links
@@ -174,7 +174,7 @@ def test_many_files_are_looked_at_by_processes_and_known_ones_not_again(tmp_path
 KILLER = """\
 import os, sys, asyncio
 from pathlib import Path
-from kith.app import survey as surveying
+from kith.app.codebase import survey as surveying
 from kith.memory.scanned import ScanStore
 from kith.trees.bulk import stamp_files
 

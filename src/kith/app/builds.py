@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kith.app.cast import open_cast
-from kith.app.index import open_known
+from kith.app.asking.cast import open_cast
+from kith.app.codebase.index import open_known
 from kith.app.project import Project, Result
 from kith.core.errors import UsageError
 from kith.core.run import Answerer, Run, new_id

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from kith.app.cast import find_role, play
-from kith.app.index import open_known
-from kith.app.panel import ability_of, measured_legs, weigh_councils
+from kith.app.asking.cast import find_role, play
+from kith.app.asking.panel import ability_of, measured_legs, weigh_councils
+from kith.app.asking.terms import Terms
+from kith.app.codebase.index import open_known
 from kith.app.project import Project, Result
-from kith.app.terms import Terms
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Notice
@@ -103,7 +103,9 @@ async def _hold(
     terms = Terms(project, run, id)
     async with _open_all(terms, names) as opened:
         council = await _convene(terms, wish, opened, hurry)
-        decision = await confer(run, council, partial(check_objection, run))
+        # What one of them looks at, or lets a command look at, all of them get to know.
+        seen = terms.hide(run, *opened.values())
+        decision = await confer(seen, council, partial(check_objection, seen))
         if decision is None and council.tested:
             order = ranking(council)
             decision = Decision(order[0], "limit", "nothing tells them apart before they are tried", order)
@@ -161,7 +163,7 @@ async def _convene(terms: Terms, wish: Wish, opened: dict[str, Opened], hurry: a
     members = {}
     for label, each in opened.items():
         seat = Seat(label, each.facts.server or each.facts.name, each.facts.slots)
-        role = play(terms, spec, each).role
+        role = play(terms, spec, each, readers=[*opened.values()]).role
         members[label] = Member(seat, role, each.facts.cloud, ability_of(legs, each, kind))
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:

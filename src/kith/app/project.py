@@ -199,7 +199,7 @@ class Project:
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}."))
-        return opened
+        return replace(opened, asked_as=wanted)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
         """Put on the model's card what this session's calls tell of it."""

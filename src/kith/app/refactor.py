@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kith.app.cast import open_cast
+from kith.app.asking.cast import open_cast
 from kith.app.project import Project, Result
 from kith.app.testgen import Request, generate_tests
 from kith.core.events import Event, Notice

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from kith.app.cast import open_cast
+from kith.app.asking.cast import open_cast
+from kith.app.codebase.subjects import Wish, find_subject
 from kith.app.models import end_of
 from kith.app.project import Project, Result
-from kith.app.subjects import Wish, find_subject
 from kith.context.definitions import Definition
 from kith.core.errors import KithError, TreeError
 from kith.core.events import Notice

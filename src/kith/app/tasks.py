@@ -6,14 +6,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from kith.app.cast import find_role
-from kith.app.delegate import delegates, delegation_tools
-from kith.app.index import Known, has_symbols, look_nowhere, open_known
-from kith.app.pins import is_routed, pin
+from kith.app.asking.cast import find_role, make_player
+from kith.app.asking.delegate import delegates, delegation_tools
+from kith.app.asking.pins import is_routed, pin
+from kith.app.asking.terms import Terms, budget_of
+from kith.app.coaching.strategies import find_way, settle_live
+from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
-from kith.app.strategies import find_way, settle_live
-from kith.app.terms import Terms, budget_of
-from kith.context.rooms import ASSUMED_WINDOW, opening_room, output_room
+from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunStarted
 from kith.core.model import Prompt, Role
@@ -26,7 +26,6 @@ from kith.models.stack import Opened as Opened
 from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
 from kith.tools import ReadLimits, standard_tools
-from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
 from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
@@ -36,10 +35,9 @@ from kith.workflows.direct import make_direct, parse_direct
 from kith.workflows.explain import Cost, explain
 from kith.workflows.opening import open_task, opening_parts
 from kith.workflows.relay import GivenUp, Leg, goal_of
-from kith.workflows.roles import is_small, make_role
 
 if TYPE_CHECKING:
-    from kith.app.way import Way
+    from kith.app.asking.way import Way
 
 THREAD = "task"
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
@@ -170,14 +168,14 @@ def _kind_of(task: Task, past: Past) -> str:
 
 
 def _make_way(terms: Terms) -> "Way":
-    from kith.app.way import Way  # with all that learns: not for those who named their model
+    from kith.app.asking.way import Way  # with all that learns: not for those who named their model
 
     return Way(terms, terms.run)
 
 
 async def _set_out(way: "Way", id: str, task: Task, past: Past) -> Opened:
     """The model that a task begins with, or goes on with, where kith chooses."""
-    from kith.app.route import describe_task, look_around
+    from kith.app.asking.route import describe_task, look_around
 
     way.choice = await look_around(way.terms.project)
     known = await describe_task(way.terms.project, way.run, task.words)
@@ -208,7 +206,7 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{job.id}-{past.tasks}", project.judges(run)
     if way:
-        from kith.app.audits import auditor
+        from kith.app.asking.audits import auditor
 
         judges = replace(judges, audit=auditor(way, leg.goal, f"{job.id}/{past.tasks}"))
     earlier = None if _is_new(task, past) else _progress_of(past)
@@ -272,20 +270,13 @@ def _role(
     terms: Terms | None = None,
     asked: Strategy = ORIGINAL,
 ) -> Role:
-    chosen = project.settings
-    limits = ReadLimits(bytes=output_room(opened.window, 24_000))
-    tools = standard_tools(past.todo, look=look, limits=limits)
+    tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     if terms:
-        model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
         tools += delegation_tools(terms, opened) if delegates(project, opened) else ()
+        model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
-        model = opened.wrap(budget_of(chosen), past.compacted)
-    sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
-    confined, window = project.tree.confined, opened.window
-    role = make_role(
-        find_role("worker"), model, watch_repeats(tools), sampling, confined=confined, small=is_small(window)
-    )
-    role = dress(role, asked)
+        model = opened.wrap(budget_of(project.settings), past.compacted)
+    role = dress(make_player(project, find_role("worker"), opened, model, tools).role, asked)
     if (read := past.read) and read.model == opened.facts.name:
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)
@@ -345,7 +336,7 @@ async def _open_first(project: Project) -> Opened:
     """The model that a task would begin with, most likely."""
     if not is_routed(project.settings):
         return await project.open_model(lambda event: None)
-    from kith.app.route import look_around
+    from kith.app.asking.route import look_around
 
     return await project.open_model(lambda event: None, (await look_around(project)).arms[0])
 

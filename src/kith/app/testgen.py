@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kith.app.cast import open_cast
+from kith.app.asking.cast import open_cast
+from kith.app.codebase.subjects import Wish as Subject
+from kith.app.codebase.subjects import find_subject
 from kith.app.project import Project, Result
-from kith.app.subjects import Wish as Subject
-from kith.app.subjects import find_subject
 from kith.core.errors import UsageError
 from kith.core.events import Notice
 from kith.core.run import Answerer, Run, new_id

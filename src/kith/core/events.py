@@ -102,6 +102,16 @@ class Called:
     busy: float = 0.0
     strategy: str = ""
 
+    @property
+    def evaluated(self) -> int:
+        """Prompt tokens that were computed: as the meter saw it, else those that were not cached."""
+        return self.cache.evaluated if self.cache else self.usage.new
+
+    @property
+    def computed(self) -> int:
+        """All tokens that the server had to compute: those of the prompt, and the reply."""
+        return self.evaluated + self.usage.output
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:

@@ -115,6 +115,16 @@ class Usage:
     cached: int = 0
     written: int = 0
 
+    @property
+    def new(self) -> int:
+        """Prompt tokens that had to be computed."""
+        return max(0, self.input - self.cached)
+
+    @property
+    def total(self) -> int:
+        """Tokens read and written."""
+        return self.input + self.output
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             self.input + other.input,

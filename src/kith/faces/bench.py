@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from kith.app.bench import (
+from kith.app.measuring.bench import (
     BenchResult,
     Line,
     Score,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kith.app.build_profile import Builds, describe_builds
+from kith.app.measuring.build_profile import Builds, describe_builds
 
 
 def build_lines(builds: Builds) -> Iterator[str]:

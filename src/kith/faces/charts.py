@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import IO, Final
+
+from kith.routing.intervals import median
 
 Point = tuple[float, float]
 

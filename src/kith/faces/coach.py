@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kith.app.coach import CoachRun, Tried, run_coach
+from kith.app.coaching.coach import CoachRun, Tried, run_coach
+from kith.app.coaching.strategies import adopt_way, describe_coaching, settle_live, undo_way
 from kith.app.project import Project
-from kith.app.strategies import adopt_way, describe_coaching, settle_live, undo_way
 from kith.core.decisions import Coached
 from kith.core.errors import EXIT_DONE
 from kith.faces.arguments import settings_flags

@@ -122,7 +122,7 @@ def config_command(args: argparse.Namespace) -> int:
 
 def _ask_again(settings: Settings, root: Path) -> int:
     """Forget what was agreed to for good here."""
-    from kith.app.terms import ask_again
+    from kith.app.asking.terms import ask_again
 
     held = ask_again(Log(settings.state / LOG_FILE), root)
     for consent in held:

@@ -57,8 +57,12 @@ def hold(
 
 def panel_in_conversation(project: Project, words: str) -> str:
     """`/panel WORDS`: a council about them on this terminal; returns its decision, for what comes next."""
-    told = hold(project, Wish(words), TerminalCouncil())
-    return told.minutes.concluded.text if told.minutes and told.minutes.concluded else ""
+    voice = TerminalCouncil()
+    told = hold(project, Wish(words), voice)
+    if told.minutes and told.minutes.concluded:
+        return told.minutes.concluded.text
+    voice.tell(printable(told.result.report["text"]))
+    return ""
 
 
 def names_of(text: str | None) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Listening to a council: every word streams in its speaker's block, and blocks do not mix."""
 
+import asyncio
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -79,8 +80,13 @@ class TerminalCouncil:
         self._queue: list[Block | tuple[Event, tuple[str, ...]]] = []  # the first is on the screen
         self._flow = Flow(WIDTH)
         self._margin_due = True
+        self._held: list[tuple[Event, tuple[str, ...]]] | None = None  # what is told while a question is open
+        self._asking = asyncio.Lock()
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
+        if self._held is not None:
+            self._held.append((event, path))
+            return
         self._members.update(members_in(event))
         label = path[-1] if path and path[-1] in (*self._members, JUDGE) else ""
         if label and isinstance(event, Delta):
@@ -88,16 +94,27 @@ class TerminalCouncil:
                 self._take(label, printable(event.text), path)
         elif label and isinstance(event, Stepped) and event.state != "began":
             self._finish(label)
-        elif speaker_of(event):
-            return  # it was shown as it came
+        elif author := speaker_of(
+            event
+        ):  # it was shown as it came; what the same one says next is another reply
+            if self._speaking(author):
+                self._take(author, "\n", path)
         elif not self._queue:
             self._hear_other(event, path)
         elif not isinstance(event, Progress | Delta | Stepped):
             self._queue.append((event, path))
 
     async def answer(self, question: Question) -> Answer:
-        self.close()
-        return await self.voice.answer(question)
+        """Put a question to the person; what others say meanwhile is shown after the answer."""
+        async with self._asking:
+            self.close()
+            self._held = []
+            try:
+                return await self.voice.answer(question)
+            finally:
+                held, self._held = self._held, None
+                for event, path in held:
+                    self.hear(event, path)
 
     def tell(self, text: str) -> None:
         self.close()
@@ -114,10 +131,13 @@ class TerminalCouncil:
 
     # --- blocks ------------------------------------------------------------------------------
 
+    def _speaking(self, label: str) -> Block | None:
+        """The block that somebody's words go to, while it is open."""
+        blocks = (each for each in self._queue if isinstance(each, Block) and each.label == label)
+        return next((each for each in blocks if not each.over), None)
+
     def _take(self, label: str, words: str, path: tuple[str, ...]) -> None:
-        speaks = next(
-            (b for b in self._queue if isinstance(b, Block) and b.label == label and not b.over), None
-        )
+        speaks = self._speaking(label)
         if speaks is None:
             title = heading(label, self._members.get(label, ""), _what(path))
             speaks = Block(label, title)

@@ -6,7 +6,13 @@ from html import escape
 from importlib.resources import files
 from typing import Final, TypeVar
 
-from kith.app.profile import Profile, describe_caches, describe_errors, describe_gates, describe_money
+from kith.app.measuring.profile import (
+    Profile,
+    describe_caches,
+    describe_errors,
+    describe_gates,
+    describe_money,
+)
 from kith.faces.lines import printable
 from kith.faces.svg import draw_share, draw_time
 from kith.routing.intervals import Share, Spread

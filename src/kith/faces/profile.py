@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kith.app.profile import Profile, Wish, describe_profile, read_profile
+from kith.app.measuring.profile import Profile, Wish, describe_profile, read_profile
+from kith.app.measuring.rows import columns_of, tabulate
 from kith.app.project import Project
-from kith.app.rows import columns_of, tabulate
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.charts import choose_glyphs
 from kith.faces.folder import find_root

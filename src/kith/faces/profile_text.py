@@ -5,7 +5,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from kith.app.profile import Profile, describe_caches, describe_errors, describe_gates, describe_money
+from kith.app.measuring.profile import (
+    Profile,
+    describe_caches,
+    describe_errors,
+    describe_gates,
+    describe_money,
+)
 from kith.faces.build_text import build_lines
 from kith.faces.charts import Glyphs, draw_parts, draw_share, draw_time
 from kith.faces.lines import count, printable

@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from kith.app.pins import is_routed
+from kith.app.asking.pins import is_routed
+from kith.app.asking.switch import Reading, read_anew
 from kith.app.project import Project, Result
-from kith.app.switch import Reading, read_anew
 from kith.app.tasks import THREAD, Opened, Task, run_in, warm_up
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.events import Event
@@ -36,7 +36,7 @@ HELP = {
     "diff": "the last change",
     "undo [ID]": "take a change back",
     "todo": "the model's list",
-    "panel WORDS": "let several models confer; the next task knows what they decided",
+    "panel WORDS": "let several models confer; the next task knows the outcome",
     "why": "which models were asked here, and why",
     "clear": "begin a new conversation",
     "save": "conversations are saved as they happen; shows this one's id",

@@ -10,9 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from kith.app.codebase.subjects import Wish
 from kith.app.project import Project
 from kith.app.review import Told, run_review
-from kith.app.subjects import Wish
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.events import Event, Reviewed

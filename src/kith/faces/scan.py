@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kith.app.codebase.scan import NO_CODE, Patience, Report, Scanned, as_markdown, run_scan
 from kith.app.project import Project
-from kith.app.scan import NO_CODE, Patience, Report, Scanned, as_markdown, run_scan
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.sizes import size_text

@@ -6,8 +6,8 @@ import textwrap
 from datetime import datetime
 from typing import Any
 
+from kith.app.measuring.why import describe_decision, find_session, read_decisions
 from kith.app.project import Project
-from kith.app.why import describe_decision, find_session, read_decisions
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
@@ -63,22 +63,22 @@ def _how(shown: dict[str, Any]) -> str:
 
 def _table(shown: dict[str, Any]) -> list[str]:
     """The plans that were weighed, the best first; the chosen one has a star."""
-    head = f"    {'plan':{_PLAN}} {'worth':>6}  {'solved':15} {'n':>4} {'seconds':>8} {'usd':>8}"
+    head = f"    {'plan':{_PLAN}} {'worth':>6}  {'solved':13} {'n':>4} {'seconds':>8} {'usd':>8}"
     return [head, *(_row(row, tuple(row["plan"]) == tuple(shown["plan"])) for row in shown["table"])]
 
 
 def _row(row: dict[str, Any], chosen: bool) -> str:
     plan = textwrap.shorten(_plan(row["plan"], " -> "), _PLAN, placeholder=" ...")
     low, high = row.get("interval", (0.0, 1.0))
-    solved = f"{row['solves']:.0%} ({low:.0%}-{high:.0%})"
-    figures = f"{row['worth']:6.2f}  {solved:15} {row['n']:4.0f} {row['seconds']:8.0f} {row['usd']:8.4f}"
+    solved = f"{row['solves']:.0%} ({low * 100:.0f}-{high * 100:.0f})"
+    figures = f"{row['worth']:6.2f}  {solved:13} {row['n']:4.0f} {row['seconds']:8.0f} {row['usd']:8.4f}"
     return f"  {'*' if chosen else ' '} {plan:{_PLAN}} {figures}"
 
 
 def _outcome(outcome: dict[str, Any]) -> str:
     """`done by claude, checks passed, applied, taken back since; 5 calls, 61 s, $0.0120`."""
     models = [_short(name) for name in outcome["models"]]
-    said = [f"{outcome['status']} by {models[-1]}" if models else outcome["status"]]
+    said = [outcome["status"], *(f"the work of {name}" for name in models[-1:])]
     if outcome["verified"] is not None:
         said.append("checks passed" if outcome["verified"] else "checks failed")
     if outcome["applied"]:

@@ -93,8 +93,7 @@ def _result(log: Log, session: str, kind: str = "") -> Result | None:
     if solved is None:
         return None
     kind = kind or next((each.kind for each in events if isinstance(each, Concluded)), "")
-    calls = [each.usage for each in events if isinstance(each, Called)]
-    return Result(kind, solved, sum(usage.input + usage.output for usage in calls))
+    return Result(kind, solved, sum(each.usage.total for each in events if isinstance(each, Called)))
 
 
 def _was_solved(log: Log, events: Iterable[Event]) -> bool | None:

@@ -83,8 +83,7 @@ def fold_session(session: str, records: Iterable[Record]) -> Folded:
 
 
 def _row(event: Called, record: Record, session: str, root: str, model: Engaged) -> CallRow:
-    """A call with what is known of its model; where nobody says what was read, it is what was not cached."""
-    new = event.cache.evaluated if event.cache else max(0, event.usage.input - event.usage.cached)
+    """A call with what is known of its model."""
     return CallRow(
         session=session,
         at=record.at,
@@ -100,7 +99,7 @@ def _row(event: Called, record: Record, session: str, root: str, model: Engaged)
         step="/".join(record.path),
         attempt=event.attempt,
         usage=event.usage,
-        evaluated=new,
+        evaluated=event.evaluated,
         timing=event.timing,
         error=(event.error or "failed") if event.stop == "error" else "",
         usd=event.usd,

@@ -1,17 +1,15 @@
 """The rows of sessions that were folded already: a cache in SQLite that may vanish any time."""
 
 import json
-import sqlite3
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_type_hints
 
 from kith import __version__
 from kith.core.values import Timing, Usage
-from kith.memory.caches import find_place, is_storable, remove
+from kith.memory.cache_file import CacheFile
+from kith.memory.caches import is_storable
 from kith.memory.folding import Folded, VerdictRow
 from kith.routing.rows import CallRow, LegRow
 
@@ -50,104 +48,53 @@ class KeptRows:
     """The cache of one log. Where the disk refuses, nothing is kept and nothing fails."""
 
     def __init__(self, cache: Path, log: Path) -> None:
-        self._db: sqlite3.Connection | None = None
-        for _ in range(2):  # the second time after a broken file was removed
-            with self._forgiving():
-                self._path = find_place(cache, "measured", log)
-                self._open()
-            if self._db is not None:
-                break
-
-    def _open(self) -> None:
-        self._db = sqlite3.connect(self._path, isolation_level=None, timeout=5)
-        self._path.chmod(0o600)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
         shape = [(kind.__name__, [f.name for f in fields(kind)]) for kind in (CallRow, LegRow, VerdictRow)]
-        version = zlib.crc32(f"{_VERSION} {__version__} {shape}".encode()) >> 1
-        if self._db.execute("PRAGMA user_version").fetchone()[0] == version:
-            return
-        self._db.execute("BEGIN IMMEDIATE")
-        for (table,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            self._db.execute(f'DROP TABLE "{table}"')
-        for statement in _SCHEMA.split(";"):
-            self._db.execute(statement)
-        self._db.execute(f"PRAGMA user_version={version}")
-        self._db.execute("COMMIT")
-
-    @contextmanager
-    def _forgiving(self) -> Iterator[None]:
-        """After an error of the disk or the file, the cache is closed; a broken file is removed."""
-        try:
-            yield
-        except OSError:
-            self.close()
-        except sqlite3.Error as error:
-            self.close()
-            broken = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in broken:
-                with suppress(OSError):
-                    remove(self._path)
+        version = f"{_VERSION} {__version__} {shape}"
+        self._file = CacheFile(cache, "measured", log, _SCHEMA, version)
 
     @property
     def usable(self) -> bool:
-        return self._db is not None
+        return self._file.usable
 
     def close(self) -> None:
-        if self._db is not None:
-            with suppress(sqlite3.Error):
-                self._db.close()
-        self._db = None
+        self._file.close()
 
     # --- what is kept ------------------------------------------------------------------------
 
     def extent(self) -> Extent:
         """How far the log went when it was last read."""
-        rows = self._read("SELECT events, newest, name FROM log")
+        rows = self._file.read("SELECT events, newest, name FROM log")
         return Extent(*rows[0]) if rows else Extent()
 
     def sessions(self) -> set[str]:
         """The sessions whose rows are kept."""
-        return {session for (session,) in self._read("SELECT session FROM sessions")}
+        return {session for (session,) in self._file.read("SELECT session FROM sessions")}
 
     def put(self, found: Iterable[Folded], gone: Iterable[str], extent: Extent) -> None:
         """Keep the rows of these sessions, in place of what was there, and drop those that are gone."""
         found = [each for each in found if is_storable(each.root)]
         dropped = [(session,) for session in (*gone, *(each.session for each in found))]
-        with self._forgiving():
-            if self._db is None:
-                return
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany("DELETE FROM sessions WHERE session = ?", dropped)
-            self._db.executemany("DELETE FROM undoes WHERE session = ?", dropped)
-            self._db.executemany(
-                "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(each.session, each.root, each.first, each.last, *_encode(each)) for each in found],
-            )
-            self._db.executemany(
-                "INSERT INTO undoes VALUES (?, ?, ?, ?)",
-                [(seq, each.session, *ids) for each in found for seq, *ids in each.undoes],
-            )
-            self._db.execute("DELETE FROM log")
-            self._db.execute("INSERT INTO log VALUES (?, ?, ?)", extent)
-            self._db.execute("COMMIT")
+        kept = [(each.session, each.root, each.first, each.last, *_encode(each)) for each in found]
+        undoes = [(seq, each.session, *ids) for each in found for seq, *ids in each.undoes]
+        self._file.change(
+            ("DELETE FROM sessions WHERE session = ?", dropped),
+            ("DELETE FROM undoes WHERE session = ?", dropped),
+            ("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", kept),
+            ("INSERT INTO undoes VALUES (?, ?, ?, ?)", undoes),
+            ("DELETE FROM log", [()]),
+            ("INSERT INTO log VALUES (?, ?, ?)", [extent]),
+        )
 
     def rows(self, column: Literal["calls", "legs", "verdicts"], root: str, since: float) -> str:
         """One sort of rows, as JSON, of the sessions of a folder ("": of all) that went on since then."""
         query = f"SELECT {column} FROM sessions WHERE last >= ? AND ? IN ('', root) ORDER BY first"
-        texts = (text for (text,) in self._read(query, (since, root)) if text)
+        texts = (text for (text,) in self._file.read(query, (since, root)) if text)
         # Read as one text: thousands of small ones take far longer.
         return f"[{','.join(texts)}]"
 
     def undoes(self) -> list[tuple[int, str, str]]:
         """All undoings, in their order: number, change, and the one that it took back."""
-        return self._read("SELECT seq, change, undoes FROM undoes ORDER BY seq")
-
-    def _read(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._forgiving():
-            if self._db is not None:
-                return self._db.execute(query, values).fetchall()
-        return []
+        return self._file.read("SELECT seq, change, undoes FROM undoes ORDER BY seq")
 
 
 # --- rows as JSON lists, a session's without the brackets ------------------------------------

@@ -219,10 +219,14 @@ class Log:
         found = self._read("SELECT DISTINCT json_extract(body, '$.digest') FROM events WHERE kind = 'Carded'")
         return {str(digest): self.card(str(digest)) for (digest,) in found}
 
-    def paid(self, since: float) -> float:
-        """US dollars of all calls since a moment (seconds since the epoch)."""
+    def paid(self, since: float, kind: str = "") -> float:
+        """US dollars of all calls since a moment (seconds since the epoch), or those of one command."""
         query = "SELECT SUM(json_extract(body, '$.usd')) FROM events WHERE kind = 'Called' AND at >= ?"
-        return float(self._read(query, (since,))[0][0] or 0.0)
+        if not kind:
+            return float(self._read(query, (since,))[0][0] or 0.0)
+        of_kind = "kind = 'RunStarted' AND json_extract(body, '$.options.kind') = ?"
+        query += f" AND session IN (SELECT session FROM events WHERE {of_kind})"
+        return float(self._read(query, (since, kind))[0][0] or 0.0)
 
     def paid_in(self, session: str) -> float:
         """US dollars of the calls of a session's last task."""

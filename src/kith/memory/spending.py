@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import median
 
 from kith.memory.log import Log
+from kith.routing.intervals import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +15,10 @@ class Usual:
     sessions: int
 
 
-def paid_today(log: Log, now: datetime | None = None) -> float:
-    """US dollars since midnight, by the clock and calendar of this machine."""
+def paid_today(log: Log, now: datetime | None = None, *, kind: str = "") -> float:
+    """US dollars since midnight, by the clock and calendar of this machine; `kind`: by one command only."""
     midnight = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
-    return log.paid(midnight.timestamp())
+    return log.paid(midnight.timestamp(), kind)
 
 
 def usual_cost(log: Log, model: str) -> Usual | None:

@@ -11,17 +11,18 @@ from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, key_for, servers_of
+from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, full_name, key_for, servers_of
 from kith.models.discovery.servers import Server, ollama_url
 from kith.models.own import OwnEngine
 from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.facts import Provider
-from kith.models.providers.faults import nearest
+from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.gemini import Gemini
 from kith.models.providers.llama_server import served_name, when_loaded
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
+from kith.models.providers.reach import leads_out
 from kith.models.providers.sampling import Kind
 from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.wire import Endpoint, is_loopback
@@ -128,7 +129,9 @@ def _providers(places: Places) -> dict[str, Named]:
 
 
 def _endpoint_of(server: Server, places: Places) -> Endpoint:
-    return Endpoint(server.url, key_for(server.url, places), cloud=server.cloud, stall_s=places.stall_s)
+    said = {Endpoint(each.url).url: each.cloud for each in places.named.values() if each.url}
+    cloud = server.cloud or said.get(server.url)  # what nobody said, its address says, or where that leads
+    return Endpoint(server.url, key_for(server.url, places), cloud=cloud, stall_s=places.stall_s)
 
 
 async def _open_named(provider: str, place: Named, model: str, places: Places, emit: Emit) -> Provider:
@@ -179,26 +182,43 @@ def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:
 
 
 async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+    known = endpoint.cloud is not None or endpoint.is_cloud or is_loopback(endpoint.url)
+    if not known and not places.offline and await leads_out(endpoint.url):
+        endpoint.cloud = True
     _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
+    if kind == "openai":  # an address says nothing of the server behind it, which may know more
+        kind = await kind_of(endpoint) or kind
+    shape = await _shape_behind(kind, endpoint, model)
+    if shape.remote:
+        endpoint.cloud = True
+        _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
+        emit(Notice(f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine.", "warning"))
     if kind == "anthropic":
         return Anthropic(model, endpoint)
     if kind == "gemini":
         return Gemini(model, endpoint)
     if kind == "ollama":
-        shape = await shape_of(endpoint, model)
-        if shape.remote:
-            endpoint.cloud = True
-            _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
-            words = f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine."
-            emit(Notice(words, "warning"))
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
-    if kind == "openai":  # an address says nothing of the server behind it, which may know more
-        kind = await kind_of(endpoint) or kind
     if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:
         words = f"The server at {endpoint.url} has no {model!r}: it runs {served}, whatever it is asked for."
         emit(Notice(words, "warning"))
         model = served
     return OpenAILike(model, endpoint, kind)
+
+
+async def _shape_behind(kind: Kind, endpoint: Endpoint, model: str) -> Shape:
+    """What Ollama knows of a model, whichever protocol it is asked in; nothing where no Ollama is there.
+
+    It speaks several, and what it sends on to a cloud looks like any other model in each of them.
+    """
+    if kind == "ollama":
+        return await shape_of(endpoint, model)
+    if kind == "llama-server" or endpoint.is_cloud:
+        return Shape()
+    try:
+        return await shape_of(endpoint, model) if await kind_of(endpoint) == "ollama" else Shape()
+    except (NoModelError, UnreachableError):  # the protocol that was chosen says it in its own words
+        return Shape()
 
 
 async def _ollama_window(endpoint: Endpoint, model: str, shape: Shape, wish: int) -> int | None:
@@ -246,14 +266,14 @@ async def _find(
         return await _open(server.kind, _endpoint_of(server, places), card.name, places, emit)
     if name in files:
         return await own.open(await own.pick(name), emit)
-    raise _no_such_model(name, servers, known, files)
+    raise _no_such_model(name, servers, places, (*known, *places.pools), files)
 
 
 def _no_such_model(
-    name: str, servers: tuple[Server, ...], known: tuple[str, ...], files: tuple[str, ...]
+    name: str, servers: tuple[Server, ...], places: Places, known: tuple[str, ...], files: tuple[str, ...]
 ) -> NoModelError | UsageError:
     """What is there instead, and which of it was meant perhaps."""
-    there = [f"{server.kind}/{card.name}" for server in servers for card in server.models]
+    there = [full_name(server, card.name, places) for server in servers for card in server.models]
     there += [f"file/{each}" for each in files]
     provider, slash, _ = name.partition("/")
     if slash and not any(card.name.startswith(f"{provider}/") for s in servers for card in s.models):

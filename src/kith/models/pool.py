@@ -33,7 +33,7 @@ class Member:
     def take(self, reply: Reply, seconds: float) -> None:
         """Learn from a call how long one takes here."""
         self.call_s = _fade(self.call_s, seconds)
-        new, took = reply.usage.input - reply.usage.cached, reply.timing.prefill_s
+        new, took = reply.usage.new, reply.timing.prefill_s
         if new > 0 and took > 0:
             self.read_rate = _fade(self.read_rate, new / took)
 
@@ -56,7 +56,7 @@ class Pool:
     _homes: dict[str, Member] = field(default_factory=dict)
 
     async def facts(self, emit: Emit = ignore) -> Facts:
-        """What all of them have in common. Members that do not answer are left out, and said.
+        """What all of them have in common. Members that do not answer, or send on to a cloud, are left out.
 
         Raises NoModelError when none answers.
         """
@@ -64,7 +64,10 @@ class Pool:
         found = await asyncio.gather(*looks, return_exceptions=True)
         present: list[Member] = []
         for member, facts in zip(self.members, found, strict=True):
-            if isinstance(facts, Facts):
+            if isinstance(facts, Facts) and facts.cloud:
+                words = f"{facts.name} at {facts.server} is outside of your own network"
+                emit(Notice(f"{words}. The pool {self.name} goes on without it.", "warning"))
+            elif isinstance(facts, Facts):
                 member.facts = facts
                 present.append(member)
             elif isinstance(facts, ModelError | NoModelError):

@@ -35,7 +35,7 @@ class Rate:
 
     def of(self, usage: Usage) -> float:
         """What these tokens cost."""
-        fresh = usage.input - usage.cached - usage.written
+        fresh = max(0, usage.input - usage.cached - usage.written)  # whatever a server says
         cost = fresh * self.input + usage.cached * self.cached + usage.written * self.written
         return (cost + usage.output * self.output) / _MILLION
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from kith.context.compact import View, show
 from kith.context.shown import files_shown
-from kith.core.events import Called, Compacted, Notice
+from kith.core.events import Called, Compacted, Engaged, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage
+from kith.models.discovery.machine import machine_name
 from kith.models.providers.facts import Facts, Provider
 from kith.models.wrappers.consented import Consented, Group, Permit, Sending
 from kith.models.wrappers.counter import Counter
@@ -48,6 +49,7 @@ class Opened:
     foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
     price: Price = free
     door: Door | None = None  # what may pass to a model in the cloud
+    asked_as: str = ""  # the name by which the person, or a setting, asked for it
 
     @property
     def window(self) -> int:
@@ -59,6 +61,12 @@ class Opened:
         """Where it runs: this machine's name, or the address of another one."""
         return self.foresight.machine if self.foresight else ""
 
+    def engaged(self) -> Engaged:
+        """What the log is told: what runs, where and on which machine."""
+        facts = self.facts
+        what = facts.quantisation, facts.parameters, self.window, facts.cloud
+        return Engaged(facts.name, facts.server, facts.digest, *what, self.machine or machine_name())
+
     async def count(self, prompt: Prompt) -> int:
         """A prompt's tokens: by the server where it can, else by estimate."""
         exact = await self.provider.count(prompt)
@@ -68,24 +76,16 @@ class Opened:
         """Let go of the model's connections, and of an engine that was held for it."""
         await self.provider.close()
 
-    def metered(self, *, tells: bool = True, strategy: str = "") -> Model:
+    def metered(self, *, tells: bool = True) -> Model:
         """The model with patience, measurement and prices: each call goes to the wire as it is asked.
 
-        `tells`: a cache that was lost, or a slow call, is worth a sentence. `strategy` names the way in which
-        the model is asked.
+        `tells`: a cache that was lost, or a slow call, is worth a sentence.
         """
         # Without a server (a script) there is nobody who could cut anything off.
         about, model = self.facts, self.patient
         if about.server:
             model = Verified(model, self.counter, recounts=not about.verified, trusts=about.refuses)
-        metered = Metered(
-            model,
-            window=self.window,
-            meter=self.meter,
-            tells=tells,
-            foresight=self.foresight,
-            strategy=strategy,
-        )
+        metered = Metered(model, window=self.window, meter=self.meter, tells=tells, foresight=self.foresight)
         return Priced(metered, self.price, self.counter.estimate)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
@@ -111,7 +111,6 @@ class Opened:
         earlier: Sequence[Compacted] = (),
         *,
         tells: bool = True,
-        strategy: str = "",
         spent: Spent | None = None,
         permit: Permit | None = None,
     ) -> Model:
@@ -122,7 +121,7 @@ class Opened:
         without one is not asked. The rest as above.
         """
         spent, count = spent or Spent(), self.counter.estimate
-        metered = self.metered(tells=tells, strategy=strategy)
+        metered = self.metered(tells=tells)
         thrifty = Thrifty(metered, budget, spent, self.price, count)
         watched = Watched(Limited(thrifty, budget, spent))
         digest, card = self.facts.digest, self.card_of(self.facts.digest)
@@ -140,8 +139,8 @@ class Opened:
         name, tokens, longest = self.facts.name, self.counter.estimate(prompt), longest_reply(prompt)
         costs = self.price(name, Usage(tokens)), self.price(name, Usage(tokens, longest, written=tokens))
         usd = None if costs[0] is None or costs[1] is None else (costs[0], costs[1])
-        files = files_shown(prompt.messages)
-        return Sending(name, self.facts.server, group, len(prompt.messages), files, tokens, usd)
+        said, files = len(prompt.messages), files_shown(prompt.messages)
+        return Sending(name, self.facts.server, group, said, files, tokens, usd, self.asked_as)
 
 
 async def look(
@@ -193,8 +192,7 @@ def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]
 
 
 def _read(call: Called) -> tuple[int, float]:
-    new = call.cache.evaluated if call.cache else call.usage.input - call.usage.cached
-    return new, call.timing.prefill_s
+    return call.evaluated, call.timing.prefill_s
 
 
 def _written(call: Called) -> tuple[int, float]:

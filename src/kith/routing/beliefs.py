@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kith.routing.beta import Beta, Count
 from kith.routing.evidence import Evidence, Head, sorts_of, who
 from kith.routing.plans import Errors, Leg, Outlook, Plan, Utility, foresee
-from kith.routing.priors import expected, expected_after_a_miss
+from kith.routing.priors import expected, expected_after_a_miss, expected_before_a_miss
 from kith.routing.takes import Takes
 
 _DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
@@ -86,23 +86,45 @@ class Weighed:
 def believe(evidence: Evidence, task: Task, arms: Sequence[Arm]) -> Belief:
     """What the evidence says of each model at this task."""
     odds: dict[tuple[str, Head], Odds] = {}
-    sorts = sorts_of(task.kind)
     for arm in arms:
-        model, head = who(arm.name, arm.digest), "first"
-        prior = (
-            expected(task.kind, arm.parameters, frontier=arm.frontier) if arm.solves is None else arm.solves
-        )
-        takes = Takes(arm.usd, arm.seconds)
-        for head in ("first", "after"):
-            solves = evidence.chance(model, head, sorts, prior)
-            takes = evidence.takes(model, head, sorts, takes)
+        model, sorts = who(arm.name, arm.digest), sorts_of(task.kind)
+        for head, (solves, takes) in _believe_one(evidence, model, sorts, _expect(task, arm)).items():
             count = evidence.seen(model, head, task.kind)
             odds[arm.name, head] = Odds(solves if task.verifiable else _narrow(solves, count), takes, count)
-            prior = expected_after_a_miss(solves.mean)
-            takes = takes._replace(
-                usd=takes.usd * _DEARER_AFTER_A_MISS, seconds=takes.seconds * _DEARER_AFTER_A_MISS
-            )
     return Belief(odds, evidence.errors)
+
+
+def usual_run(evidence: Evidence, arm: Arm) -> Takes:
+    """What a run of a model takes, whatever it is asked for."""
+    return believe(evidence, Task(""), [arm]).odds[arm.name, "first"].takes
+
+
+def _expect(task: Task, arm: Arm) -> tuple[float, Takes]:
+    """What is expected of a model before anything is measured: its chance, and what a run takes."""
+    chance = expected(task.kind, arm.parameters, frontier=arm.frontier) if arm.solves is None else arm.solves
+    return chance, Takes(arm.usd, arm.seconds)
+
+
+def _believe_one(
+    evidence: Evidence, model: str, sorts: Sequence[str], expected: tuple[float, Takes]
+) -> dict[Head, tuple[Beta, Takes]]:
+    """One model at first and after a miss; in each, what it did in the other one is what is expected."""
+    chance, takes = expected
+    first = evidence.chance(model, "first", sorts, chance)
+    first_takes = evidence.takes(model, "first", sorts, takes)
+    after = evidence.chance(model, "after", sorts, expected_after_a_miss(chance))
+    after_takes = evidence.takes(model, "after", sorts, takes.times(_DEARER_AFTER_A_MISS))
+    found: dict[Head, tuple[Beta, Takes]] = {
+        "after": (
+            evidence.chance(model, "after", sorts, expected_after_a_miss(first.mean)),
+            evidence.takes(model, "after", sorts, first_takes.times(_DEARER_AFTER_A_MISS)),
+        ),
+        "first": (
+            evidence.chance(model, "first", sorts, expected_before_a_miss(after.mean)),
+            evidence.takes(model, "first", sorts, after_takes.times(1 / _DEARER_AFTER_A_MISS)),
+        ),
+    }
+    return found
 
 
 def _narrow(solves: Beta, count: Count) -> Beta:

@@ -4,8 +4,7 @@ import math
 import random
 from typing import NamedTuple
 
-from kith.routing.intervals import Interval
-from kith.routing.intervals import wilson as interval_of_share
+from kith.routing.intervals import Interval, wilson
 
 
 class Beta(NamedTuple):
@@ -37,6 +36,11 @@ class Count(NamedTuple):
     good: float = 0.0
     seen: float = 0.0
 
+    @property
+    def interval(self) -> Interval:
+        """Of the share of good ones, of 95 %; everything is possible where nothing was seen."""
+        return wilson(self.good, self.seen) or (0.0, 1.0)
+
     def plus(self, reward: float, weight: float = 1.0, keep: float = 1.0) -> "Count":
         """With one more outcome of 0..1; what was seen before still counts `keep` of what it did."""
         return Count(keep * self.good + weight * reward, keep * self.seen + weight)
@@ -49,11 +53,6 @@ class Count(NamedTuple):
     def belief(self, mean: float, mass: float) -> Beta:
         """What to believe where `mean` was expected, which is worth `mass` outcomes."""
         return Beta(self.good + mass * mean, self.seen - self.good + mass * (1 - mean))
-
-
-def wilson(count: Count) -> Interval:
-    """The interval of the share of good ones, of 95 %; everything is possible where nothing was seen."""
-    return interval_of_share(count.good, count.seen) or (0.0, 1.0)
 
 
 def logit(chance: float) -> float:

@@ -12,7 +12,7 @@ from kith.routing.rows import LegRow
 from kith.routing.takes import Taken, Takes
 
 Head = Literal["first", "after"]  # a model was asked at first, or after another one had given up
-_KEEP: Final = 0.98  # what evidence still counts once there is one more piece of it
+_KEEP: Final = 0.99  # what evidence still counts once there is one more piece of it
 _WIDER: Final = 8.0  # outcomes that evidence from other kinds of work is worth at most
 _DOUBTS: Final = Beta(0.5, 9.5)  # that a check is wrong, where nobody has looked
 # Reasons of a reward that do not rest on the check, so that they can tell whether it was right.
@@ -72,11 +72,14 @@ class Evidence:
     def seen(self, model: str, head: Head, kind: str) -> Count:
         return self.solved.get(Cell(model, head, kind), Count())
 
-    def chance(self, model: str, head: Head, sorts: Sequence[str], expected: float) -> Beta:
+    def chance(
+        self, model: str, head: Head, sorts: Sequence[str], expected: float, mass: float = MASS
+    ) -> Beta:
         """The belief that `model` solves a task of the narrowest of `sorts`, where `expected` was expected.
 
-        Each sort's own evidence is added to the belief that all wider work gives, which is worth a limited
-        number of outcomes: a hierarchical Beta model with its upper levels fixed at their means.
+        The expectation is worth `mass` outcomes. Each sort's own evidence is added to the belief that all
+        wider work gives, which is worth a limited number of outcomes: a hierarchical Beta model with its
+        upper levels fixed at their means.
         """
         counts = [self.seen(model, head, sort) for sort in sorts]
         belief = Beta(MASS * expected, MASS * (1 - expected))

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from statistics import median
 from typing import NamedTuple
+
+from kith.routing.intervals import median
 
 Vector = tuple[float, ...]
 

@@ -50,7 +50,7 @@ def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") ->
     steps = [
         row.steps
         for row in rows
-        if row.steps and row.model == model and row.kind == kind and (row.reward or 0.0) >= 0.5
+        if row.steps and row.model == model and row.kind == kind and row.solved
         # Other weights are another model.
         if not digest or row.digest == digest
     ]
@@ -114,7 +114,7 @@ def _malformed(said: Sequence[Message]) -> str:
 def _full(said: Sequence[Message], calls: Sequence[Called], window: int) -> str:
     if not window or not calls:
         return ""
-    used = calls[-1].usage.input + calls[-1].usage.output
+    used = calls[-1].usage.total
     progress = any(result.ok and call.name in _EDITS for call, result in _answered(said))
     return f"{used / window:.0%} of its window are full, and nothing is written" * (
         used >= _FULL * window and not progress

@@ -8,11 +8,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Any, Final
 
 from kith.core.values import Timing
 from kith.routing.fitting import Row, Vector, fit, quantile, total
+from kith.routing.intervals import median
 from kith.routing.lengths import FORGET, Lengths
 
 _KEPT = 48  # calls

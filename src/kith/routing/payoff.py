@@ -82,8 +82,8 @@ def results_of(rows: Iterable[LegRow], councils: Iterable[str] = ()) -> list[Res
 
 
 def _result(legs: Sequence[LegRow]) -> Result | None:
-    rewards = [leg.reward for leg in legs if leg.reward is not None]
-    if not rewards:
+    verdicts = [leg.solved for leg in legs if leg.solved is not None]
+    if not verdicts:
         return None
-    tokens = sum(leg.usage.input + leg.usage.output for leg in legs)
-    return Result(legs[0].kind, max(rewards) >= 0.5, tokens)
+    tokens = sum(leg.usage.total for leg in legs)
+    return Result(legs[0].kind, any(verdicts), tokens)

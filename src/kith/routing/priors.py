@@ -32,6 +32,11 @@ def expected_after_a_miss(first: float) -> float:
     return chance_of(logit(min(max(first, 0.01), 0.99)) + _AFTER_A_MISS)
 
 
+def expected_before_a_miss(after: float) -> float:
+    """The inverse: the chance at first, from the one where another model has failed."""
+    return chance_of(logit(min(max(after, 0.01), 0.99)) - _AFTER_A_MISS)
+
+
 def billions(words: str) -> float | None:
     """The size that a model's name or description tells ("qwen3:4b", "14.8B", "8x7b"), in 1e9 parameters."""
     found = _SIZE.search(words.lower())

@@ -82,3 +82,8 @@ class LegRow:
     commit: str = ""
     check: tuple[str, ...] = ()
     failures: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def solved(self) -> bool | None:
+        """Whether it was solved, as far as anything speaks for that or against it."""
+        return None if self.reward is None else self.reward >= 0.5

@@ -61,7 +61,7 @@ def _success(model: str, kind: str, size: int, legs: list[LegRow]) -> Success:
         kind,
         size,
         len(legs),
-        share_of([leg.reward >= 0.5 for leg in legs if leg.reward is not None]),
+        share_of([leg.solved for leg in legs if leg.solved is not None]),
         share_of([leg.parsed for leg in legs if leg.parsed is not None]),
         share_of([leg.applied for leg in legs if leg.applied is not None]),
         share_of([leg.passed for leg in legs if leg.passed is not None]),

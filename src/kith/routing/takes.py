@@ -4,7 +4,7 @@ import random
 from typing import Final, NamedTuple
 
 _EXPECTED_RUNS: Final = 5.0  # that an expectation is worth: runs differ widely, and one must not decide
-_EXPECTED_SPREAD: Final = 0.25  # squared, as a share of the mean
+_EXPECTED_SPREAD: Final = 0.1  # squared, as a share of the mean
 
 
 class Taken(NamedTuple):
@@ -31,15 +31,18 @@ class Taken(NamedTuple):
         return Taken(*(max(0.0, whole - some) for whole, some in zip(self, part, strict=True)))
 
     def estimate(self, expected: "Takes") -> "Takes":
-        """What the next run takes, where `expected` was expected."""
+        """What the next run takes, where `expected` was expected: a normal-inverse-gamma belief.
+
+        That the runs took far more or less than was expected makes it less sure, as their spread does.
+        """
         before = min(expected.runs, _EXPECTED_RUNS)
         runs = self.runs + before
-        return Takes(
-            (self.usd + before * expected.usd) / runs,
-            (self.seconds + before * expected.seconds) / runs,
-            (self.spread + before * expected.spread) / runs,
-            runs,
-        )
+        usd = (self.usd + before * expected.usd) / runs
+        seconds = (self.seconds + before * expected.seconds) / runs
+        mean, was = (usd, expected.usd) if usd else (seconds, expected.seconds)
+        off = (mean - was) / max(mean, was) if mean else 0.0
+        surprise = before * runs / self.runs * off * off if self.runs else 0.0
+        return Takes(usd, seconds, (self.spread + before * expected.spread + surprise) / runs, runs)
 
 
 class Takes(NamedTuple):
@@ -49,6 +52,10 @@ class Takes(NamedTuple):
     seconds: float
     spread: float = _EXPECTED_SPREAD
     runs: float = _EXPECTED_RUNS
+
+    def times(self, factor: float) -> "Takes":
+        """So many times of it, as sure as before."""
+        return self._replace(usd=self.usd * factor, seconds=self.seconds * factor)
 
     def doubt(self, rng: random.Random) -> float:
         """A factor for what is expected, as likely as the true mean is believed to be off by it."""

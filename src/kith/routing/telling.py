@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.routing.beliefs import Belief, Odds, Weighed
-from kith.routing.beta import wilson
 from kith.routing.plans import Plan
 
 
@@ -50,7 +49,7 @@ def _row(each: Weighed, told: Told) -> dict[str, Any]:
         "plan": each.plan,
         "worth": round(each.mean, 4),
         "solves": round(each.outlook.solves, 4),
-        "interval": tuple(round(bound, 4) for bound in wilson(count)),
+        "interval": tuple(round(bound, 4) for bound in count.interval),
         "n": round(count.seen, 1),
         "usd": round(each.outlook.usd, 6),
         "seconds": round(each.outlook.seconds, 1),
@@ -74,7 +73,7 @@ def _ability(odds: Odds) -> str:
     good, seen = odds.count
     if seen < 0.5:
         return f"perhaps {odds.solves.mean:.0%} (nothing measured)"
-    low, high = wilson(odds.count)
+    low, high = odds.count.interval
     return f"{good / seen:.0%} ({low * 100:.0f}-{high * 100:.0f}, n={seen:.0f})"
 
 

@@ -68,8 +68,8 @@ def find_trends(calls: Iterable[CallRow], legs: Iterable[LegRow]) -> tuple[Trend
         for what, (measure, more) in _FIGURES.items():
             values = [(call.at, value) for call in own if (value := measure(call)) is not None]
             found.append(_of_values(model, what, values, more))
-    for model, parts in _by_model(leg for leg in legs if leg.reward is not None).items():
-        found.append(_of_shares(model, [(leg.at, (leg.reward or 0.0) >= 0.5) for leg in parts]))
+    for model, parts in _by_model(leg for leg in legs if leg.solved is not None).items():
+        found.append(_of_shares(model, [(leg.at, bool(leg.solved)) for leg in parts]))
         found.append(_of_values(model, "seconds a task", [(leg.at, leg.seconds) for leg in parts], False))
     return tuple(sorted(filter(None, found), key=lambda trend: trend.model))
 

@@ -16,10 +16,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from statistics import median
 from typing import Final, Literal
 
 from kith.routing.beta import Count
+from kith.routing.intervals import median, median_interval
 
 # Pairs -> the most doubt with which another way is accepted then.
 LOOKS: Final[Mapping[int, float]] = dict.fromkeys(range(20, 150, 10), 0.003) | {100: 0.033, 150: 0.018}
@@ -29,7 +29,6 @@ FUTILE: Final = 4  # losses more than wins: nothing is to be hoped for
 _SPEED_LOOKS: Final = (60, 100, 150)
 _WORSE, _WORSE_DOUBT = 0.05, 0.01  # a loss of more than 5 points must be less likely than this
 _FASTER: Final = 0.9  # of the time
-_Z: Final = 1.96
 
 CANARY: Final = 30  # live outcomes after which a canary is over
 _EARLY: Final = 8  # live outcomes before which nothing is said of it
@@ -126,10 +125,8 @@ def _is_faster(pairs: Sequence[Pair], wins: int, losses: int) -> bool:
     ratios = sorted(_log_ratios(pairs))
     if len(ratios) < _SPEED_LOOKS[0] or _doubt_of_loss(wins, losses, len(pairs)) > _WORSE_DOUBT:
         return False
-    # The upper end of the median's interval, free of any distribution: order statistics.
-    # Source: W. J. Conover, Practical Nonparametric Statistics, 3.2.
-    end = math.ceil(len(ratios) / 2 + _Z * math.sqrt(len(ratios)) / 2)
-    return ratios[min(end, len(ratios) - 1)] < math.log(_FASTER)
+    interval = median_interval(ratios)
+    return interval is not None and interval[1] < math.log(_FASTER)
 
 
 def _log_ratios(pairs: Sequence[Pair]) -> list[float]:

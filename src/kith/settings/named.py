@@ -30,9 +30,11 @@ def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
     kinds = get_args(get_type_hints(Endpoint)["kind"])
     if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise UsageError(f"{where}: endpoint {name!r} needs a url.")
-    if not re.match(r"https?://[^/\s]", data["url"]):
+    if not re.fullmatch(r"https?://[^/\s?#][^?#]*", data["url"]):
+        shown = re.split("[?#]", data["url"].rpartition("@")[2])[0]  # beside that there may be a key
         raise UsageError(
-            f"{where}: {data['url']!r} is no address of a server; it should look like http://host:port."
+            f"{where}: {shown!r} is no address of a server; it should look like http://host:port, and "
+            "a key belongs into a variable, named by key_env."
         )
     _check_name("an endpoint", name, where)
     for key in data:
@@ -64,8 +66,10 @@ def _read_project(folder: str, data: Any, where: str) -> dict[str, Any]:
 
 
 def _check_name(what: str, name: str, where: str) -> None:
-    if "/" in name or name in _TAKEN:
-        raise UsageError(f"{where}: {what} cannot be called {name!r}, since -m {name}/MODEL means else.")
+    if "/" in name:
+        raise UsageError(f"{where}: {what} cannot be called {name!r}; a name holds no slash.")
+    if name in _TAKEN:
+        raise UsageError(f"{where}: {what} cannot be called {name!r}; -m {name} has a meaning of its own.")
 
 
 def line_of(text: str, key: str) -> int:

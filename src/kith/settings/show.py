@@ -7,6 +7,7 @@ from kith.settings.check import IN_TABLES, KEYS
 from kith.settings.values import Settings
 
 _PASSWORD = re.compile(r"(^|//)[^/@\s]*:[^/@\s]*@")  # of an address
+_QUERY = re.compile(r"^(https?://[^\s?#]*)[?#]\S+")
 
 
 def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
@@ -37,4 +38,4 @@ def _show(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    return _PASSWORD.sub(r"\1***@", str(value))
+    return _QUERY.sub(r"\1?***", _PASSWORD.sub(r"\1***@", str(value)))

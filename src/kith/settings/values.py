@@ -119,11 +119,11 @@ class Settings:
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> endpoints
     ollama_host: str = ""
     openai_base_url: str = ""
-    openai_api_key: str = ""
+    openai_api_key: str = field(default="", repr=False)
     anthropic_base_url: str = ""
-    anthropic_api_key: str = ""
+    anthropic_api_key: str = field(default="", repr=False)
     gemini_base_url: str = ""
-    gemini_api_key: str = ""
+    gemini_api_key: str = field(default="", repr=False)
     state: Path = Path()
     cache: Path = Path()
     config: Path = Path()

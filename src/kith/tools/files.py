@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kith.context.rooms import output_room
 from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -34,6 +35,11 @@ class ReadLimits:
 
     lines: int = 250
     bytes: int = 24_000
+
+    @classmethod
+    def of_window(cls, window: int) -> "ReadLimits":
+        """What a model may read at once, by its window in tokens (0: unknown)."""
+        return cls(bytes=output_room(window, 24_000))
 
 
 READ_LIMITS = ReadLimits()

@@ -26,6 +26,8 @@ from kith.models.providers.patience import Clock, Sleep, Vigil
 from kith.models.providers.reach import is_cloud
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 _LONGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that is not a stream
@@ -66,15 +68,22 @@ class Endpoint:
         self.url = self.url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
         parts = _split(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
+            shown = self.url.rpartition("@")[2].partition("?")[0]  # beside that there may be a key
             raise UsageError(
-                f"{self.url!r} is no address of a model server; it should look like http://host:port"
+                f"{shown!r} is no address of a model server; it should look like http://host:port"
+            )
+        if parts.query or parts.fragment:  # a key stands there, more often than not
+            raise UsageError(
+                f"the address of {parts.hostname} ends in a query; "
+                "a key belongs into a variable, named by key_env"
             )
         if parts.username is not None:
             self.key = self.key or f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
         self.key = self.key.strip()
         # An HTTP library would quote a header that cannot be sent, key and all.
-        if ":" not in self.key and not (self.key.isascii() and self.key.isprintable()):
+        is_sent_as_it_is = self.key_header or ":" not in self.key
+        if is_sent_as_it_is and not (self.key.isascii() and self.key.isprintable()):
             raise UsageError(f"the key for {self.url} has characters that no key has; was it copied whole?")
 
     @property
@@ -216,7 +225,8 @@ class Endpoint:
                 text = self._hide_key(text)
                 raise self._unreadable(text, is_last=await anext(texts, None) is None) from None
             if not isinstance(data, dict):
-                raise ModelError(f"{self.url} sent a line that is not an object: {text[:200]!r}")
+                shown = self._hide_key(text)[:200]
+                raise ModelError(f"{self.url} sent a line that is not an object: {shown!r}")
             if data.get("error"):
                 raise fault(self.url, IN_STREAM, self._hide_key(text))
             # News of the prompt (llama-server's) come while it is read: nothing is answered yet.
@@ -243,17 +253,20 @@ class Endpoint:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._loop = loop
-            here = is_loopback(self.url)
+            here, outside = is_loopback(self.url), self.is_cloud
+            verify: ssl.SSLContext | bool = True
+            if not outside:
+                # Plain HTTP has no certificates, and loading them takes longer than the rest of the start.
+                verify = httpx2.create_ssl_context() if self.url.startswith("https:") else False
             self._client = httpx2.AsyncClient(
                 transport=self.transport,
                 # How long an answer may take is the vigil's affair.
                 timeout=httpx2.Timeout(None, connect=self.connect_s),
                 # Connecting to this machine is free; a kept connection may be stale when it is needed.
                 limits=httpx2.Limits(max_keepalive_connections=0 if here else 4),
-                # A proxy from the environment must never stand between kith and this machine.
-                trust_env=not here,
-                # Plain HTTP has no certificates, and loading them takes longer than the rest of the start.
-                verify=not (here and self.url.startswith("http:")),
+                # What stays in the person's own network must not pass a proxy that may stand outside of it.
+                trust_env=outside,
+                verify=verify,
             )
         return self._client
 

@@ -32,7 +32,7 @@ class Sending:
     """What would leave the machine with the first call: to whom, what for, how much of it, for what money.
 
     `files` are those whose contents are known to be in it, `usd` the least and the most that this call costs
-    (None: nobody knows).
+    (None: nobody knows). `asked_as` is the name by which the model was asked for.
     """
 
     model: str
@@ -42,6 +42,7 @@ class Sending:
     files: tuple[str, ...]
     tokens: int
     usd: tuple[float, float] | None
+    asked_as: str = ""
 
 
 # Returns where the person agrees; raises KithError where they do not, or nobody could be asked.

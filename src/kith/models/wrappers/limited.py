@@ -25,26 +25,45 @@ class Budget:
     day_usd: float | None = None
 
 
-class Spent:
-    """What a task has used so far, in all the models that it asks; `reset` when the next one begins.
+@dataclass(slots=True)
+class Purse:
+    """US dollars: what was paid, and what the calls that run now may cost at most."""
 
-    `usd` is what was paid, `held` what the calls that run now may cost at most. `today` asks what was paid
-    today, by whomever; without one it is what this task paid.
+    paid: float = 0.0
+    held: float = 0.0
+
+
+class Spent:
+    """What a task, or a step of one, has used so far, in all the models that it asks.
+
+    Steps have tokens and seconds of their own, and share the `purse` of the task. `today` asks what was paid
+    today, by whomever; without one it is what this task paid. `reset` when the next task begins.
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, today: Callable[[], float] | None = None
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], float] | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self.clock = clock
+        self.purse = purse or Purse()
         self.today = today or (lambda: self.usd)
-        self.reset()
+        self._begin()
+
+    @property
+    def usd(self) -> float:
+        """US dollars that the task has paid."""
+        return self.purse.paid
 
     def reset(self) -> None:
         """Nothing is spent, and the task begins now."""
+        self.purse.paid = self.purse.held = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
         self.tokens = 0
         self.model_s = 0.0
-        self.usd = 0.0
-        self.held = 0.0
         self._began = self.clock()
 
     @property
@@ -79,8 +98,8 @@ class Limited:
             if isinstance(event, Delta):
                 heard += estimate_tokens(event.text)
             elif isinstance(event, Called):
-                self.spent.tokens += heard if event.stop == "error" else _computed(event)
-                self.spent.usd += event.usd or 0.0
+                self.spent.tokens += heard if event.stop == "error" else event.computed
+                self.spent.purse.paid += event.usd or 0.0
                 heard = 0
             emit(event)
 
@@ -106,9 +125,3 @@ class Limited:
 
     def _out_of_time(self) -> LimitError:
         return LimitError(f"stopped after {self.budget.seconds:,g} s, the time of a task (max_task_seconds)")
-
-
-def _computed(called: Called) -> int:
-    """The tokens that a server had to compute for a call."""
-    read = called.cache.evaluated if called.cache else called.usage.input - called.usage.cached
-    return read + called.usage.output

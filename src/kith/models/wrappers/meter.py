@@ -130,7 +130,7 @@ class Meter:
         usage, seconds = now.usage, now.timing.prefill_s
         self.counts_cache = self.counts_cache or usage.cached > 0
         if usage.input and self.counts_cache:
-            return max(0, usage.input - usage.cached)
+            return usage.new
         if now.timing.load_s > LOADED_S and seconds and usage.input >= _ENOUGH_TO_RATE:
             self.read_rate = usage.input / seconds
         return min(usage.input, round(seconds * self.read_rate)) or None

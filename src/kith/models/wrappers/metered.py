@@ -18,7 +18,7 @@ class Metered:
 
     `window` is what the model may hold, in tokens; `meter` remembers what its server was sent, and belongs
     to all the models of that server. `tells`: what it finds lost, or slow, is said, as a Notice. `foresight`
-    knows how long calls take (None: nobody does), and `strategy` names the way in which the model is asked.
+    knows how long calls take (None: nobody does).
     """
 
     model: Model
@@ -27,7 +27,6 @@ class Metered:
     meter: Meter = field(default_factory=Meter, compare=False)
     tells: bool = True
     foresight: Foresight | None = None
-    strategy: str = ""
 
     @property
     def name(self) -> str:
@@ -46,14 +45,7 @@ class Metered:
             emit(event)
 
         expected = round(forecast.mid_s, 3) if forecast else 0.0
-        called = Called(
-            self.name,
-            prompt.purpose,
-            prompt.attempt,
-            window=self.window,
-            expected_s=expected,
-            strategy=self.strategy,
-        )
+        called = Called(self.name, prompt.purpose, prompt.attempt, window=self.window, expected_s=expected)
         try:
             reply = await self.model(prompt, listen)
         except BaseException as error:

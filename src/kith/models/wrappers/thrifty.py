@@ -43,11 +43,11 @@ class Thrifty:
             sampling = replace(prompt.sampling, max_tokens=length, think_tokens=None)
             prompt = replace(prompt, sampling=sampling)
         held = self._worst(tokens, length)
-        self.spent.held += held
+        self.spent.purse.held += held
         try:
             return await self.model(prompt, emit)
         finally:
-            self.spent.held -= held
+            self.spent.purse.held -= held
 
     def _affordable(self, tokens: int, least: int) -> int:
         """The longest reply to so many tokens that there is money for. Raises LimitError below `least`."""
@@ -55,7 +55,7 @@ class Thrifty:
         per_token = self._worst(tokens, _MILLION) - read
         lengths = [_MILLION]
         for limit, paid, whose, setting in self._limits():
-            left = limit - paid - self.spent.held
+            left = limit - paid - self.spent.purse.held
             if shortest > left:
                 raise LimitError(
                     f"stopped: the next call may cost {dollars(shortest)}, and of the {dollars(limit)} that "

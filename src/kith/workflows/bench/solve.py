@@ -66,7 +66,7 @@ async def solve(run: Run, exercise: Exercise, tree: Workspace, player: Player) -
     def hear(event: Event, path: tuple[str, ...]) -> None:
         nonlocal tokens
         if isinstance(event, Called):
-            tokens += event.usage.input - event.usage.cached + event.usage.output
+            tokens += event.usage.new + event.usage.output
         run.sink(event, path)
 
     limits = Limits(STEPS, TRIES, replace(CHECK, output=run.limits.exec.output))

@@ -84,7 +84,7 @@ class Paces:
         async with asyncio.timeout(max(0.0, self.until - time.monotonic())):
             reply = await self.model(prompt, self.emit)
         usage = reply.usage
-        took = Took.from_timing(usage.input - usage.cached, usage.cached, usage.output, reply.timing)
+        took = Took.from_timing(usage.new, usage.cached, usage.output, reply.timing)
         return took, reply.timing.prefill_s > 0
 
 

@@ -234,9 +234,9 @@ class Build:
         return self.played.setdefault(ROLES.get(self.step, "kith"), Played())
 
     def _call(self, usage: Usage) -> None:
-        self._player.usage = _sum(self._player.usage, usage)
+        self._player.usage += usage
         if self.task in self.pieces:
-            self.piece.usage = _sum(self.piece.usage, usage)
+            self.piece.usage += usage
 
     def _lock(self, event: Locked) -> None:
         if event.task:
@@ -363,7 +363,3 @@ def _look_up(event: Advanced) -> tuple[Step, Step]:
     except (ValueError, KeyError) as error:
         told = f"{event.step} {event.outcome}".strip()
         raise KithError(f"This build is of another version of kith: it tells of a step {told!r}.") from error
-
-
-def _sum(one: Usage, two: Usage) -> Usage:
-    return Usage(one.input + two.input, one.output + two.output, one.cached + two.cached)

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median, quantiles
 
-from kith.routing.beta import wilson
+from kith.routing.intervals import Spread
 from kith.routing.live import count
 from kith.routing.rows import CallRow, LegRow
 from kith.routing.strategies import is_of
@@ -60,7 +59,7 @@ def find_symptoms(
         model=model,
         kind=kind,
         tasks=len(own),
-        solved=(counted.good / counted.seen if counted.seen else 0.0, *wilson(counted)),
+        solved=(counted.good / counted.seen if counted.seen else 0.0, *counted.interval),
         applied=sum(told) / len(told) if told else None,
         seconds=_spread([leg.seconds for leg in own if leg.seconds]),
         read=_spread([float(call.evaluated) for call in made]),
@@ -76,6 +75,5 @@ def find_symptoms(
 
 def _spread(values: Sequence[float]) -> tuple[float, float]:
     """The median and the ninth decile; zeros for nothing."""
-    if len(values) < 2:
-        return (values[0], values[0]) if values else (0.0, 0.0)
-    return median(values), quantiles(values, n=10, method="inclusive")[-1]
+    spread = Spread.of(values)
+    return spread.median or 0.0, spread.p90 or 0.0

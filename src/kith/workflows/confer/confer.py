@@ -95,9 +95,9 @@ async def propose(run: Run, council: Council) -> None:
     if not council.proposals and council.hurry.is_set():
         _take_halves(council)
     if not council.proposals:
-        said = "; ".join(f"{council.members[label].name}: {why}" for label, why in council.silent.items())
-        if council.silent:
-            raise ModelError(f"Nobody of the council proposed anything ({said})")
+        why = [f"{council.members[who].name}: {said.rstrip('.')}" for who, said in council.silent.items()]
+        if why:
+            raise ModelError(f"Nobody of the council proposed anything ({'; '.join(why)}).")
         raise LimitError("The council was stopped before anybody had proposed anything.")
 
 

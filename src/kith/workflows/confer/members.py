@@ -59,8 +59,7 @@ class Ledger:
         return listen
 
     def _take(self, label: str, called: Called) -> None:
-        read = called.cache.evaluated if called.cache else called.usage.input - called.usage.cached
-        used = read + called.usage.output
+        used = called.computed
         self.spent += used
         self.usd += called.usd or 0.0
         self.first.setdefault(label, used)

@@ -56,7 +56,7 @@ class Choice:
 def read_proposal(words: str) -> tuple[Proposal | None, str]:
     """The proposal in a reply, cut to its size; or what is wrong with it in words for the model."""
     proposal = _proposal(read_fields(words, _PROPOSAL))
-    return (proposal, "") if proposal else (None, "Your reply holds no line that begins with `approach:`.")
+    return (proposal, "") if proposal else (None, "No line begins with `approach:`.")
 
 
 def _proposal(fields: Fields) -> Proposal | None:
@@ -123,7 +123,7 @@ def read_objections(words: str) -> tuple[tuple[Objection, ...] | None, str]:
     """The claims in a reply, at most three; or what is wrong with it in words for the model."""
     fields = read_fields(words, _CLAIM)
     if not fields and not re.search(r"\b(none|nothing|no claims?)\b|\[\s*\]", words, re.I):
-        return None, "Your reply holds no line that begins with `claim`; nothing wrong: `claim: none`."
+        return None, "No line begins with `claim`; nothing wrong: `claim: none`."
     starts = [at for at, (key, _) in enumerate(fields) if key in ("claim", "text")]
     starts = [at - 1 if at and fields[at - 1][0] == "of" else at for at in starts]
     found = [_objection(fields[at:end]) for at, end in pairwise([*starts, len(fields)])]
@@ -152,7 +152,7 @@ def read_revision(words: str, ids: Sequence[str]) -> tuple[Revision | None, str]
     fields = read_fields(words, _REVISION)
     given = {key: set(_ID.findall(value)) for key, value in fields if key in ("accept", "reject")}
     if not given:
-        return None, "Your reply holds neither `accept:` nor `reject:`, each with the ids of claims."
+        return None, "There is neither `accept:` nor `reject:`, each with the ids of claims."
     accepted = tuple(id for id in ids if id in given.get("accept", ()))
     rejected = tuple(id for id in ids if id in given.get("reject", ()) and id not in accepted)
     return Revision(accepted, rejected, _proposal(fields)), ""

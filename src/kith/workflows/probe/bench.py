@@ -109,7 +109,7 @@ class Bench:
 def _speed(reply: Reply, until_first: float, from_first: float) -> Speed:
     """Rates of one call; `until_first` and `from_first` are seconds by our own clock."""
     usage, timing = reply.usage, reply.timing
-    read, written = usage.input - usage.cached, usage.output or spoken_tokens(reply)
+    read, written = usage.new, usage.output or spoken_tokens(reply)
     by_server = timing.prefill_s > 0
     read_s = timing.prefill_s if by_server else until_first
     write_s, steps = (timing.decode_s, written) if timing.decode_s > 0 else (from_first, written - 1)

@@ -5,10 +5,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from kith.app.cast import find_role
+from kith.app.asking.cast import find_role, make_player
+from kith.app.asking.terms import Terms
 from kith.app.project import Project
-from kith.app.terms import Terms
-from kith.context.rooms import output_room
 from kith.core.errors import KithError
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -19,9 +18,8 @@ from kith.models.wrappers.limited import Budget
 from kith.routing.successes import describe_models
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.delegate import Errand, Returned, make_delegation
-from kith.tools.repeats import watch_repeats
 from kith.workflows.delegate import do_errand
-from kith.workflows.roles import Player, is_small, make_role
+from kith.workflows.roles import Player
 
 
 def delegates(project: Project, opened: Opened) -> bool:
@@ -54,18 +52,11 @@ def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
 
 
 def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
-    chosen, window = terms.project.settings, opened.window
-    tools = standard_tools(limits=ReadLimits(bytes=output_room(window, 24_000)))
-    budget = Budget(chosen.build.step_tokens, chosen.build.step_seconds)
-    role = make_role(
-        find_role("worker"),
-        terms.wrap(opened, budget=budget, tells=False),
-        watch_repeats(terms.show(giver, tools)),
-        replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
-        confined=terms.project.tree.confined,
-        small=is_small(window),
-    )
-    return Player(replace(role, purpose="delegated"), window, is_small(window))
+    step, limits = terms.project.settings.build, ReadLimits.of_window(opened.window)
+    model = terms.wrap(opened, budget=Budget(step.step_tokens, step.step_seconds), tells=False)
+    tools = terms.show(giver, standard_tools(limits=limits))
+    player = make_player(terms.project, find_role("worker"), opened, model, tools)
+    return replace(player, role=replace(player.role, purpose="delegated"))
 
 
 def tell_models(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

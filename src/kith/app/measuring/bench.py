@@ -10,11 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kith import __version__
-from kith.app.cast import find_role
+from kith.app.asking.cast import find_role
+from kith.app.asking.terms import Terms, budget_of
 from kith.app.models import end_of
 from kith.app.project import Project
-from kith.app.terms import Terms, budget_of
-from kith.context.rooms import output_room
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.run import Answerer, Run, new_id
@@ -83,7 +82,7 @@ async def _measure(project: Project, run: Run, id: str, opened: Opened, wish: Wi
         # What is paid counts together, the time of each begins now.
         budget = replace(limits, seconds=terms.spent.seconds + seconds)
         model = opened.wrap(budget, tells=False, spent=terms.spent, permit=terms.permit)
-        tools = standard_tools(repository=False, limits=ReadLimits(bytes=output_room(opened.window, 24_000)))
+        tools = standard_tools(repository=False, limits=ReadLimits.of_window(opened.window))
         chosen, small = project.settings, is_small(opened.window)
         sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
         role = make_role(find_role("worker"), model, watch_repeats(tools), sampling, small=small)

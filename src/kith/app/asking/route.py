@@ -16,7 +16,8 @@ from kith.core.values import Usage
 from kith.memory.measured import read_measured
 from kith.memory.spending import paid_today
 from kith.models.stack import Opened
-from kith.routing.evidence import fold
+from kith.routing.beliefs import usual_run
+from kith.routing.evidence import Evidence, fold
 from kith.routing.hopeless import Known, step_cap
 from kith.routing.kinds import is_verifiable, kind_of
 from kith.routing.learner import Arm, Task, choose
@@ -93,8 +94,9 @@ async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: s
         run.emit(Notice(f"The money of the day is spent (max_day_usd), so {choice.frontier} is not asked."))
         choice = replace(choice, frontier="")
     arms = [_arm(project, choice, name) for name in choice.arms]
-    utility = _utility(project, arms, left)
-    decision = choose(fold(choice.legs), task, arms, utility, random.Random(seed))
+    evidence = fold(choice.legs)
+    utility = _utility(project, evidence, arms, left)
+    decision = choose(evidence, task, arms, utility, random.Random(seed))
     asked = {arm.name: name for arm, name in zip(arms, choice.arms, strict=True)}
 
     def as_asked(plan: Sequence[str]) -> tuple[str, ...]:
@@ -114,16 +116,15 @@ def _arm(project: Project, choice: Choice, name: str) -> Arm:
     return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
 
 
-def _utility(project: Project, arms: Sequence[Arm], left: float) -> Utility:
+def _utility(project: Project, evidence: Evidence, arms: Sequence[Arm], left: float) -> Utility:
     """What a solved task is worth to the person, by the dial and the money that is left of the day's."""
     chosen, now = project.settings.route, datetime.now()
     time_left = 1 - (now - now.replace(hour=0, minute=0, second=0)).seconds / _DAY_S
     price = price_of(chosen.dial, budget_left=left, time_left=time_left)
-    dear = max(arms, key=lambda arm: arm.usd)
-    unit = dear.usd + chosen.second_usd * dear.seconds
-    return (
-        Utility(price, unit, chosen.second_usd) if dear.usd else Utility(price, second_usd=chosen.second_usd)
-    )
+    dear = max((usual_run(evidence, arm) for arm in arms), key=lambda run: run.usd)
+    if not dear.usd:
+        return Utility(price, second_usd=chosen.second_usd)
+    return Utility(price, dear.usd + chosen.second_usd * dear.seconds, chosen.second_usd)
 
 
 def _money_left(project: Project) -> float:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kith.app.route import Choice, decide, know
-from kith.app.terms import Terms, budget_of
+from kith.app.asking.route import Choice, decide, know
+from kith.app.asking.terms import Terms, budget_of
 from kith.core.decisions import Routed
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Notice

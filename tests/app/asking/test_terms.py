@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from kith.app.cast import find_role
+from kith.app.asking.cast import find_role
+from kith.app.asking.terms import Terms, budget_of
 from kith.app.project import Project
-from kith.app.terms import Terms, budget_of
 from kith.core.errors import LimitError, NoModelError
 from kith.core.events import Called, Event, Notice
 from kith.core.loop import converse
@@ -96,6 +96,7 @@ async def work(task: Task, server: Server, dialect: str = "vllm", words: str = "
     """One conversation with tools in a trial; returns what the server got."""
     log = task.project.log
     opened = await look(provider_at(server, dialect), log.card, 0, task.run.emit, per_token)
+    opened = replace(opened, asked_as=opened.facts.name)
     terms = Terms(task.project, task.run, task.session.id)
     try:
         await terms.admit(opened)

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Awaitable, Callable
 
-from kith.app.terms import Terms
-from kith.app.way import Way
+from kith.app.asking.terms import Terms
+from kith.app.asking.way import Way
 from kith.core.errors import ModelError, NoModelError
 from kith.core.run import Run
 from kith.core.values import Changes

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, Literal
 
-from kith.app.profile import Profile
+from kith.app.measuring.profile import Profile
 from kith.core.values import Timing, Usage
 from kith.memory.folding import VerdictRow
 from kith.routing.rows import CallRow, LegRow

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kith.app.coaching.recorded import find_tasks
 from kith.app.project import Project
-from kith.app.recorded import find_tasks
 from kith.core.decisions import Coached
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunEnded

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from kith.app.build_profile import Builds, describe_builds, read_builds
+from kith.app.measuring.build_profile import Builds, describe_builds, read_builds
 from kith.app.project import Project
 from kith.core.errors import UsageError
 from kith.memory.folding import VerdictRow
@@ -155,7 +155,7 @@ def describe_money(profile: Profile) -> list[dict[str, Any]]:
     """What each model cost, in dollars; `unpriced` counts the calls whose price nobody knows."""
     solved = defaultdict[str, int](int)
     for leg in profile.legs:
-        solved[leg.model] += (leg.reward or 0.0) >= 0.5
+        solved[leg.model] += bool(leg.solved)
     rows = []
     for model, own in _by_model(call for call in profile.calls if not call.error).items():
         paid = [call.usd for call in own if call.usd is not None]
@@ -205,7 +205,7 @@ def describe_days(profile: Profile) -> list[dict[str, Any]]:
 
 
 def _day(day: str, model: str, calls: Sequence[CallRow], legs: Sequence[LegRow]) -> dict[str, Any]:
-    judged = [leg.reward >= 0.5 for leg in legs if leg.reward is not None]
+    judged = [leg.solved for leg in legs if leg.solved is not None]
     return {
         "day": day,
         "model": model,

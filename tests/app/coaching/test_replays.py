@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from kith.app.replays import in_peace, is_busy
+from kith.app.coaching.replays import in_peace, is_busy
 from kith.core.events import RunEnded, RunStarted
 from kith.core.run import new_id
 from kith.memory.log import LOG_FILE, Log, Session

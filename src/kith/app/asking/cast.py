@@ -1,6 +1,5 @@
 """Who plays which role: the words of kith or of the user, and a model opened when it is first asked."""
 
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -8,25 +7,25 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from kith.app.panel import seat_panel, weigh_councils
-from kith.app.pins import ROUTE
+from kith.app.asking.panel import seat_panel, weigh_councils
+from kith.app.asking.pins import ROUTE
+from kith.app.asking.terms import Terms
 from kith.app.project import Project
-from kith.app.terms import Terms
-from kith.context.rooms import output_room
 from kith.core.errors import LimitError, ModelError, NoModelError, UsageError
 from kith.core.events import Called, Notice
+from kith.core.model import Model, Tool
 from kith.core.run import Run
 from kith.memory.past import fold
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
 from kith.routing.payoff import Payoff
+from kith.routing.priors import billions
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
 from kith.workflows.roles import Cast, Player, RoleSpec, is_small, make_role, read_role
 
 _FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
-_BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z])", re.I)
 
 
 @cache
@@ -84,12 +83,10 @@ class _Company:
         if names == (ROUTE,):
             return await self._play_in_turn(spec)
         await self._open(names, name)
-        seats = [
-            (self.opened[each], play(self.terms, spec, self.opened[each], self.look))
-            for each in names
-            if each in self.opened
-        ]
-        return seat_panel(self.terms.project, self.terms.run, seats) if len(seats) > 1 else seats[0][1]
+        there = [self.opened[each] for each in names if each in self.opened]
+        seats = [(one, play(self.terms, spec, one, self.look, readers=there)) for one in there]
+        run = self.terms.hide(self.terms.run, *there)
+        return seat_panel(self.terms.project, run, seats) if len(seats) > 1 else seats[0][1]
 
     def _names(self, spec: RoleSpec) -> tuple[str, ...]:
         """Which models play a role: one, or a panel where that is known to pay or not known not to."""
@@ -118,7 +115,7 @@ class _Company:
 
     async def _play_in_turn(self, spec: RoleSpec) -> Player:
         """Whoever's turn it is, where kith chooses."""
-        from kith.app.turns import RELIEVED, take_turn  # with all that learns
+        from kith.app.asking.turns import RELIEVED, take_turn  # with all that learns
 
         one, way = await take_turn(self.terms, spec, self.opened)
         await self.terms.admit(one)
@@ -133,23 +130,46 @@ class _Company:
             await each.aclose()
 
 
-def play(terms: Terms, spec: RoleSpec, opened: Opened, look: Look | None = None) -> Player:
-    """The role, played by a model that was admitted, in one step of the session. Raises LimitError."""
-    project, window = terms.project, opened.window
-    chosen, past = project.settings, fold(record.event for record in project.log.events(terms.session))
-    budget = Budget(_tokens_left(project, past.calls), chosen.build.step_seconds)
-    tools = standard_tools(past.todo, look=look, limits=ReadLimits(bytes=output_room(window, 24_000)))
-    small = is_small(window) or _has_few_parameters(opened.facts.name)
-    role = make_role(
-        spec,
-        # Roles take turns, so the cache is bound to be lost: that is worth no word.
-        terms.wrap(opened, past.compacted, budget=budget, tells=False),
-        watch_repeats(terms.show(opened, tools)),
-        replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens),
-        confined=project.tree.confined,
-        small=small,
-    )
-    return Player(role, window, small)
+def play(
+    terms: Terms,
+    spec: RoleSpec,
+    opened: Opened,
+    look: Look | None = None,
+    *,
+    readers: Sequence[Opened] = (),
+) -> Player:
+    """The role, played by a model that was admitted, in one step of the session. Raises LimitError.
+
+    `readers` are the models that get to read what this one finds.
+    """
+    project = terms.project
+    past = fold(record.event for record in project.log.events(terms.session))
+    budget = Budget(_tokens_left(project, past.calls), project.settings.build.step_seconds)
+    tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
+    # Roles take turns, so the cache is bound to be lost: that is worth no word.
+    model = terms.wrap(opened, past.compacted, budget=budget, tells=False)
+    small = (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
+    return make_player(project, spec, opened, model, terms.show(opened, tools, *readers), small=small)
+
+
+def make_player(
+    project: Project,
+    spec: RoleSpec,
+    opened: Opened,
+    model: Model,
+    tools: tuple[Tool, ...],
+    *,
+    small: bool = False,
+) -> Player:
+    """The role, played by `opened` as it is wrapped in `model`, with those of the tools that it names.
+
+    `small`: a model that gets the short words, whatever its window.
+    """
+    chosen, small = project.settings, small or is_small(opened.window)
+    sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
+    confined = project.tree.confined
+    role = make_role(spec, model, watch_repeats(tools), sampling, confined=confined, small=small)
+    return Player(role, opened.window, small)
 
 
 def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:
@@ -157,14 +177,8 @@ def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:
     chosen = project.settings
     if chosen.max_task_tokens is None:
         return chosen.build.step_tokens
-    used = sum(call.usage.input - call.usage.cached + call.usage.output for call in calls)
+    used = sum(call.usage.new + call.usage.output for call in calls)
     left = chosen.max_task_tokens - used
     if left <= 0:
         raise LimitError(f"The {chosen.max_task_tokens:,} tokens of this task are spent.")
     return min(left, chosen.build.step_tokens or left)
-
-
-def _has_few_parameters(name: str) -> bool:
-    """Whether a model's name says that it is small, as `qwen2.5-coder:3b` does."""
-    sizes = [float(size) for size in _BILLIONS.findall(name)]
-    return bool(sizes) and max(sizes) < _FEW_BILLIONS

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
@@ -13,7 +13,7 @@ from kith.app.project import Project
 from kith.context.secret_values import values_in, values_of_environment
 from kith.context.secrets import is_secret_file
 from kith.core.errors import NoModelError
-from kith.core.events import Answered, Compacted, Engaged, Notice, RunEnded, RunStarted
+from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
 from kith.core.model import Model, Tool
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Question
@@ -22,10 +22,10 @@ from kith.memory.log import Log, Session
 from kith.memory.spending import paid_today, usual_cost
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import RejectedError, Sending
-from kith.models.wrappers.limited import Budget, Spent
+from kith.models.wrappers.limited import Budget, Purse, Spent
 from kith.models.wrappers.thrifty import dollars
 from kith.settings import Settings
-from kith.tools.veiled import Veil, veil_tools
+from kith.tools.veiled import Veil, hide, veil_tools
 from kith.trees.private import Private, find_private
 
 _FILES_NAMED: Final = 4  # in a question; the rest is counted
@@ -42,18 +42,20 @@ _FOR: Final = {
 class Terms:
     """The terms of one session, the same for all the models that it asks.
 
-    `spent` counts what it pays, and begins with what the session's task paid before. A yes is good for the
-    session, per model and group of purposes.
+    `spent` counts what it pays, and begins with what the session's task paid before: of money there is one
+    purse, whatever steps have tokens and seconds of their own. A yes is good for the session, per model and
+    group of purposes.
     """
 
     def __init__(self, project: Project, run: Run, session: str) -> None:
         self.project, self.run = project, run
         self.session = session
+        self._purse = Purse(project.log.paid_in(session))
         self.spent = self.fresh()
         self._agreed: set[Consent] = set()
         self._one_by_one = asyncio.Lock()
-        self._private: Private | None = None
-        self._veils: dict[str, Veil | None] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._hidden: _Hidden | None = None
 
     async def open(self, name: str = "") -> Opened:
         """The model called `name` (or the chosen one), admitted. Raises NoModelError, ModelError."""
@@ -63,17 +65,26 @@ class Terms:
 
     async def admit(self, opened: Opened) -> None:
         """Say in the log what runs, where and on which machine, and keep back what it must not see."""
-        if opened.facts.name in self._veils:
-            return
         facts = opened.facts
-        what = facts.quantisation, facts.parameters, opened.window, facts.cloud
-        self.run.emit(Engaged(facts.name, facts.server, facts.digest, *what, opened.machine))
-        self._veils[facts.name] = await self._veil(opened)
+        if (facts.name, facts.server) not in self._told:
+            self._told.add((facts.name, facts.server))
+            self.run.emit(opened.engaged())
+        if opened.door is not None:  # each opening has a door of its own
+            self._hidden = self._hidden or await _find_hidden(self.project)
+            opened.door.keep_back(self._hidden.values)
 
-    def show(self, opened: Opened, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-        """The tools as an admitted model gets them: in the cloud it sees no private files."""
-        veil = self._veils[opened.facts.name]
+    def show(self, opened: Opened, tools: tuple[Tool, ...], *others: Opened) -> tuple[Tool, ...]:
+        """The tools as an admitted model gets them: no private files, if it is in the cloud.
+
+        `others` read along; so one of them in the cloud is enough.
+        """
+        veil = self._veil(opened, *others)
         return veil_tools(tools, veil) if veil else tools
+
+    def hide(self, run: Run, *opened: Opened) -> Run:
+        """The run as it may be told of to these models: with a tree without private files."""
+        veil = self._veil(*opened)
+        return run.inside(hide(run.workspace, veil)) if veil else run
 
     def wrap(
         self,
@@ -93,10 +104,8 @@ class Terms:
         return opened.wrap(money, earlier, tells=tells, spent=spent, permit=self.permit)
 
     def fresh(self) -> Spent:
-        """What a step with its own budget begins with: nothing but the money that the task cost so far."""
-        spent = Spent(today=lambda: paid_today(self.project.log))
-        spent.usd = self.project.log.paid_in(self.session)
-        return spent
+        """What a step with its own budget begins with: nothing but the task's money."""
+        return Spent(today=lambda: paid_today(self.project.log), purse=self._purse)
 
     async def permit(self, sending: Sending) -> None:
         """Let a first call pass, asking the person where the settings want it.
@@ -119,7 +128,7 @@ class Terms:
             self.run.emit(Notice(f"{where} gets {_content(sending)}; {_money(sending)}."))
             return
         # A model that stands on this command line was chosen for this; --yes answers then, as for a plan.
-        kind: Literal["plan", "trust"] = "plan" if _is_named(sending.model, chosen) else "trust"
+        kind: Literal["plan", "trust"] = "plan" if _is_named(sending, chosen) else "trust"
         usual = usual_cost(self.project.log, sending.model)
         so_far = (
             f" Sessions with it cost {dollars(usual.usd)} (the middle of {usual.sessions})." if usual else ""
@@ -136,14 +145,13 @@ class Terms:
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
 
-    async def _veil(self, opened: Opened) -> Veil | None:
-        """What a model must not see, kept back from now on; None for one that is not in the cloud."""
-        if opened.door is None:
+    def _veil(self, *opened: Opened) -> Veil | None:
+        """What these models must not see; None where none of them is in the cloud."""
+        if all(each.door is None for each in opened):
             return None
-        root = self.project.tree.root
-        self._private = self._private or await find_private(root, _tells)
-        opened.door.keep_back(_values(self._private, root, self.project.settings))
-        return _veil(self._private)
+        if self._hidden is None:
+            raise RuntimeError("a model in the cloud was not admitted")
+        return self._hidden.veil
 
 
 def budget_of(chosen: Settings) -> Budget:
@@ -184,13 +192,26 @@ def _money(sending: Sending) -> str:
     return f"the first call costs {least} to {most}"
 
 
-def _is_named(model: str, chosen: Settings) -> bool:
-    """Whether it is the model that the person named on this very command line."""
-    named, asked = (name.rpartition("/")[2] for name in (chosen.model, model))
-    return chosen.origin.get("model") == "flag" and bool(named) and asked.startswith(named)
+def _is_named(sending: Sending, chosen: Settings) -> bool:
+    """Whether it is the model that the person named on this very command line, at that place."""
+    return chosen.origin.get("model") == "flag" and bool(chosen.model) and sending.asked_as == chosen.model
 
 
 # --- what is kept back ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """What no model in the cloud gets to see of a project: files, and values wherever they stand."""
+
+    veil: Veil
+    values: tuple[str, ...]
+
+
+async def _find_hidden(project: Project) -> _Hidden:
+    root = project.tree.root
+    private = await find_private(root, _tells)
+    return _Hidden(_veil(private), _values(private, root, project.settings))
 
 
 def _tells(path: str, ignored: bool) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kith.analysis.languages import NO_CODE
-from kith.app.index import FedIndex
+from kith.app.codebase.index import FedIndex
+from kith.app.codebase.survey import survey
 from kith.app.project import Project
-from kith.app.survey import survey
 from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run

@@ -7,21 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from kith.app.cast import find_role
+from kith.app.asking.cast import find_role
+from kith.app.asking.terms import Terms
+from kith.app.coaching.recorded import find_tasks
+from kith.app.coaching.replays import Replays, in_peace
+from kith.app.coaching.strategies import FEWEST, settle_live
 from kith.app.project import Project
-from kith.app.recorded import find_tasks
-from kith.app.replays import Replays, in_peace
-from kith.app.strategies import FEWEST, settle_live
-from kith.app.terms import Terms
-from kith.core.errors import BusyError, KithError, NoModelError
+from kith.core.errors import BusyError, KithError, LimitError, NoModelError
 from kith.core.events import Event, Notice, RunEnded
 from kith.core.run import Answerer, Run, new_id
 from kith.memory.coached import COACH, Coaching, options_of, read_coaching
-from kith.memory.log import Listener, Session
+from kith.memory.log import Listener, Log, Session
 from kith.memory.measured import Measured, read_measured
+from kith.memory.spending import paid_today
 from kith.models.stack import Opened
 from kith.routing.strategies import Strategy, Ways, is_of
 from kith.routing.trials import HORIZON, Decision
+from kith.settings import Settings
 from kith.workflows.coach.experiment import Experiment, try_out
 from kith.workflows.coach.propose import ROLE, ask_for_proposals, is_worth_asking
 from kith.workflows.coach.recorded import Recorded
@@ -173,9 +175,8 @@ class _Bench:
 
     async def _ask(self, run: Run, session: str, seen: Symptoms, ways: Ways) -> tuple[Strategy, ...]:
         """What a model proposes; within the money for coaching, and with consent where it is in the cloud."""
-        chosen = self.project.settings
-        limits = replace(chosen, max_task_usd=chosen.coach.max_usd or chosen.max_task_usd)
-        terms = Terms(replace(self.project, settings=limits), run, session)
+        chosen, log = self.project.settings, self.project.log
+        terms = Terms(replace(self.project, settings=coaching_limits(chosen, log)), run, session)
         opened = await terms.open(chosen.coach.model) if chosen.coach.model else self.opened
         try:
             await terms.admit(opened)
@@ -183,10 +184,22 @@ class _Bench:
                 return ()
             model, small = terms.wrap(opened, tells=False), is_small(opened.window)
             role = make_role(find_role(ROLE), model, (), chosen.sampling, small=small)
-            return await in_peace(self.project.log, lambda: ask_for_proposals(run, role, seen, ways))
+            return await in_peace(log, lambda: ask_for_proposals(run, role, seen, ways))
+        except LimitError as error:  # what the rules propose costs nothing
+            run.emit(Notice(f"{opened.facts.name} is not asked for proposals: {error}.", "warning"))
+            return ()
         finally:
             if opened is not self.opened:
                 await opened.aclose()
+
+
+def coaching_limits(chosen: Settings, log: Log) -> Settings:
+    """The settings with what is left today of the money for coaching, as the limit of one experiment."""
+    if chosen.coach.max_usd is None:
+        return chosen
+    left = max(0.0, chosen.coach.max_usd - paid_today(log, kind=COACH))
+    most = chosen.max_task_usd
+    return replace(chosen, max_task_usd=left if most is None else min(left, most))
 
 
 def _is_before(until: float) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from kith.app.route import look_around
-from kith.app.terms import Terms
-from kith.app.way import Way
+from kith.app.asking.route import look_around
+from kith.app.asking.terms import Terms
+from kith.app.asking.way import Way
 from kith.core.decisions import Routed
 from kith.memory.log import Record
 from kith.models.stack import Opened

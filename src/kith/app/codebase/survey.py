@@ -19,7 +19,7 @@ from kith.analysis.facts import (
     write_facts,
     write_prints,
 )
-from kith.app.index import FedIndex
+from kith.app.codebase.index import FedIndex
 from kith.context.outline import LARGEST, Outline, digest_of, outline, unread
 from kith.memory.caches import Stamp, settle
 from kith.memory.scanned import Kept, ScanStore

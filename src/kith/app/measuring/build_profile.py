@@ -49,14 +49,14 @@ class Builds:
             self.tasks.bad += piece.state == "rolled back"
             self.skipped += piece.state == "skipped"
             self.tasks.seconds += piece.seconds
-            self.tasks.tokens += piece.usage.input + piece.usage.output
+            self.tasks.tokens += piece.usage.total
             self.tries += piece.attempts
         for name, played in build.played.items():
             tally = self.roles.setdefault(name, Tally())
             tally.good, tally.bad = tally.good + played.good, tally.bad + played.bad
             tally.seconds += played.seconds
-            tally.tokens += played.usage.input + played.usage.output
-            self.builds.tokens += played.usage.input + played.usage.output
+            tally.tokens += played.usage.total
+            self.builds.tokens += played.usage.total
         before = build.before.figures.get("coverage") if build.before else None
         after = build.final["tests"].figures.get("coverage") if "tests" in build.final else None
         if before is not None and after is not None:

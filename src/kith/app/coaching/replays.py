@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from kith.app.cast import find_role
+from kith.app.asking.cast import find_role, make_player
 from kith.app.models import end_of
-from kith.app.opened import engage
 from kith.app.project import Project
-from kith.context.rooms import opening_room, output_room
+from kith.context.rooms import opening_room
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
 from kith.core.events import Event, Judged, RunEnded
 from kith.core.model import Role
@@ -25,7 +24,6 @@ from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
 from kith.routing.strategies import Strategy, key_of, phrase
 from kith.tools import ReadLimits, standard_tools
-from kith.tools.repeats import watch_repeats
 from kith.trees.commits import check_out, lay_out
 from kith.trees.toolchains import VENVS
 from kith.trees.trial_folder import remove_tree
@@ -37,7 +35,6 @@ from kith.workflows.coach.experiment import Done
 from kith.workflows.coach.recorded import Recorded
 from kith.workflows.opening import open_task
 from kith.workflows.relay import Leg
-from kith.workflows.roles import is_small, make_role
 
 _KEPT: Final = 6  # checkouts; each new one takes the oldest's place
 _LOOKS_S: Final = 1.0  # between looks at whether a person wants the model
@@ -93,7 +90,7 @@ class Replays:
             run = beside.begin(session, _refuse)
             began = asyncio.get_running_loop().time()
             run.emit(beside.started(task.words, options))
-            engage(run, self.opened)
+            run.emit(self.opened.engaged())
             outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy, judged))
         seconds = asyncio.get_running_loop().time() - began
         return Replayed(None if outcome.status == "rejected" else outcome.status == "done", seconds)
@@ -142,15 +139,10 @@ async def _attempt(
 
 
 def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:
-    chosen, window = project.settings, opened.window
-    tools = standard_tools(limits=ReadLimits(bytes=output_room(window, 24_000)))
-    budget = Budget(chosen.max_task_tokens, chosen.max_task_seconds)
-    sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
-    small, confined = is_small(window), project.tree.confined
-    model, tools = opened.wrap(budget, tells=False), watch_repeats(tools)
-    return dress(
-        make_role(find_role("worker"), model, tools, sampling, confined=confined, small=small), strategy
-    )
+    budget = Budget(project.settings.max_task_tokens, project.settings.max_task_seconds)
+    tools = standard_tools(limits=ReadLimits.of_window(opened.window))
+    model = opened.wrap(budget, tells=False)
+    return dress(make_player(project, find_role("worker"), opened, model, tools).role, strategy)
 
 
 # --- the place -----------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""A whole codebase looked at: its index, its files surveyed, what is under review."""

@@ -1,0 +1,1 @@
+"""What was measured and what it says: benchmarks, profiles of models and builds, and why kith chose."""
