@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kith.app.asking.cast import find_role, role_names
+from kith.app.asking.roles import find_role, role_names
 from kith.context.definitions import Found
 from kith.core.values import Sampling
 from kith.models.providers.rows import tool_rows

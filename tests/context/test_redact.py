@@ -39,10 +39,19 @@ def test_what_holds_no_secret_is_the_same_object() -> None:
     assert redact(prompt, (VALUE,)) == (prompt, 0) and redact(prompt)[0] is prompt
 
 
-def test_what_a_provider_signed_goes_back_unread() -> None:
+def test_what_a_provider_signed_goes_back_to_it_unread_and_to_no_other() -> None:
+    """A local model that has read a secret may have a server that signs, too."""
     signed = (Thinking(VALUE, "signature"), ToolCall("1", "bash", {"command": VALUE}, opaque="signature"))
-    prompt = Prompt("", (Message("assistant", signed),))
-    assert redact(prompt, (VALUE,)) == (prompt, 0)
+    prompt = Prompt("", (Message("assistant", signed, "gemini/a"),))
+    assert redact(prompt, (VALUE,), "gemini/a") == (prompt, 0)
+    for own in ("anthropic/b", None):
+        cleaned, found = redact(prompt, (VALUE,), own)
+        assert found == 2 and VALUE not in repr(cleaned)
+
+
+def test_the_names_of_arguments_are_looked_at_too() -> None:
+    prompt = Prompt("", (Message("assistant", (ToolCall("1", "bash", {"env": {VALUE: "x"}}),)),))
+    assert VALUE not in repr(redact(prompt, (VALUE,))[0])
 
 
 @given(st.lists(secret_values, min_size=1, max_size=5), st.lists(st.text(max_size=40), max_size=8))

@@ -111,3 +111,13 @@ def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, said: str)
 def test_no_count_of_a_server_makes_a_call_cheaper_than_nothing() -> None:
     """More cached than was read: a reward for the next call, as it were."""
     assert load_prices().cost("anthropic/claude-opus-5", Usage(10, 0, cached=10_000_000)) == pytest.approx(5)
+
+
+def test_an_hour_in_the_cache_costs_twice_as_much_as_reading_anew() -> None:
+    million = 1_000_000
+    prices = load_prices()
+    costs = [prices.cost("anthropic/claude-opus-5", Usage(million, 0, 0, million, n)) for n in (0, million)]
+    assert costs == [pytest.approx(6.25), pytest.approx(10)]
+    gemini = next(name for name in prices.rows if name.startswith("gemini/"))
+    tokens = prices.rows[gemini].above or million
+    assert prices.cost(gemini, Usage(tokens, 0, 0, tokens, tokens)) == prices.cost(gemini, Usage(tokens, 0))

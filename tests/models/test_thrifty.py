@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from kith.core.values import Message, Reply, Sampling, Text, Usage, say
 from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.priced import Priced
-from kith.models.wrappers.thrifty import Thrifty, dollars
+from kith.models.wrappers.thrifty import Thrifty, dollars, longest_reply
 
 PROMPT = Prompt("", (say("hi"),))
 Money = Callable[[str, Usage], float | None]
@@ -162,3 +162,10 @@ def test_amounts_in_words() -> None:
         "$12.35",
         "$1,234.50",
     ]
+
+
+def test_thoughts_that_come_on_top_are_held_against_the_limit_too() -> None:
+    """A model that must think gets at least so many tokens for it, however short its reply may be."""
+    for sampling in (Sampling(max_tokens=500, think=True), Sampling(max_tokens=500, think_tokens=100)):
+        assert longest_reply(replace(PROMPT, sampling=sampling)) == 1_524
+    assert longest_reply(replace(PROMPT, sampling=Sampling(max_tokens=500, think=False))) == 500

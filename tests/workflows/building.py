@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kith.app.asking.cast import find_role
+from kith.app.asking.roles import find_role
 from kith.core.events import Advanced, Event, Notice, Said
 from kith.core.loop import INTERRUPTED
 from kith.core.model import Emit, Prompt

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kith.app.asking.cast import find_role
+from kith.app.asking.roles import find_role
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Coached
 from kith.core.errors import LimitError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.app.asking.cast import find_role, role_names
+from kith.app.asking.roles import find_role, role_names
 from kith.core.errors import UsageError
 from kith.core.values import Effect, Sampling
 from kith.models.replay import Replay

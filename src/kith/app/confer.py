@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from kith.app.asking.cast import find_role, play
+from kith.app.asking.cast import play
 from kith.app.asking.panel import ability_of, measured_legs, weigh_councils
+from kith.app.asking.roles import find_role
 from kith.app.asking.terms import Terms
 from kith.app.codebase.index import open_known
 from kith.app.project import Project, Result

@@ -9,7 +9,6 @@ from typing import Any
 
 from kith import __version__
 from kith.app.models import end_of, engine_of, places_of
-from kith.app.prices import prices_of
 from kith.context.rooms import output_room
 from kith.core.errors import (
     EXIT_DONE,
@@ -24,6 +23,7 @@ from kith.core.errors import (
 from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
 from kith.core.model import Emit
 from kith.core.run import Answerer, Limits, Run, new_id
+from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, short_id
@@ -195,11 +195,17 @@ class Project:
         chosen = self.settings
         wanted = name or chosen.model
         provider = await choose_provider(wanted, places_of(chosen), engine_of(chosen), emit)
-        opened = await look(provider, self.log.card, chosen.window, emit, prices_of(chosen).cost)
+        opened = await look(provider, self.log.card, chosen.window, emit, self._price)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}."))
         return replace(opened, asked_as=wanted)
+
+    def _price(self, model: str, usage: Usage) -> float | None:
+        """What a call costs; the table is read when that is first asked."""
+        from kith.app.prices import prices_of
+
+        return prices_of(self.settings).cost(model, usage)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
         """Put on the model's card what this session's calls tell of it."""

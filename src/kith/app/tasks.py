@@ -6,17 +6,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from kith.app.asking.cast import find_role, make_player
-from kith.app.asking.delegate import delegates, delegation_tools
 from kith.app.asking.pins import is_routed, pin
+from kith.app.asking.roles import find_role, make_player
 from kith.app.asking.terms import Terms, budget_of
-from kith.app.coaching.strategies import find_way, settle_live
+from kith.app.coaching.ways import find_way
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunStarted
-from kith.core.model import Prompt, Role
+from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
 from kith.memory.applied import holds
@@ -109,6 +108,8 @@ async def run_in(
     work = _do(project, run, session.id, task, past, opened)
     code = await project.to_the_end(run, work, f"kith run --resume {session.id}")
     if any(call.strategy for call in session.past().calls):
+        from kith.app.coaching.strategies import settle_live  # with all that learns
+
         settle_live(project, session.listeners)
     return Result(code, project.report(session))
 
@@ -272,7 +273,7 @@ def _role(
 ) -> Role:
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     if terms:
-        tools += delegation_tools(terms, opened) if delegates(project, opened) else ()
+        tools += _delegation_tools(terms, opened)
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(budget_of(project.settings), past.compacted)
@@ -281,6 +282,15 @@ def _role(
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)
     return role
+
+
+def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
+    """What a model in the cloud hands work to local ones with, where some were named."""
+    if not (opened.facts.cloud and terms.project.settings.route.local):
+        return ()
+    from kith.app.asking.delegate import delegation_tools
+
+    return delegation_tools(terms, opened)
 
 
 # --- going on after a crash --------------------------------------------------------------

@@ -26,11 +26,13 @@ _PRIVATE_KEY: Final = re.compile(
 class Redactor:
     """Takes secrets out of prompts: `values` wherever they stand, and whatever looks like a key.
 
-    Of long random values pieces go too (a test's report shows the beginning of what it compared). What is
-    signed by a provider goes back to it unread. Messages never change, so each is looked at once.
+    Of long random values pieces go too (a test's report shows the beginning of what it compared). What the
+    model called `own` said and signed goes back to it unread. Messages never change, so each is looked at
+    once.
     """
 
-    def __init__(self, values: Iterable[str] = ()) -> None:
+    def __init__(self, values: Iterable[str] = (), own: str | None = None) -> None:
+        self._own = own
         spelt = {each for value in values if value for each in (value, json.dumps(value)[1:-1])}
         self._values = tuple(sorted(spelt, key=lambda value: (-len(value), value)))
         self._chunks = tuple((value, at) for value in self._values for at in _chunks(value))
@@ -76,18 +78,18 @@ class Redactor:
             return kept[1:]
         if len(self._kept) >= _KEPT:
             self._kept.clear()
-        cleaned = [self._part(part) for part in message.parts]
+        cleaned = [self._part(part, signed=message.author == self._own) for part in message.parts]
         count = sum(found for _, found in cleaned)
         other = replace(message, parts=tuple(part for part, _ in cleaned)) if count else message
         self._kept[id(message)] = (message, other, count)
         return other, count
 
-    def _part(self, part: Part) -> tuple[Part, int]:
-        if isinstance(part, ToolCall):
-            args, found = ({}, 0) if part.opaque else self._data(dict(part.args))
-            return (replace(part, args=args), found) if found else (part, 0)
-        if isinstance(part, Thinking) and part.opaque:
+    def _part(self, part: Part, *, signed: bool) -> tuple[Part, int]:
+        if isinstance(part, ToolCall | Thinking) and part.opaque and signed:
             return part, 0
+        if isinstance(part, ToolCall):
+            args, found = self._data(dict(part.args))
+            return (replace(part, args=args, opaque=""), found) if found else (part, 0)
         text, found = self.clean(part.text)
         return (_with_text(part, text), found) if found else (part, 0)
 
@@ -96,17 +98,18 @@ class Redactor:
         if isinstance(data, str):
             return self.clean(data)
         if isinstance(data, Mapping):
-            pairs = [(key, *self._data(value)) for key, value in data.items()]
-            return {key: value for key, value, _ in pairs}, sum(count for _, _, count in pairs)
+            pairs = [(self.clean(str(key)), self._data(value)) for key, value in data.items()]
+            found = sum(key[1] + value[1] for key, value in pairs)
+            return {key[0]: value[0] for key, value in pairs}, found
         if isinstance(data, Sequence):
             items = [self._data(item) for item in data]
             return [item for item, _ in items], sum(count for _, count in items)
         return data, 0
 
 
-def redact(prompt: Prompt, values: Iterable[str] = ()) -> tuple[Prompt, int]:
+def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -> tuple[Prompt, int]:
     """The prompt without these values and without what looks like a secret, and how many there were."""
-    return Redactor(values).redact(prompt)
+    return Redactor(values, own).redact(prompt)
 
 
 def _with_text(part: Text | Thinking | ToolResult, text: str) -> Part:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -31,6 +32,8 @@ def encode(value: Any) -> Any:
     """A value as plain JSON data. Dataclasses become objects, bytes `{"base64": ...}`."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _encode_field(value, field.name) for field in fields(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0.0  # NaN and infinity are no JSON: SQLite would read none of the other events either
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode()}
     if isinstance(value, Mapping):

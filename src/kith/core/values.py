@@ -107,13 +107,15 @@ class Sampling:
 class Usage:
     """Tokens of one call; `cached` counts prompt tokens that were not computed again.
 
-    `written` counts those that a provider put into a cache and charges more for. Both are part of `input`.
+    `written` counts those that a provider put into a cache and charges more for, `lasting` those of them that
+    stay there for an hour and cost more still. All are part of `input`.
     """
 
     input: int = 0
     output: int = 0
     cached: int = 0
     written: int = 0
+    lasting: int = 0
 
     @property
     def new(self) -> int:
@@ -131,6 +133,7 @@ class Usage:
             self.output + other.output,
             self.cached + other.cached,
             self.written + other.written,
+            self.lasting + other.lasting,
         )
 
 

@@ -45,7 +45,7 @@ def _work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     """What a task and a conversation have in common; a build has tries of its own, and is there to write."""
     common(parser)
     add = parser.add_argument
-    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     if not builds:
         add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
@@ -56,11 +56,17 @@ def _work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add("--max-steps", type=_positive, metavar="N", help="model calls in one attempt (50)")
     add("--max-task-tokens", type=_positive, metavar="N", help="tokens read and written in one task")
     add("--max-task-seconds", type=_positive, metavar="N", help="seconds that one task may take")
-    add("--max-task-usd", type=_money, metavar="N", help="dollars that one task may cost")
-    add = parser.add_argument_group("which models").add_argument
-    add("--cloud", choices=("never", "ask", "allow"), help="whether models elsewhere may be asked (ask)")
+    models = parser.add_argument_group("which models")
+    _cloud(models, "one task")
+    add = models.add_argument
     add("--dial", choices=("frugal", "balanced", "quality"), help="what `-m route` strives for (balanced)")
     _model(parser)
+
+
+def _cloud(group: Any, what: str) -> None:
+    add = group.add_argument
+    add("--cloud", choices=("never", "ask", "allow"), help="whether models in the cloud may be asked (ask)")
+    add("--max-task-usd", type=_money, metavar="N", help=f"dollars that {what} may cost")
 
 
 def _offline(parser: argparse.ArgumentParser) -> None:
@@ -88,13 +94,9 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("-p", "--prompt", metavar="TASK", help="the same as run TASK")
     _template(parser)
     add("--yes", action="store_true", help="apply without asking")
-    plan = parser.add_mutually_exclusive_group()
-    plan.add_argument(
-        "--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first"
-    )
-    plan.add_argument(
-        "--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask"
-    )
+    plan = parser.add_mutually_exclusive_group().add_argument
+    plan("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
+    plan("--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask")
     add("--review", action="store_const", const=True, help="ask the model what may go wrong with its change")
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
@@ -108,12 +110,7 @@ def build(parser: argparse.ArgumentParser) -> None:
     _template(parser)
     add("--yes", action="store_true", help="agree to the tasks, and apply without asking")
     add("--max-retries", type=_number, metavar="N", help="tries of a task after its first (3)")
-    add(
-        "--coverage",
-        type=_percent,
-        metavar="PERCENT",
-        help="lines that the tests must run; 0: whatever it is",
-    )
+    add("--coverage", type=_percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
     add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
     add("--commit", dest="auto_commit", action="store_const", const=True, help="commit what was applied")
     add("--step-seconds", type=_positive, metavar="N", help="seconds that one step may take (1800)")
@@ -208,6 +205,7 @@ def confer(parser: argparse.ArgumentParser) -> None:
     add("--yes", action="store_true", help="apply without asking")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     add("--show", metavar="ID", help="show a council of a session as it was, and ask nobody")
+    _cloud(parser, "a council")
     _offline(parser)
     _json(parser)
 
@@ -256,7 +254,7 @@ def coach_one(parser: argparse.ArgumentParser) -> None:
 
 def why(parser: argparse.ArgumentParser) -> None:
     common(parser)
-    parser.add_argument("id", nargs="?", metavar="SESSION", help="which session (the last one)")
+    parser.add_argument("id", nargs="?", metavar="ID", help="of a session (the last one)")
     _json(parser)
 
 
@@ -322,6 +320,7 @@ def bench(parser: argparse.ArgumentParser) -> None:
     add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
     add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")
     add("--import", dest="imported", metavar="FILE", help="foresee times by what llama-bench wrote of MODEL")
+    _cloud(parser, "measuring a model")
     _offline(parser)
     _model(parser)
     _json(parser)

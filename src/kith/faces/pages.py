@@ -104,7 +104,7 @@ def _facts(calls: Sequence[CallRow]) -> str:
     last = calls[-1]
     window = f"window {last.window:,}" if last.window else ""
     where = "cloud" if last.cloud else last.machine
-    digest = last.digest[:19]
+    digest = "" if last.cloud else last.digest[:19]
     return _text(" · ".join(filter(None, [last.parameters, last.quantisation, window, where, digest])))
 
 

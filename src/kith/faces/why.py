@@ -62,23 +62,32 @@ def _how(shown: dict[str, Any]) -> str:
 
 
 def _table(shown: dict[str, Any]) -> list[str]:
-    """The plans that were weighed, the best first; the chosen one has a star."""
-    head = f"    {'plan':{_PLAN}} {'worth':>6}  {'solved':13} {'n':>4} {'seconds':>8} {'usd':>8}"
-    return [head, *(_row(row, tuple(row["plan"]) == tuple(shown["plan"])) for row in shown["table"])]
+    """The plans that were weighed, the best first; the chosen one has a star.
+
+    What was counted (an interval in percent, and outcomes) is one model's: it stands where that is alone.
+    """
+    head = f"    {'plan':{_PLAN}} {'worth':>6} {'solves':>6} {'counted':>8} {'n':>4}"
+    rows = (_row(row, tuple(row["plan"]) == tuple(shown["plan"])) for row in shown["table"])
+    return [f"{head} {'seconds':>8} {'usd':>8}", *rows]
 
 
 def _row(row: dict[str, Any], chosen: bool) -> str:
     plan = textwrap.shorten(_plan(row["plan"], " -> "), _PLAN, placeholder=" ...")
-    low, high = row.get("interval", (0.0, 1.0))
-    solved = f"{row['solves']:.0%} ({low * 100:.0f}-{high * 100:.0f})"
-    figures = f"{row['worth']:6.2f}  {solved:13} {row['n']:4.0f} {row['seconds']:8.0f} {row['usd']:8.4f}"
-    return f"  {'*' if chosen else ' '} {plan:{_PLAN}} {figures}"
+    counted = number = ""
+    if len(row["plan"]) == 1 and row["n"]:
+        low, high = row["interval"]
+        counted, number = f"{low * 100:.0f}-{high * 100:.0f} %", f"{row['n']:.0f}"
+    figures = f"{row['worth']:6.2f} {row['solves']:6.0%} {counted:>8} {number:>4}"
+    return f"  {'*' if chosen else ' '} {plan:{_PLAN}} {figures} {row['seconds']:8.0f} {row['usd']:8.4f}"
 
 
 def _outcome(outcome: dict[str, Any]) -> str:
     """`done by claude, checks passed, applied, taken back since; 5 calls, 61 s, $0.0120`."""
     models = [_short(name) for name in outcome["models"]]
-    said = [outcome["status"], *(f"the work of {name}" for name in models[-1:])]
+    done = outcome["status"] == "done"
+    said = [
+        f"{outcome['status']}{' by' if done else ', work of'} {models[-1]}" if models else outcome["status"]
+    ]
     if outcome["verified"] is not None:
         said.append("checks passed" if outcome["verified"] else "checks failed")
     if outcome["applied"]:

@@ -14,11 +14,8 @@ from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, full_name, key_for, servers_of
 from kith.models.discovery.servers import Server, ollama_url
 from kith.models.own import OwnEngine
-from kith.models.pool import Member, Pool
-from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
-from kith.models.providers.gemini import Gemini
 from kith.models.providers.llama_server import served_name, when_loaded
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
@@ -150,6 +147,8 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     Those that do not answer are left out, and said. Raises NoModelError when none is left, UsageError for a
     member that is no endpoint or is in the cloud.
     """
+    from kith.models.pool import Member, Pool
+
     found = list[Member]()
     for each, place in [(each, _member(name, each, places)) for each in members]:
         endpoint = endpoint_of(place, places.stall_s)
@@ -194,8 +193,12 @@ async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit
         _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
         emit(Notice(f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine.", "warning"))
     if kind == "anthropic":
+        from kith.models.providers.anthropic import Anthropic
+
         return Anthropic(model, endpoint)
     if kind == "gemini":
+        from kith.models.providers.gemini import Gemini
+
         return Gemini(model, endpoint)
     if kind == "ollama":
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))

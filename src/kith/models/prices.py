@@ -15,7 +15,7 @@ from kith.core.values import Usage
 
 OWN_FILE: Final = "prices.toml"  # beside the person's config.toml
 _MILLION: Final = 1_000_000
-_RATES: Final = ("input", "output", "cached", "written")
+_RATES: Final = ("input", "output", "cached", "written", "lasting")
 _NEEDED: Final = ("input", "output")
 _WITHIN: Final = {"long": "above", "later": "from"}  # rows inside of a row, and what each must say beside
 # What may stand behind a model's name without making it another model: a date, a number of the version.
@@ -26,18 +26,23 @@ _VERSION: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """US dollars for a million tokens of each sort; `written` went into a cache, `cached` came from one."""
+    """US dollars for a million tokens of each sort.
+
+    `written` went into a cache, `lasting` into one that keeps them for an hour, `cached` came from one.
+    """
 
     input: float
     output: float
     cached: float
     written: float
+    lasting: float
 
     def of(self, usage: Usage) -> float:
         """What these tokens cost."""
         fresh = max(0, usage.input - usage.cached - usage.written)  # whatever a server says
-        cost = fresh * self.input + usage.cached * self.cached + usage.written * self.written
-        return (cost + usage.output * self.output) / _MILLION
+        cost = fresh * self.input + usage.cached * self.cached + usage.output * self.output
+        into = max(0, usage.written - usage.lasting) * self.written + usage.lasting * self.lasting
+        return (cost + into) / _MILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +173,9 @@ def _rate(row: Mapping[str, Any], where: str) -> Rate:
             raise UsageError(f"{where}: {key} is missing.")
     fresh = float(row["input"])
     cached, written = row.get("cached", fresh), row.get("written", fresh)
-    return Rate(fresh, float(row["output"]), float(cached), float(written))
+    # Who charges for a cache charges an hour in it with twice what reading anew costs (Anthropic).
+    lasting = row.get("lasting", 2 * fresh if written > fresh else written)
+    return Rate(fresh, float(row["output"]), float(cached), float(written), float(lasting))
 
 
 def _line_of(text: str, name: str) -> int:

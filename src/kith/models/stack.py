@@ -137,7 +137,7 @@ class Opened:
     def _sending(self, prompt: Prompt, group: Group) -> Sending:
         """What a call would send, and what it would cost without a reply and at most."""
         name, tokens, longest = self.facts.name, self.counter.estimate(prompt), longest_reply(prompt)
-        costs = self.price(name, Usage(tokens)), self.price(name, Usage(tokens, longest, written=tokens))
+        costs = self.price(name, Usage(tokens)), self.price(name, Usage(tokens, longest, 0, tokens, tokens))
         usd = None if costs[0] is None or costs[1] is None else (costs[0], costs[1])
         said, files = len(prompt.messages), files_shown(prompt.messages)
         return Sending(name, self.facts.server, group, said, files, tokens, usd, self.asked_as)
@@ -173,7 +173,7 @@ async def look(
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)
     # What is thought takes room for good where it goes back; a small window has better uses for it.
     reminded = facts.keeps_thinking and window >= _REMINDED
-    door = Door() if facts.cloud else None
+    door = Door(provider.name) if facts.cloud else None
     provider = Guarded(provider, door) if door else provider
     shown = provider if reminded else Forgetful(provider)
     counter = Counter(window, shown.count, ratio, reminded)

@@ -96,11 +96,10 @@ def _doubt(told: Told) -> str:
         return ""
     if told.chosen is told.default:
         chance = other.better_than(told.default)
-        return f"P({_name(other.plan)} better) = {chance:.2f}" + (
-            f" < {told.sure:.2f}" if chance < told.sure else ""
-        )
+        needed = f" (it takes {told.sure:.0%})" if chance < told.sure else ""
+        return f"{_name(other.plan)} is better with a chance of {chance:.0%}{needed}"
     chance = told.chosen.better_than(told.default)
-    return f"P(better than {_name(told.default.plan)}) = {chance:.2f}"
+    return f"better than {_name(told.default.plan)} with a chance of {chance:.0%}"
 
 
 def _rival(told: Told) -> Weighed | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kith.app.asking.cast import find_role
+from kith.app.asking.roles import find_role
 from kith.app.asking.terms import Terms, budget_of
 from kith.app.project import Project
 from kith.core.errors import LimitError, NoModelError

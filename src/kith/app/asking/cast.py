@@ -1,19 +1,16 @@
-"""Who plays which role: the words of kith or of the user, and a model opened when it is first asked."""
+"""Who plays which role in a session: a model opened when it is first asked, whose turn it is, or a panel."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 
 from kith.app.asking.panel import seat_panel, weigh_councils
 from kith.app.asking.pins import ROUTE
+from kith.app.asking.roles import find_role, make_player
 from kith.app.asking.terms import Terms
 from kith.app.project import Project
-from kith.core.errors import LimitError, ModelError, NoModelError, UsageError
+from kith.core.errors import LimitError, ModelError, NoModelError
 from kith.core.events import Called, Notice
-from kith.core.model import Model, Tool
 from kith.core.run import Run
 from kith.memory.past import fold
 from kith.models.stack import Opened
@@ -21,36 +18,10 @@ from kith.models.wrappers.limited import Budget
 from kith.routing.payoff import Payoff
 from kith.routing.priors import billions
 from kith.tools import ReadLimits, standard_tools
-from kith.tools.repeats import watch_repeats
 from kith.tools.symbols import Look
-from kith.workflows.roles import Cast, Player, RoleSpec, is_small, make_role, read_role
+from kith.workflows.roles import Cast, Player, RoleSpec
 
 _FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
-
-
-@cache
-def _shipped(name: str) -> RoleSpec:
-    return read_role(name, files("kith.roles").joinpath(f"{name}.md").read_text(encoding="utf-8"))
-
-
-def role_names() -> list[str]:
-    """The roles that kith knows by itself."""
-    found = (entry.name for entry in files("kith.roles").iterdir())
-    return sorted(name.removesuffix(".md") for name in found if name.endswith(".md"))
-
-
-def find_role(name: str, own: Path | None = None) -> RoleSpec:
-    """A role as the user wrote it (`own` is the folder of their roles), else as kith has it.
-
-    Raises UsageError for a role that is not well written.
-    """
-    path = own / f"{name}.md" if own else None
-    if path is None or not path.is_file():
-        return _shipped(name)
-    try:
-        return read_role(name, path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
 
 
 @asynccontextmanager
@@ -150,26 +121,6 @@ def play(
     model = terms.wrap(opened, past.compacted, budget=budget, tells=False)
     small = (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
     return make_player(project, spec, opened, model, terms.show(opened, tools, *readers), small=small)
-
-
-def make_player(
-    project: Project,
-    spec: RoleSpec,
-    opened: Opened,
-    model: Model,
-    tools: tuple[Tool, ...],
-    *,
-    small: bool = False,
-) -> Player:
-    """The role, played by `opened` as it is wrapped in `model`, with those of the tools that it names.
-
-    `small`: a model that gets the short words, whatever its window.
-    """
-    chosen, small = project.settings, small or is_small(opened.window)
-    sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
-    confined = project.tree.confined
-    role = make_role(spec, model, watch_repeats(tools), sampling, confined=confined, small=small)
-    return Player(role, opened.window, small)
 
 
 def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:

@@ -5,9 +5,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from kith.app.asking.cast import find_role, make_player
+from kith.app.asking.roles import find_role, make_player
 from kith.app.asking.terms import Terms
-from kith.app.project import Project
 from kith.core.errors import KithError
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -20,11 +19,6 @@ from kith.tools import ReadLimits, standard_tools
 from kith.tools.delegate import Errand, Returned, make_delegation
 from kith.workflows.delegate import do_errand
 from kith.workflows.roles import Player
-
-
-def delegates(project: Project, opened: Opened) -> bool:
-    """Whether a model is offered others to hand work to: it is in the cloud, and local ones were named."""
-    return opened.facts.cloud and bool(project.settings.route.local)
 
 
 def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:

@@ -112,8 +112,15 @@ def _arm(project: Project, choice: Choice, name: str) -> Arm:
     known = choice.measured_as(name)
     digest = next((leg.digest for leg in reversed(choice.legs) if leg.model == known), "")
     frontier = name == choice.frontier
-    usd = prices_of(project.settings).cost(name, _TYPICAL) if frontier else 0.0
+    usd = prices_of(project.settings).cost(_own_name(project, name), _TYPICAL) if frontier else 0.0
     return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
+
+
+def _own_name(project: Project, name: str) -> str:
+    """What a model of an endpoint that the person named is called in the table of prices: by its provider."""
+    endpoint, _, model = name.partition("/")
+    known = project.settings.endpoints.get(endpoint)
+    return f"{known.kind}/{model}" if known else name
 
 
 def _utility(project: Project, evidence: Evidence, arms: Sequence[Arm], left: float) -> Utility:

@@ -1,17 +1,13 @@
 """On which terms a session asks models: told in the log, with consent, without secrets, within its money."""
 
 import asyncio
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from kith import __version__
 from kith.app.project import Project
-from kith.context.secret_values import values_in, values_of_environment
-from kith.context.secrets import is_secret_file
 from kith.core.errors import NoModelError
 from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
 from kith.core.model import Model, Tool
@@ -25,11 +21,12 @@ from kith.models.wrappers.consented import RejectedError, Sending
 from kith.models.wrappers.limited import Budget, Purse, Spent
 from kith.models.wrappers.thrifty import dollars
 from kith.settings import Settings
-from kith.tools.veiled import Veil, hide, veil_tools
-from kith.trees.private import Private, find_private
+
+if TYPE_CHECKING:
+    from kith.app.asking.hidden import Hidden
+    from kith.tools.veiled import Veil
 
 _FILES_NAMED: Final = 4  # in a question; the rest is counted
-_EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
 _FOR: Final = {
     "work": "for this task",
     "review": "to review",
@@ -55,7 +52,7 @@ class Terms:
         self._agreed: set[Consent] = set()
         self._one_by_one = asyncio.Lock()
         self._told: set[tuple[str, str]] = set()
-        self._hidden: _Hidden | None = None
+        self._hidden: Hidden | None = None
 
     async def open(self, name: str = "") -> Opened:
         """The model called `name` (or the chosen one), admitted. Raises NoModelError, ModelError."""
@@ -70,7 +67,9 @@ class Terms:
             self._told.add((facts.name, facts.server))
             self.run.emit(opened.engaged())
         if opened.door is not None:  # each opening has a door of its own
-            self._hidden = self._hidden or await _find_hidden(self.project)
+            from kith.app.asking.hidden import find_hidden
+
+            self._hidden = self._hidden or await find_hidden(self.project)
             opened.door.keep_back(self._hidden.values)
 
     def show(self, opened: Opened, tools: tuple[Tool, ...], *others: Opened) -> tuple[Tool, ...]:
@@ -79,12 +78,20 @@ class Terms:
         `others` read along; so one of them in the cloud is enough.
         """
         veil = self._veil(opened, *others)
-        return veil_tools(tools, veil) if veil else tools
+        if veil is None:
+            return tools
+        from kith.tools.veiled import veil_tools
+
+        return veil_tools(tools, veil)
 
     def hide(self, run: Run, *opened: Opened) -> Run:
         """The run as it may be told of to these models: with a tree without private files."""
         veil = self._veil(*opened)
-        return run.inside(hide(run.workspace, veil)) if veil else run
+        if veil is None:
+            return run
+        from kith.tools.veiled import hide
+
+        return run.inside(hide(run.workspace, veil))
 
     def wrap(
         self,
@@ -145,7 +152,7 @@ class Terms:
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
 
-    def _veil(self, *opened: Opened) -> Veil | None:
+    def _veil(self, *opened: Opened) -> "Veil | None":
         """What these models must not see; None where none of them is in the cloud."""
         if all(each.door is None for each in opened):
             return None
@@ -195,55 +202,3 @@ def _money(sending: Sending) -> str:
 def _is_named(sending: Sending, chosen: Settings) -> bool:
     """Whether it is the model that the person named on this very command line, at that place."""
     return chosen.origin.get("model") == "flag" and bool(chosen.model) and sending.asked_as == chosen.model
-
-
-# --- what is kept back ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Hidden:
-    """What no model in the cloud gets to see of a project: files, and values wherever they stand."""
-
-    veil: Veil
-    values: tuple[str, ...]
-
-
-async def _find_hidden(project: Project) -> _Hidden:
-    root = project.tree.root
-    private = await find_private(root, _tells)
-    return _Hidden(_veil(private), _values(private, root, project.settings))
-
-
-def _tells(path: str, ignored: bool) -> bool:
-    return is_secret_file(path, ignored=ignored)
-
-
-def _veil(private: Private) -> Veil:
-    named = {*private.ignored, *private.known}
-    contents = (data for path, data in private.contents.items() if path in named and len(data) >= _EMPTY)
-    digests = frozenset(sha256(data).hexdigest() for data in contents)
-    return Veil(frozenset(named), private.ignored, digests)
-
-
-def _values(private: Private, root: Path, chosen: Settings) -> tuple[str, ...]:
-    """Every secret value that is known: of files, of the environment, of the settings."""
-    named = {*private.ignored, *private.known}
-    found = [value for value in _keys(chosen) if value]
-    found += values_of_environment(os.environ)
-    for path, data in private.contents.items():
-        found += values_in(data.decode("utf-8", "replace"), sure=path in named)
-    found += values_in(_git_settings(root), sure=False)
-    return tuple(dict.fromkeys(found))
-
-
-def _keys(chosen: Settings) -> tuple[str, ...]:
-    named = (os.environ.get(each.key_env, "") for each in chosen.endpoints.values())
-    return (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
-
-
-def _git_settings(root: Path) -> str:
-    """git's own settings of the tree: addresses in it may hold a password."""
-    try:
-        return (root / ".git" / "config").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

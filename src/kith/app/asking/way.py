@@ -51,7 +51,8 @@ class Way:
         routed = await decide(self.terms.project, self.run, task, self.choice, seed)
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
-        self.run.emit(replace(routed, plan=self.plan))
+        out = [f"{name} is left out" for name in self.choice.arms if name in self.down]
+        self.run.emit(replace(routed, plan=self.plan, why="; ".join([routed.why, *out])))
         return opened
 
     async def follow(self, given_up: GivenUp) -> Opened | None:
@@ -108,7 +109,7 @@ class Way:
                 return self.opened[plan[0]]
             except _ABSENT as error:
                 why = error
-                self.run.emit(Notice(f"{plan[0]} is left out: {str(error).rstrip('.')}.", "warning"))
+                self.run.emit(Notice(f"{plan[0]} is left out: {_sentence(str(error))}", "warning"))
                 self.down.add(plan[0])
                 self.plan = plan[1:]
         raise why
@@ -139,3 +140,7 @@ class Way:
 def _why(given_up: GivenUp) -> str:
     """Why a model gave up, for the person and the one that follows."""
     return f"it failed: {given_up.why}" if isinstance(given_up.error, ModelError) else given_up.why
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?")) else f"{words}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from kith.app.asking.cast import find_role
+from kith.app.asking.roles import find_role
 from kith.app.asking.terms import Terms
 from kith.app.coaching.recorded import find_tasks
 from kith.app.coaching.replays import Replays, in_peace

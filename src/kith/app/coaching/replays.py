@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from kith.app.asking.cast import find_role, make_player
+from kith.app.asking.roles import find_role, make_player
 from kith.app.models import end_of
 from kith.app.project import Project
 from kith.context.rooms import opening_room

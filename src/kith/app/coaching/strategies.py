@@ -1,4 +1,4 @@
-"""The ways in which models are asked: which one a task gets, what live work says of them, and their list."""
+"""The ways in which models are asked: what live work says of them, what the person says, and their list."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,37 +12,12 @@ from kith.core.run import new_id
 from kith.memory.coached import COACH, Coaching, Work, options_of, read_coaching
 from kith.memory.log import Listener, Session
 from kith.memory.measured import read_measured
-from kith.memory.past import Past
-from kith.models.stack import Opened
 from kith.routing.live import count, watch
 from kith.routing.rows import LegRow
-from kith.routing.strategies import ORIGINAL, Strategy, Ways, choose, is_of, key_of
+from kith.routing.strategies import Strategy, Ways, is_of
 from kith.routing.trials import LOOKS, Decision, measure
 
 FEWEST: Final = min(LOOKS)  # recorded tasks of a kind; with fewer nothing can be settled
-
-
-def find_way(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
-    """How a task of this kind is asked in session `id`.
-
-    A conversation stays with the way that it began in: its prompt's prefix holds. Otherwise the adopted way,
-    or for a share `coach.live` of the sessions the canary.
-    """
-    coaching = read_coaching(project.log)
-    key = key_of(opened.facts.digest, opened.facts.name)
-    earlier = past.calls or (past.last.calls if past.last else [])
-    if calls := [call for call in earlier if call.model == opened.facts.name]:
-        return _find(coaching, key, calls[-1].strategy)
-    ways = coaching.ways.get((key, kind))
-    return choose(ways, project.settings.coach.live, id) if ways else ORIGINAL
-
-
-def _find(coaching: Coaching, key: str, id: str) -> Strategy:
-    """The way with this id, whatever became of it since."""
-    for (digest, _), ways in coaching.ways.items():
-        if digest == key and (found := ways.recall(id)):
-            return found
-    return ORIGINAL
 
 
 def settle_live(project: Project, listeners: Sequence[Listener] = ()) -> tuple[Coached, ...]:

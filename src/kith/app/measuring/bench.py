@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kith import __version__
-from kith.app.asking.cast import find_role
+from kith.app.asking.roles import find_role
 from kith.app.asking.terms import Terms, budget_of
 from kith.app.models import end_of
 from kith.app.project import Project

@@ -89,4 +89,6 @@ class Stream:
             whole(self.usage.get(key))
             for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         )
-        return Usage(fresh + written + cached, whole(self.usage.get("output_tokens")), cached, written)
+        lasting = whole(part(self.usage, "cache_creation").get("ephemeral_1h_input_tokens"))
+        read, output = fresh + written + cached, whole(self.usage.get("output_tokens"))
+        return Usage(read, output, cached, written, min(lasting, written))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _LONGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that is not a stream
+_LONGEST_STREAM = 128 * 1024 * 1024  # bytes; twice the longest line
 _SHORTEST_KEY = 4  # characters; anything shorter would blot out other words
 _END = "[DONE]"  # OpenAI's end mark of a stream of events
 
@@ -283,14 +284,18 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The bytes of an answer as they arrive; each is heard."""
+    """The bytes of an answer as they arrive; each is heard. Raises ModelError where they do not end."""
 
     response: "httpx2.Response"
     vigil: Vigil
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
         async for chunk in self.response.aiter_bytes():
             self.vigil.hear()
+            size += len(chunk)
+            if size > _LONGEST_STREAM:
+                raise ModelError(f"the model server sent more than {_LONGEST_STREAM:,} bytes in one answer")
             yield chunk
 
 

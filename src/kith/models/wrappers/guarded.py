@@ -17,13 +17,14 @@ from kith.models.wrappers.consented import group_of
 class Door:
     """What may pass to one model: the groups of purposes that were agreed to, and never the secrets."""
 
+    model: str = ""
     granted: set[str] = field(default_factory=set)
     redactor: Redactor = field(default_factory=Redactor)
     told: bool = False
 
     def keep_back(self, values: Iterable[str]) -> None:
         """Let none of these values pass, wherever it stands."""
-        self.redactor = Redactor(values)
+        self.redactor = Redactor(values, self.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kith.models.wrappers.limited import Budget, Spent
 from kith.models.wrappers.priced import Price
 
 _LONGEST = 16_384  # tokens of a reply that names no length; no provider here asks for more
+_LEAST_THOUGHTS = 1_024  # of a model that is told to think: beside a reply that is shorter than that
 _LEAST_REPLY = 4_096  # one that may be no longer is likely to be cut, and paid for nothing
 _ABOVE = 1.1  # how far a prompt may be above its estimate
 _MILLION = 1_000_000
@@ -40,7 +41,8 @@ class Thrifty:
         tokens, wanted = round(_ABOVE * self.count(prompt)), longest_reply(prompt)
         length = min(wanted, self._affordable(tokens, min(wanted, _LEAST_REPLY)))
         if length < wanted:  # thoughts are part of it
-            sampling = replace(prompt.sampling, max_tokens=length, think_tokens=None)
+            thinks = prompt.sampling.think if length > _LEAST_THOUGHTS else None
+            sampling = replace(prompt.sampling, max_tokens=length, think=thinks, think_tokens=None)
             prompt = replace(prompt, sampling=sampling)
         held = self._worst(tokens, length)
         self.spent.purse.held += held
@@ -73,7 +75,7 @@ class Thrifty:
 
     def _worst(self, read: int, written: int) -> float:
         """What a call may cost at most, in US dollars. Raises LimitError where nobody knows the price."""
-        costs = [self.price(self.name, Usage(read, written, written=into)) for into in (0, read)]
+        costs = [self.price(self.name, Usage(read, written, 0, into, into)) for into in (0, read)]
         known = [cost for cost in costs if cost is not None]
         if not known:
             raise LimitError(
@@ -87,7 +89,10 @@ class Thrifty:
 def longest_reply(prompt: Prompt) -> int:
     """The most tokens that a reply to this may have, thoughts included."""
     sampling = prompt.sampling
-    return (sampling.max_tokens or _LONGEST) + (sampling.think_tokens or 0)
+    thoughts = sampling.think_tokens or 0
+    if sampling.think or thoughts:
+        thoughts = max(thoughts, _LEAST_THOUGHTS)
+    return (sampling.max_tokens or _LONGEST) + thoughts
 
 
 def dollars(usd: float) -> str:
