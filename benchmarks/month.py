@@ -1,288 +1,286 @@
-"""A month of work, simulated from tables of real outcomes: what routing costs and solves beside fixed rules.
+"""A month of work, played from tables of real outcomes: `month.py STREAMS_DIR [--picture FILE]`.
 
-    python benchmarks/month.py STREAMS_DIR [--seeds 10] [--dial balanced] [--svg docs/month.svg]
+STREAMS_DIR holds NAME.jsonl.gz (a task a line: its words, and for each model q, the chance that it solves it,
+its cost in dollars, its calls or its tokens) and NAME.meta.json (which two models to compare). Ten tasks of
+each stream arrive on each of 22 working days. One local and one frontier model are to be asked; in truth the
+local one is another in each stream, as if its ability differed that much between kinds of work.
 
-STREAMS_DIR holds `NAME.jsonl.gz` and `NAME.meta.json`: for each task, whether each of several models solved
-it, and what that cost. The tasks of all streams that tell costs are mixed, twelve a day for thirty days.
-Two models are there: the stream's weak one plays the local model (its money is 0) and its strong one the
-frontier model. kith's own learner chooses a plan for each task (`kith.routing`), and learns only from what
-it asked. The check after a local run is wrong as often as `--false-pass` and `--false-fail` say. The tables
-hold no times: a call of an agent is taken to last `--call-s` seconds (local, frontier), and each table says
-how many calls there were.
+Money is what the tables say. Seconds are made from calls and tokens at the speeds below, which are no
+measurement: a local model on a good graphics card, a frontier model behind its API. A check takes CHECK_S,
+passes 10 % of what is wrong and fails 5 % of what is right; 3 % of what it passed is looked at again.
 """
 
 import argparse
 import gzip
 import json
 import random
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import mean
+from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
+from regret_picture import Curve, Panel, draw
 
 from kith.routing.evidence import Evidence
 from kith.routing.learner import Arm, Task, choose
-from kith.routing.plans import PRICES, Plan, Utility
+from kith.routing.plans import PRICES, Dial, Plan, Utility
 from kith.routing.rows import LegRow
 
-LOCAL, FRONTIER = "local", "frontier"
-DAYS, A_DAY = 30, 12
+SEEDS = 10
+TASKS = 220  # of each stream in a month
+CHECK_S, FALSE_PASS, FALSE_FAIL, AUDITED = 5.0, 0.1, 0.05, 0.03
+STEP_READ, STEP_WRITTEN = 1500, 250  # tokens of one call of an agent
+WRITTEN = {"codegen": 400, "exec-predict": 150}  # tokens of an answer whose length is not known
+LIST_PRICE = (30e-6, 60e-6)  # dollars a token read and written, where the table has no price
 SECOND_USD = 0.0002
-LONG = 1_500  # characters of a task that a fixed rule calls long
+LOCAL, FRONTIER = "local", "frontier"
+HINDSIGHT = "best by kind, in hindsight"
+PLANS: dict[str, Plan] = {
+    "always local": (LOCAL,),
+    "always frontier": (FRONTIER,),
+    "cascade": (LOCAL, FRONTIER),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One model's run of one task, as it went."""
+class Speed(NamedTuple):
+    """Tokens a second, and seconds until anything happens."""
+
+    read: float
+    write: float
+    wait: float
+
+
+SPEEDS = {LOCAL: Speed(600, 40, 0.0), FRONTIER: Speed(5000, 80, 1.0)}
+
+
+class Result(NamedTuple):
+    """What a model makes of a task: whether that is right, whether the check passes it, and what it took."""
 
     solved: bool
+    passes: bool
     usd: float
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A task of the month: how both models do, and what a check says of the local one's work."""
-
-    words: str
+class Job:
     kind: str
-    local: Outcome
-    frontier: Outcome
-    passes: bool
+    words: str
+    results: dict[str, Result]
+
+
+def read_month(folder: Path, seed: int) -> list[Job]:
+    """The tasks of one month, in the order in which they arrive."""
+    rng = random.Random(seed)
+    jobs = []
+    for file in sorted(folder.glob("*.meta.json")):
+        pair = json.loads(file.read_text())["default_pair"]
+        with gzip.open(str(file).replace(".meta.json", ".jsonl.gz"), "rt", encoding="utf-8") as lines:
+            rows = [row for row in map(json.loads, lines) if all(model in row["outcomes"] for model in pair)]
+        jobs += [job_of(row, pair, rng) for row in rng.sample(rows, min(TASKS, len(rows)))]
+    rng.shuffle(jobs)
+    return jobs
+
+
+def job_of(row: dict[str, Any], pair: Sequence[str], rng: random.Random) -> Job:
+    kind = row["features"]["kind"]
+    results = {}
+    for name, model in zip((LOCAL, FRONTIER), pair, strict=True):
+        outcome = row["outcomes"][model]
+        solved = rng.random() < outcome["q"]
+        passes = rng.random() >= FALSE_FAIL if solved else rng.random() < FALSE_PASS
+        results[name] = Result(solved, passes, *takes(name, kind, len(row["prompt"]) / 4, outcome))
+    return Job(kind, row["prompt"], results)
+
+
+def takes(name: str, kind: str, prompt: float, outcome: dict[str, Any]) -> tuple[float, float]:
+    """Dollars and seconds of a run; what a local model costs is its time."""
+    calls = outcome.get("calls") or 1
+    read = calls * STEP_READ if calls > 1 else prompt
+    written = calls * STEP_WRITTEN if calls > 1 else outcome.get("tok_out") or WRITTEN.get(kind, 200)
+    speed = SPEEDS[name]
+    seconds = calls * speed.wait + read / speed.read + written / speed.write
+    listed = read * LIST_PRICE[0] + written * LIST_PRICE[1]
+    known = outcome.get("cost")
+    return (0.0 if name == LOCAL else listed if known is None else known), seconds
+
+
+# --- who decides -------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Bill:
-    """What a month came to."""
+class Learner:
+    """kith's own choice, from what it has seen so far."""
 
-    solved: int = 0
-    usd: float = 0.0
-    seconds: float = 0.0
-    escalated: int = 0
-    worths: list[float] = field(default_factory=list)
+    utility: Utility
+    verifiable: bool
+    rng: random.Random
+    evidence: Evidence = field(default_factory=Evidence)
 
+    def decide(self, job: Job) -> Plan:
+        arms = (Arm(LOCAL, parameters=7), Arm(FRONTIER, frontier=True, usd=0.05))
+        task = Task(job.kind, verifiable=self.verifiable)
+        return choose(self.evidence, task, arms, self.utility, self.rng).plan
 
-Policy = Callable[[Piece], Plan]
-
-
-# Words, kind, and of each model its chance, money and seconds.
-Recorded = tuple[str, str, dict[str, tuple[float, float, float]]]
-
-
-def read_streams(folder: Path, call_s: Sequence[float]) -> list[Recorded]:
-    """Every task whose two models tell their cost."""
-    tasks = []
-    for meta_file in sorted(folder.glob("*.meta.json")):
-        weak, strong = json.loads(meta_file.read_text())["default_pair"]
-        with gzip.open(str(meta_file).replace(".meta.json", ".jsonl.gz"), "rt", encoding="utf-8") as lines:
-            for row in map(json.loads, lines):
-                found = [row["outcomes"].get(weak), row["outcomes"].get(strong)]
-                if any(each is None or each.get("cost") is None for each in found):
-                    continue
-                made = {
-                    name: (each["q"], own * each["cost"], seconds * each.get("calls", 1))
-                    for name, each, own, seconds in zip(
-                        (LOCAL, FRONTIER), found, (0.0, 1.0), call_s, strict=True
-                    )
-                }
-                tasks.append((row["prompt"], str(row["features"].get("kind", "")), made))
-    return tasks
-
-
-def make_month(
-    tasks: Sequence[Recorded], rng: random.Random, false_pass: float, false_fail: float
-) -> list[Piece]:
-    """The month's tasks in a random order, as many of each kind; all chances are drawn here, once."""
-    by_kind: dict[str, list[Recorded]] = {}
-    for task in tasks:
-        by_kind.setdefault(task[1], []).append(task)
-    each = DAYS * A_DAY // len(by_kind)
-    month = [task for own in by_kind.values() for task in rng.sample(own, min(each, len(own)))]
-    rng.shuffle(month)
-    pieces = []
-    for words, kind, made in month:
-        local, frontier = (Outcome(rng.random() < q, usd, seconds) for q, usd, seconds in made.values())
-        wrong = rng.random() < (false_fail if local.solved else false_pass)
-        pieces.append(Piece(words, kind, local, frontier, local.solved != wrong))
-    return pieces
-
-
-def run_plan(piece: Piece, plan: Plan) -> tuple[Outcome, list[tuple[str, Outcome]]]:
-    """How a plan goes: what comes of it, and each model's part."""
-    if plan[0] == FRONTIER:
-        return piece.frontier, [(FRONTIER, piece.frontier)]
-    if len(plan) == 1 or piece.passes:
-        return piece.local, [(LOCAL, piece.local)]
-    both = piece.local, piece.frontier
-    usd, seconds = sum(each.usd for each in both), sum(each.seconds for each in both)
-    return Outcome(piece.frontier.solved, usd, seconds), [(LOCAL, both[0]), (FRONTIER, both[1])]
-
-
-class Router:
-    """kith's learner, which sees only what it asked, and of that what the check (or nobody) says."""
-
-    def __init__(self, utility: Utility, seed: int, usd: float) -> None:
-        self.evidence, self.rng, self.utility = Evidence(), random.Random(seed), utility
-        self.arms = [Arm(LOCAL, usd=0.0), Arm(FRONTIER, frontier=True, usd=usd)]
-
-    def __call__(self, piece: Piece) -> Plan:
-        task = Task(piece.kind, piece.words, verifiable=True)
-        return choose(self.evidence, task, self.arms, self.utility, self.rng).plan
-
-    def learn(self, piece: Piece, parts: Sequence[tuple[str, Outcome]]) -> None:
-        after = ""
-        for name, outcome in parts:
-            reward = float(piece.passes) if name == LOCAL else float(outcome.solved)
-            row = LegRow(
-                *("", 0, 0.0, "", name, piece.kind),
-                after=after,
-                reward=reward,
-                reason="tests",
-                passed=bool(reward),
-                usd=outcome.usd,
-                seconds=outcome.seconds,
+    def learn(self, job: Job, plan: Plan, asked: int) -> None:
+        """What is known afterwards: what the check said, or the truth where somebody looked."""
+        for place, model in enumerate(plan[:asked]):
+            result = job.results[model]
+            looked = not self.verifiable or (result.passes and self.rng.random() < AUDITED)
+            self.evidence.observe(
+                LegRow(
+                    session="",
+                    task=0,
+                    at=0.0,
+                    root="",
+                    model=model,
+                    kind=job.kind,
+                    after=plan[place - 1] if place else "",
+                    reward=float(result.solved if looked else result.passes),
+                    reason="audit" if looked else "tests",
+                    passed=result.passes if self.verifiable else None,
+                    usd=result.usd,
+                    seconds=result.seconds,
+                )
             )
-            self.evidence.observe(row)
-            after = name
 
 
-def live(month: Sequence[Piece], policy: Policy, utility: Utility) -> Bill:
-    """Work through the month; what a task was worth is kept, one after the other."""
-    bill = Bill()
-    for piece in month:
-        outcome, parts = run_plan(piece, policy(piece))
-        if isinstance(policy, Router):
-            policy.learn(piece, parts)
-        bill.solved += outcome.solved
-        bill.usd += outcome.usd
-        bill.seconds += outcome.seconds
-        bill.escalated += len(parts) > 1
-        bill.worths.append(outcome.solved - utility.cost(outcome.usd, outcome.seconds))
-    return bill
+def always(plan: Plan) -> Callable[[Job], Plan]:
+    return lambda job: plan
 
 
-def policies(utility: Utility, seed: int, usd: float) -> dict[str, Policy]:
-    """kith, and what people do without it."""
-    return {
-        "always local": lambda piece: (LOCAL,),
-        "always frontier": lambda piece: (FRONTIER,),
-        "long tasks to the frontier": lambda piece: (FRONTIER,) if len(piece.words) > LONG else (LOCAL,),
-        "local, check, frontier": lambda piece: (LOCAL, FRONTIER),
-        "kith": Router(utility, seed, usd),
-    }
+def by_kind(job: Job) -> Plan:
+    """A fixed rule that a person might write: whole issues go to the frontier model, the rest stays here."""
+    return (FRONTIER,) if job.kind == "agentic-fix" else (LOCAL,)
+
+
+def by_length(job: Job) -> Plan:
+    """Another one: what is long goes to the frontier model."""
+    return (FRONTIER,) if len(job.words) > 1000 else (LOCAL,)
+
+
+def best_by_kind(jobs: Sequence[Job], utility: Utility, verifiable: bool) -> Callable[[Job], Plan]:
+    """What nobody can know beforehand: for each kind of work the one plan that was best in this month."""
+    best: dict[str, Plan] = {}
+    for kind in {job.kind for job in jobs}:
+        own = [job for job in jobs if job.kind == kind]
+        plans = [plan for plan in PLANS.values() if verifiable or len(plan) == 1]
+        played = {plan: sum(play(own, utility, always(plan)).worths) for plan in plans}
+        best[kind] = max(played, key=played.__getitem__)
+    return lambda job: best[job.kind]
+
+
+# --- what comes of it --------------------------------------------------------------------------
+
+
+class Month(NamedTuple):
+    """What a month came to, and the worth of each task in solved tasks."""
+
+    solved: float
+    usd: float
+    hours: float
+    worths: list[float]
+
+
+def play(
+    jobs: Sequence[Job], utility: Utility, decide: Callable[[Job], Plan], learner: Learner | None = None
+) -> Month:
+    solved, usd, seconds, worths = 0, 0.0, 0.0, []
+    for job in jobs:
+        plan = decide(job)
+        asked, spent, time = 0, 0.0, 0.0
+        for model in plan:
+            asked, result = asked + 1, job.results[model]
+            spent, time = spent + result.usd, time + result.seconds + (CHECK_S if len(plan) > 1 else 0.0)
+            if result.passes:
+                break
+        if learner:
+            learner.learn(job, plan, asked)
+        solved, usd, seconds = solved + result.solved, usd + spent, seconds + time
+        worths.append(result.solved - utility.cost(spent, time))
+    return Month(solved, usd, seconds / 3600, worths)
+
+
+def utility_of(jobs: Sequence[Job], price: float) -> Utility:
+    """A run of mean cost of the frontier model costs `price` solved tasks."""
+    runs = [job.results[FRONTIER] for job in jobs]
+    unit = mean(run.usd for run in runs) + SECOND_USD * mean(run.seconds for run in runs)
+    return Utility(price, unit, SECOND_USD)
+
+
+def months(streams: list[list[Job]], price: float, *, verifiable: bool) -> dict[str, list[Month]]:
+    """What each way of deciding makes of each month."""
+    found: dict[str, list[Month]] = {}
+    for seed, jobs in enumerate(streams):
+        utility = utility_of(jobs, price)
+        for name, plan in PLANS.items():
+            if verifiable or len(plan) == 1:
+                found.setdefault(name, []).append(play(jobs, utility, always(plan)))
+        for name, rule in (
+            ("issues to the frontier", by_kind),
+            ("long to the frontier", by_length),
+        ):
+            found.setdefault(name, []).append(play(jobs, utility, rule))
+        found.setdefault(HINDSIGHT, []).append(play(jobs, utility, best_by_kind(jobs, utility, verifiable)))
+        learner = Learner(utility, verifiable, random.Random(seed))
+        found.setdefault("kith", []).append(play(jobs, utility, learner.decide, learner))
+    return found
+
+
+def report(found: dict[str, list[Month]]) -> Iterator[str]:
+    yield "| | solved | dollars | hours of waiting | worth |"
+    yield "|---|---|---|---|---|"
+    for name, played in found.items():
+        solved, usd, hours, worths = (
+            mean(values)
+            for values in zip(*[(m.solved, m.usd, m.hours, sum(m.worths)) for m in played], strict=True)
+        )
+        yield f"| {name} | {solved:.0f} | {usd:.1f} | {hours:.1f} | {worths:.0f} |"
+
+
+def panel(title: str, found: dict[str, list[Month]]) -> Panel:
+    """How far each way falls behind the best fixed one of its month, summed task by task."""
+    fixed = [played for name, played in found.items() if name not in ("kith", HINDSIGHT)]
+    best = [max(months, key=lambda month: sum(month.worths)).worths for months in zip(*fixed, strict=True)]
+    curves = []
+    for name, played in found.items():
+        behind = [
+            [mine - theirs for mine, theirs in zip(first, month.worths, strict=True)]
+            for first, month in zip(best, played, strict=True)
+        ]
+        curves.append(Curve(name, list(accumulate(mean(each) for each in zip(*behind, strict=True)))))
+    return Panel(title, curves)
 
 
 def main() -> None:
-    args = _arguments()
-    tasks = read_streams(args.streams, args.call_s)
-    mean_usd = fmean(made[FRONTIER][1] for _, _, made in tasks)
-    mean_s = fmean(made[FRONTIER][2] for _, _, made in tasks)
-    utility = Utility(PRICES[args.dial], mean_usd + SECOND_USD * mean_s, SECOND_USD)
-    bills: dict[str, list[Bill]] = {}
-    for seed in range(args.seeds):
-        month = make_month(tasks, random.Random(seed), args.false_pass, args.false_fail)
-        for name, policy in policies(utility, seed, mean_usd).items():
-            bills.setdefault(name, []).append(live(month, policy, utility))
-    print(_table(bills))
-    if args.svg:
-        args.svg.write_text(_picture(_regrets(bills)), encoding="utf-8")
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    add = parser.add_argument
-    add("streams", type=Path)
-    add("--seeds", type=int, default=10)
-    add("--dial", choices=list(PRICES), default="balanced")
-    add("--false-pass", type=float, default=0.1)
-    add("--false-fail", type=float, default=0.05)
-    add("--call-s", type=float, nargs=2, default=(12.0, 6.0), metavar=("LOCAL", "FRONTIER"))
-    add("--svg", type=Path)
-    return parser.parse_args()
-
-
-def _table(bills: dict[str, list[Bill]]) -> str:
-    """A row for each policy: means over the months, and the spread of a month."""
-    rows = [
-        "| | solved of 100 | money | waiting | asked again | worth, points |",
-        "|---|---|---|---|---|---|",
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("streams", type=Path)
+    parser.add_argument("--picture", type=Path, help="write the regret curves to this SVG file")
+    args = parser.parse_args()
+    streams = [read_month(args.streams, seed) for seed in range(SEEDS)]
+    panels = []
+    settings: list[tuple[Dial, bool]] = [
+        ("quality", True),
+        ("balanced", True),
+        ("frugal", True),
+        ("balanced", False),
     ]
-    for name, months in bills.items():
-        tasks = len(months[0].worths)
-        solved = [100 * each.solved / tasks for each in months]
-        worth = [100 * fmean(each.worths) for each in months]
-        usd, hours = fmean(each.usd for each in months), fmean(each.seconds for each in months) / 3600
-        again = 100 * fmean(each.escalated for each in months) / tasks
-        cells = f"{fmean(solved):.1f} ± {_spread(solved)}", f"${usd:.2f}", f"{hours:.1f} h", f"{again:.0f} %"
-        rows.append(f"| {name} | {' | '.join(cells)} | {fmean(worth):.1f} ± {_spread(worth)} |")
-    return "\n".join(rows)
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{stdev(values):.1f}" if len(values) > 1 else "-"
-
-
-def _regrets(bills: dict[str, list[Bill]]) -> dict[str, list[float]]:
-    """Solved tasks lost so far against the best of the fixed rules in hindsight, the mean over the months."""
-    fixed = [name for name in bills if name != "kith"]
-    curves: dict[str, list[float]] = {name: [] for name in bills}
-    best = [
-        max(fixed, key=lambda name, at=at: sum(bills[name][at].worths)) for at in range(len(bills["kith"]))
-    ]
-    for name, months in bills.items():
-        sums = [0.0] * len(months)
-        for task in range(min(len(each.worths) for each in months)):
-            sums = [
-                lost + bills[best[at]][at].worths[task] - months[at].worths[task]
-                for at, lost in enumerate(sums)
-            ]
-            curves[name].append(fmean(sums))
-    return curves
-
-
-COLOURS = {"kith": "#2f9e44", "local, check, frontier": "#1971c2", "always local": "#e8590c"}
-COLOURS |= {"always frontier": "#9c36b5", "long tasks to the frontier": "#868e96"}
-
-
-def _picture(curves: dict[str, list[float]]) -> str:
-    """The curves as SVG, readable on light and dark pages."""
-    width, height, left, top = 640, 300, 46, 16
-    wide, high = width - left - 190, height - top - 40
-    last = max(len(curve) for curve in curves.values()) - 1
-    most = max(max(curve) for curve in curves.values())
-    least = min(0.0, *(min(curve) for curve in curves.values()))
-
-    def place(task: int, lost: float) -> str:
-        return f"{left + wide * task / last:.1f},{top + high * (most - lost) / (most - least):.1f}"
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        'font-family="system-ui, sans-serif" font-size="12">',
-        "<title>Solved tasks lost against the best fixed rule in hindsight, over a month</title>",
-        "<style>text{fill:#333}.axis{stroke:#999}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>",
-    ]
-    step = next(size for size in (1, 2, 5, 10, 20, 50, 100, 1_000) if (most - least) / size <= 7)
-    for lost in range(-(int(-least) // step) * step, int(most) + 1, step):
-        x, y = place(0, lost).split(",")
-        parts.append(f'<path class="axis" stroke-opacity=".3" d="M{x} {y}h{wide}"/>')
-        parts.append(f'<text x="{left - 6}" y="{float(y) + 4:.1f}" text-anchor="end">{lost}</text>')
-    for day in (0, 10, 20, 30):
-        x = left + wide * day / DAYS
-        parts.append(f'<text x="{x:.1f}" y="{height - 22}" text-anchor="middle">day {day}</text>')
-    labels = sorted(((curve[-1], name) for name, curve in curves.items()), reverse=True)
-    lowest = 0.0
-    for lost, name in labels:
-        points = " ".join(place(task, value) for task, value in enumerate(curves[name]))
-        colour, thick = COLOURS[name], 3 if name == "kith" else 1.5
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{thick}"/>')
-        lowest = max(lowest + 15, float(place(last, lost).split(",")[1]) + 4)
-        parts.append(f'<text x="{left + wide + 8}" y="{lowest:.1f}" style="fill:{colour}">{name}</text>')
-    caption = "solved tasks lost against the best fixed rule in hindsight"
-    parts.append(f'<text x="{left}" y="{height - 5}">{caption}</text></svg>')
-    return "\n".join(parts) + "\n"
+    for dial, verifiable in settings:
+        title = f"{dial}, {'with' if verifiable else 'without'} checks"
+        found = months(streams, PRICES[dial], verifiable=verifiable)
+        print(
+            f"\n{title} ({len(streams[0])} tasks, means of {SEEDS} months)\n",
+            *report(found),
+            sep="\n",
+            flush=True,
+        )
+        panels.append(panel(title, found))
+    if args.picture:
+        args.picture.write_text(draw(panels[1:]), encoding="utf-8")
 
 
 if __name__ == "__main__":

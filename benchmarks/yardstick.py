@@ -7,8 +7,8 @@ As a command it reads JSON lines and answers each task with one:
     {"type": "task", "id", "prompt", "features": {...}, "t": i}          -> {"plan": [names], "why": "..."}
     {"type": "outcome", "id", "steps": [{"model", "reward": 0|1, "cost": x}]}       (maybe late)
 
-As a class (`Router`) it has `reset`, `choose` and `observe` for these. Costs are in units of a run of the strong
-model. Nothing is decided here: the words become a task, outcomes become rows, and kith's own learner chooses.
+As a class (`Router`) it has `reset`, `choose` and `observe` for these. Costs are in units of a mean run of
+the strong model. Nothing is decided here: prompts become tasks, outcomes become rows, kith's learner chooses.
 """
 
 import json

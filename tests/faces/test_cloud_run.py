@@ -49,6 +49,15 @@ def test_without_anybody_there_nothing_is_sent(kith: Kith, cloud: Server, home: 
     assert cloud.requests == []
 
 
+def test_what_is_there_is_called_as_it_can_be_asked(kith: Kith, cloud: Server) -> None:
+    assert "there are: far/standin." in kith("run", "-m", "none", *TASK, code=5).stderr
+
+
+def test_a_path_in_the_settings_begins_at_home(kith: Kith, cloud: Server) -> None:
+    row = next(line for line in kith("config").stdout.splitlines() if line.startswith("endpoints.far"))
+    assert row.endswith("  ~/.config/kith/config.toml")
+
+
 def test_the_model_named_here_and_yes_agree(kith: Kith, cloud: Server) -> None:
     report = kith.run("-m", "far/standin", "--yes", *TASK)
     assert report["status"] == "done" and report["usd"] > 0 and len(cloud.requests) == 2

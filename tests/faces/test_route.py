@@ -62,6 +62,20 @@ def routed(home: Path, session: str) -> list[Routed]:
     return [event for event in events(home, session) if isinstance(event, Routed)]
 
 
+def test_an_endpoint_with_a_name_of_its_own_is_not_weighed_as_free(
+    kith: Kith, models: Models, home: Path
+) -> None:
+    config = home / ".config" / "kith"
+    config.mkdir(parents=True)
+    far = '[endpoints.far]\nkind = "anthropic"\nurl = "http://127.0.0.1:9"\ncloud = true\n'
+    (config / "config.toml").write_text(far)
+    models(HIT, None)
+    models.name("frontier", "far/claude-sonnet-4-5")
+    [decision] = routed(home, run(kith, "fix mean")["session"])
+    assert len(decision.table) == 3
+    assert all(row["usd"] > 0.01 for row in decision.table if "far/claude-sonnet-4-5" in row["plan"])
+
+
 def fixed(kith: Kith) -> bool:
     return NEW in (kith.folder / "utils.py").read_text()
 

@@ -119,6 +119,8 @@ def report(**usage: Any) -> dict[str, Any]:
         "changes": [],
         "applied": None,
         "model": "ollama/qwen3:8b",
+        "models": [],
+        "usd": None,
         "receipt": {"checks": {"before": [], "after": []}, "not_checked": ["No check was run."]},
         "usage": known | usage,
     }
@@ -177,7 +179,7 @@ def test_help_is_short_and_fits_the_terminal(capsys: pytest.CaptureFixture[str])
     ("words", "expected"),
     [
         (["models", "pul"], "There is no command 'models pul'; did you mean `kith models pull`?"),
-        (["models", "xyz"], "there are: models pull, models recommend, models probe."),
+        (["models", "xyz"], "there are: models pull, models recommend, models prices, models probe."),
         (["engine", "stpo"], "Action takes one of 'status', 'stop', not 'stpo'. See `kith engine --help`."),
         (["models", "--jsn"], "did you mean --json? See `kith models --help`."),
     ],

@@ -16,6 +16,7 @@ from kith.core.values import Reply, say
 from kith.models.discovery.cards import cards, kind_of
 from kith.models.discovery.header import describe
 from kith.models.discovery.memory import Memory, choose_window, fits
+from kith.models.providers.answers import fraction
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.shape import shape_of
@@ -87,6 +88,13 @@ def test_of_a_list(body: str) -> None:
             asyncio.run(model.facts())
         with pytest.raises(ModelError):
             asyncio.run(model(HI, lambda event: None))
+
+
+def test_of_a_measure() -> None:
+    """What it is divided by it stays a number."""
+    for measure in (1e-300, 1e300, float("nan"), float("inf"), -1.0, HUGE, "1", None):
+        assert fraction(measure) == 0.0
+    assert fraction(0.25) == 0.25
 
 
 @settings(max_examples=50, deadline=None)

@@ -15,7 +15,7 @@ from kith.core.values import Message, Reply, Sampling, Text, Usage, say
 from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.priced import Priced
-from kith.models.wrappers.thrifty import Thrifty, dollars, longest_reply
+from kith.models.wrappers.thrifty import Thrifty, longest_reply
 
 PROMPT = Prompt("", (say("hi"),))
 Money = Callable[[str, Usage], float | None]
@@ -151,17 +151,6 @@ def test_calls_at_once_share_what_is_left() -> None:
     results = asyncio.run(all_at_once())
     assert any(isinstance(each, LimitError) for each in results) and len(cloud.asked) < 5
     assert 0 < spent.usd <= 0.5 and abs(spent.purse.held) < 1e-9
-
-
-def test_amounts_in_words() -> None:
-    assert [dollars(usd) for usd in (0, 0.0004, 0.034, 0.5, 12.3456, 1234.5)] == [
-        "$0.00",
-        "$0.0004",
-        "$0.034",
-        "$0.50",
-        "$12.35",
-        "$1,234.50",
-    ]
 
 
 def test_thoughts_that_come_on_top_are_held_against_the_limit_too() -> None:

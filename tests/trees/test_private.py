@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Command
+from kith.trees.former import find_former
 from kith.trees.private import Private, find_private
 from kith.trees.trials import open_tree
 
@@ -74,3 +75,31 @@ def test_a_hidden_file_cannot_be_read_by_a_command(
     assert "SECRET of .env" not in output and "SECRET of src" not in output
     assert "SECRET of" in output and "big.o" in output  # what is not hidden is there
     assert (root / ".env").read_text() == "SECRET of .env\n"
+
+
+def test_what_was_committed_once_is_found_wherever_git_keeps_it(root: Path) -> None:
+    """Deleted since, only stashed, amended away, on another branch: `git show` has it all."""
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+
+    def do(*words: str) -> None:
+        subprocess.run([*git, *words], cwd=root, check=True, capture_output=True)
+
+    texts = ["PIN: one\n", "PIN: two\n", "PIN: three\n", "PIN: four\n"]
+    file = root / "deploy" / "Prod.PEM"
+    file.parent.mkdir()
+    for text, words in zip(texts, (["commit"], ["commit", "--amend"], ["commit"]), strict=False):
+        file.write_text(text)
+        do("add", ".")
+        do(*words, "-q", "-m", "x")
+    file.write_text(texts[3])
+    do("stash")
+    do("rm", "-q", "deploy/Prod.PEM")
+    do("commit", "-q", "-m", "gone")
+    former = asyncio.run(find_former(root, ("*.pem",), lambda path: "deploy" in path))
+    assert sorted(former) == sorted(text.encode() for text in texts)
+
+
+def test_without_a_history_there_is_nothing(tmp_path: Path, home: Path) -> None:
+    assert asyncio.run(find_former(tmp_path, ("*",), bool)) == ()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert asyncio.run(find_former(tmp_path, ("*",), bool)) == ()

@@ -219,6 +219,21 @@ def test_prompts_for_speed_share_nothing_that_could_be_cached() -> None:
     assert len(asyncio.run(paid.measure())[0]) == 1
 
 
+class Ollama(Pupil):
+    """A server that reports all tokens of a prompt, and the time that only the new ones took."""
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        reply = await super().__call__(prompt, emit)
+        return replace(reply, usage=replace(reply.usage, cached=0))
+
+
+def test_a_server_that_counts_no_cached_tokens_is_not_taken_for_a_faster_one() -> None:
+    track = Paces(Ollama(), lambda event: None, time.monotonic() + 60, window=4_096)
+    speeds, _ = asyncio.run(track.measure())
+    assert [speed.depth > 500 for speed in speeds] == [False, True]
+    assert all(rate == pytest.approx(1_000, rel=0.05) for speed in speeds for rate in speed.read)
+
+
 # --- llama-bench -----------------------------------------------------------------------------
 
 RUN = BenchResult(

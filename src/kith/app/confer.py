@@ -29,7 +29,6 @@ from kith.workflows.confer.confer import Decision, conclude, confer, ranking
 from kith.workflows.confer.judge import JUDGE, ask_judge
 from kith.workflows.confer.members import Council, Ledger, Member
 from kith.workflows.confer.settle import Settling, settle
-from kith.workflows.judges import find_project_toolchains
 from kith.workflows.opening import open_task
 from kith.workflows.roles import Player
 
@@ -99,7 +98,7 @@ async def _hold(
     payoff = weigh_councils(project, kind_of(wish))
     if not payoff.pays:
         run.emit(Notice(f"{payoff.why} You asked for one, so it is held.", "warning"))
-    if wish.apply and await is_tested(project, run):
+    if wish.apply and await project.is_tested(run):
         run.emit(Notice(_CASCADE))
     terms = Terms(project, run, id)
     async with _open_all(terms, names) as opened:
@@ -170,7 +169,7 @@ async def _convene(terms: Terms, wish: Wish, opened: dict[str, Opened], hurry: a
     async with open_known(project, run.emit) as known:
         shown = await open_task(run, wish.question, opening_room(window), await known.fitting())
     ledger = Ledger(project.settings.confer.tokens)
-    tested = wish.apply and await is_tested(project, run)
+    tested = wish.apply and await project.is_tested(run)
     return Council(id, kind, wish.question, shown, members, ledger, tested, hurry)
 
 
@@ -200,12 +199,6 @@ async def _judge(terms: Terms, wish: Wish, council: Council, opened: dict[str, O
 async def _worker(terms: Terms, opened: dict[str, Opened], label: str) -> Player:
     """The author of a plan, as the one who carries it out."""
     return play(terms, find_role("worker", terms.project.settings.config / "roles"), opened[label])
-
-
-async def is_tested(project: Project, run: Run) -> bool:
-    """Whether commands will decide about a change: the person named one, or the project has its own."""
-    named = project.settings.check
-    return named != ("none",) if named else bool(await find_project_toolchains(run))
 
 
 def _patience(council: Council) -> float:

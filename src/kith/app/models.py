@@ -42,6 +42,13 @@ class Probed:
     facts: dict[str, Any]
 
 
+def measured_name(chosen: Settings, name: str) -> str:
+    """A model as the log and the prices call it: one of an endpoint that the person named, by its kind."""
+    endpoint, _, model = name.partition("/")
+    known = chosen.endpoints.get(endpoint)
+    return f"{known.kind}/{model}" if known else name
+
+
 def places_of(chosen: Settings) -> Places:
     """Where models may be asked, from the settings."""
     named = {

@@ -28,7 +28,6 @@ from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, short_id
 from kith.memory.log import LOG_FILE, Listener, Log, Session, Summary
-from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
@@ -38,7 +37,7 @@ from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome
-from kith.workflows.judges import Checking, Judges, make_judges
+from kith.workflows.judges import Checking, Judges, find_project_toolchains, make_judges
 
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
@@ -209,13 +208,17 @@ class Project:
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
         """Put on the model's card what this session's calls tell of it."""
-        calls = fold(record.event for record in self.log.events(id)).calls
-        own = [call for call in calls if call.model == opened.facts.name]
+        own = [call for call in self.log.past(id).calls if call.model == opened.facts.name]
         facts = opened.learned(own) if opened.facts.digest else {}
         if facts:
             run.emit(Carded(opened.facts.digest, opened.facts.name, facts))
 
     # --- judges ------------------------------------------------------------------------------
+
+    async def is_tested(self, run: Run) -> bool:
+        """Whether commands decide about a change: the person named one, or the project has its own."""
+        named = self.settings.check
+        return named != ("none",) if named else bool(await find_project_toolchains(run))
 
     def judges(self, run: Run) -> Judges:
         """Who decides about a change of this project."""

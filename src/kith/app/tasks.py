@@ -20,7 +20,7 @@ from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.log import Listener, Log, Session
-from kith.memory.past import Past, fold
+from kith.memory.past import Past
 from kith.models.stack import Opened as Opened
 from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
@@ -140,7 +140,7 @@ async def _ask_model(
         opening = asyncio.ensure_future(first) if first else None
         try:
             opened = opened or await (_set_out(way, id, task, past) if way else project.open_model(run.emit))
-            past = _past_of(project, id) if way else past
+            past = project.log.past(id) if way else past
             if task.resume:
                 run.emit(Notice(f"Going on with session {id}."))
             elif not way:
@@ -183,10 +183,6 @@ async def _set_out(way: "Way", id: str, task: Task, past: Past) -> Opened:
     return await way.begin(known, past.routes, f"{id}/{past.tasks}")
 
 
-def _past_of(project: Project, id: str) -> Past:
-    return fold(record.event for record in project.log.events(id))
-
-
 def _is_new(task: Task, past: Past) -> bool:
     """Whether no model has been told of the task yet."""
     return not (task.resume and past.task_said)
@@ -202,7 +198,7 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
 
     async def relieve(given_up: GivenUp) -> Leg | None:
         following = await way.follow(given_up) if way else None
-        return await _leg(job, following, _past_of(project, job.id)) if following else None
+        return await _leg(job, following, project.log.past(job.id)) if following else None
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{job.id}-{past.tasks}", project.judges(run)

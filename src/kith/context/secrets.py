@@ -37,7 +37,7 @@ _KEY_BITS: Final = 3.0
 _NAMED_BITS: Final = 3.5
 
 # Names of files that hold secrets, in lower case, and endings that make one an example.
-_FILES: Final = (
+SECRET_FILES: Final = (
     *(".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd"),
     *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
     *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk", ".git-credentials", ".dockercfg"),
@@ -93,7 +93,7 @@ def is_secret_file(path: str, *, ignored: bool = False) -> bool:
     name = path.lower().rpartition("/")[2]
     if name.endswith(_EXAMPLES) or (name.endswith(_CODE) and not ignored):
         return False
-    return any(fnmatchcase(name, pattern) for pattern in _FILES)
+    return any(fnmatchcase(name, pattern) for pattern in SECRET_FILES)
 
 
 def is_unguessable(value: str) -> bool:

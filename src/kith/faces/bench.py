@@ -4,7 +4,6 @@ import argparse
 import json
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -28,7 +27,7 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import printable
+from kith.faces.lines import WIDTH, paragraph, printable
 from kith.faces.probe import tell_steps
 from kith.faces.signals import run_until_signal
 from kith.faces.streams import is_lively
@@ -118,14 +117,14 @@ def describe(result: BenchResult) -> Iterator[str]:
     if wrong:
         yield "\nwhat went wrong"
         for line in wrong[:_WRONG]:
-            yield from _wrap(printable(line), "  ", "    ", lines=3)
+            yield from _wrap(printable(line), "  ", "    ", most=3)
         if len(wrong) > _WRONG:
             yield f"  and {len(wrong) - _WRONG} more: --json shows all"
     left_out = [*result.notes, *filter(None, map(_left_out, result.scores))]
     if left_out:
         yield "\nwhat was not measured"
         for line in left_out:
-            yield from _wrap(printable(line), "  ", "    ", lines=3)
+            yield from _wrap(printable(line), "  ", "    ", most=3)
 
 
 def _speeds(result: BenchResult) -> Iterator[str]:
@@ -216,14 +215,6 @@ def _comparison(line: Line) -> str:
     return f"{_NAMES.get(line.name, line.name)[:22]:22}{one:>9}{two:>10}  {change:20}  {short}".rstrip()
 
 
-def _wrap(text: str, first: str = "", others: str = "  ", lines: int | None = None) -> list[str]:
-    width = max(50, min(80, shutil.get_terminal_size().columns))
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=others,
-        max_lines=lines,
-        placeholder=" ...",
-        break_long_words=False,
-    )
+def _wrap(text: str, first: str = "", others: str = "  ", most: int | None = None) -> list[str]:
+    width = max(50, min(WIDTH, shutil.get_terminal_size().columns))
+    return paragraph(text, first, others, width=width, most=most)

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from kith.app.project import Project
 from kith.core.decisions import Coached
 from kith.core.errors import EXIT_DONE
 from kith.faces.arguments import settings_flags
+from kith.faces.figures import day
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
 from kith.faces.signals import run_until_signal
@@ -109,8 +109,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
 
 
 def _way_lines(way: dict[str, Any]) -> Iterator[str]:
-    day = time.strftime("%Y-%m-%d", time.localtime(way["at"]))
-    yield f"  {way['id']}   {_STATES[way['state']]} since {day}: {_tell_levers(way['levers'])}"
+    yield f"  {way['id']}   {_STATES[way['state']]} since {day(way['at'])}: {_tell_levers(way['levers'])}"
     if way["hypothesis"]:
         yield f"             because {way['hypothesis']} ({way['author']})"
     trials, why = way["trials"], "" if way["state"] == "proposed" else way["why"]

@@ -20,7 +20,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, from_home, printable, wrapped
 from kith.faces.models import show_models, show_recommendations
 from kith.memory.applied import short_id
 from kith.memory.consents import Consent, agreed
@@ -110,13 +110,15 @@ def config_command(args: argparse.Namespace) -> int:
     rows = describe_settings(settings)
     width = max(len(key) for key, _, _ in rows)
     for key, value, origin in rows:
-        print(f"{key:{width}}  {printable(value):24}  {origin}")
+        row = f"{key:{width}}  {printable(value):24}  {from_home(origin)}"
+        print(wrapped(row, sys.stdout, indent=" " * (width + 2)))
     print("\n- is left to kith, the model or the server")
     print(f"\nyour configuration: {settings.config / 'config.toml'}")
     print(f"log and journals:   {settings.state}")
     print(f"prices of models:   {_prices(settings)}")
     for consent in agreed(Log(settings.state / LOG_FILE), root):
-        print(f"agreed to for good: {printable(_consent(consent))}  (--ask-again takes it back)")
+        said = f"agreed to for good: {_consent(consent)} (--ask-again takes it back)"
+        print(wrapped(said, sys.stdout, indent=" " * 20))
     return 0
 
 

@@ -1,5 +1,6 @@
 """Events in words: one calm line each, the same in every face."""
 
+import os
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -24,10 +25,12 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
+from kith.core.money import dollars
 from kith.core.values import BuildTask, Finding, Plan, TodoItem
 from kith.memory.applied import short_id
 
 STYLES = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}
+WIDTH = 80  # columns that any terminal has
 _BAR = 16  # columns
 _FINDINGS = 10  # of a review, shown beside a diff
 _STEPS = {
@@ -137,7 +140,7 @@ def _routed_line(event: Routed) -> tuple[str, str]:
 def _delegated_line(event: Delegated) -> tuple[str, str]:
     """`  ↘ claude gave qwen3 "rename the flag": done in 12 s, verified by ...`."""
     end = f"done, verified by {event.verified}" if event.ok else "not done, and taken back"
-    cost = f", ${event.usd:.4f}" if event.usd else ""
+    cost = f", {dollars(event.usd)}" if event.usd else ""
     took = f"{event.seconds:.0f} s, {event.usage.output:,} tokens{cost}"
     return ("tool", f'  ↘ {event.by} gave {event.to} "{_first_line(event.task)[:60]}": {end} ({took})')
 
@@ -214,6 +217,22 @@ def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
     return "\n".join(part for parts in lines for part in parts)
 
 
+def paragraph(
+    text: str, first: str = "", others: str = "", *, width: int = WIDTH, most: int | None = None
+) -> list[str]:
+    """Text on at most so many lines, begun with `first` and gone on at `others`; a path stays whole."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        max_lines=most,
+        placeholder=" ...",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def _broken(line: str, width: int, indent: str) -> list[str]:
     """One line on as many as it takes; a word such as a command's option or a path stays whole."""
     if len(line) <= width:
@@ -228,6 +247,12 @@ def _broken(line: str, width: int, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def from_home(path: str) -> str:
+    """A path with `~` for the person's own folder."""
+    home = os.path.expanduser("~/")  # noqa: PTH111  (Path.home() raises for users without a name)
+    return f"~/{path[len(home) :]}" if path.startswith(home) else path
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,5 @@
 """A profile as one page of HTML that needs nothing beside itself: no script, no fonts, no network."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
@@ -13,6 +12,8 @@ from kith.app.measuring.profile import (
     describe_gates,
     describe_money,
 )
+from kith.core.money import dollars
+from kith.faces.figures import day, figure
 from kith.faces.lines import printable
 from kith.faces.svg import draw_share, draw_time
 from kith.routing.intervals import Share, Spread
@@ -53,7 +54,7 @@ def profile_page(profile: Profile) -> str:
 def _body(profile: Profile) -> Iterator[str]:
     models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
     where = profile.root or "all folders"
-    since = f", since {_day(profile.since)}" if profile.since else ""
+    since = f", since {day(profile.since)}" if profile.since else ""
     counted = f"{len(profile.calls):,} calls, {len(profile.legs):,} tasks, {len(models)} models"
     yield f"<header><h1>kith profile</h1><p>{_text(where)}{since}</p><p>{counted}</p></header>"
     if not models:
@@ -112,8 +113,8 @@ def _successes(successes: Sequence[Success]) -> Iterator[str]:
     rows = []
     for each in _worth_showing(successes, lambda each: each.kind):
         name = f"prompts to {each.size:,}" if each.size else each.kind or "any work"
-        took = [_figure(each.seconds.median), _figure(each.seconds.p90), _figure(each.tokens.median)]
-        usd = "" if each.usd is None or not each.tasks else f"${each.usd / each.tasks:.4f}"
+        took = [figure(each.seconds.median), figure(each.seconds.p90), figure(each.tokens.median)]
+        usd = "" if each.usd is None or not each.tasks else dollars(each.usd / each.tasks)
         judged = f"{each.solved.number} of {each.tasks}"
         shares = [_percent(share) for share in (each.applied, each.passed, each.undone)]
         rows.append([_text(name), _share(each.solved), judged, *shares, *took, usd])
@@ -176,7 +177,7 @@ def _trends(trends: Sequence[Trend]) -> Iterator[str]:
         if each.real:
             verdict = '<b class="good">better</b>' if each.better else '<b class="bad">worse</b>'
         before, last = (
-            f"{value:.0%}" if each.what == "solved" else _figure(value) for value in (each.before, each.last)
+            f"{value:.0%}" if each.what == "solved" else figure(value) for value in (each.before, each.last)
         )
         rows.append(
             [_text(each.model), each.what, before, last, f"{each.numbers[0]}, {each.numbers[1]}", verdict]
@@ -186,8 +187,7 @@ def _trends(trends: Sequence[Trend]) -> Iterator[str]:
 
 def _shifts(shifts: Sequence[Shift]) -> Iterator[str]:
     rows = [
-        [_day(each.at), _text(each.model), each.what, _text(each.before), _text(each.after)]
-        for each in shifts
+        [day(each.at), _text(each.model), each.what, _text(each.before), _text(each.after)] for each in shifts
     ]
     if rows:
         yield _table(["Day", "Model", "What", "From", "To"], rows)
@@ -197,8 +197,8 @@ def _money(profile: Profile) -> Iterator[str]:
     rows = [
         [
             _text(row["model"]),
-            "unknown" if row["usd"] is None else f"${row['usd']:,.2f}",
-            "" if row["usd_per_solved"] is None else f"${row['usd_per_solved']:,.4f}",
+            "unknown" if row["usd"] is None else dollars(row["usd"]),
+            "" if row["usd_per_solved"] is None else dollars(row["usd_per_solved"]),
             f"{row['unpriced']:,}",
         ]
         for row in describe_money(profile)
@@ -259,21 +259,11 @@ def _spread(spread: Spread) -> str:
     if spread.median is None:
         return ""
     if spread.interval is None:
-        return f'{_figure(spread.median)} <span class="quiet">({spread.number} only)</span>'
-    low, high = (_figure(bound) for bound in spread.interval)
-    return f'{_figure(spread.median)} <span class="quiet">{low}-{high}</span>'
-
-
-def _figure(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+        return f'{figure(spread.median)} <span class="quiet">({spread.number} only)</span>'
+    low, high = (figure(bound) for bound in spread.interval)
+    return f'{figure(spread.median)} <span class="quiet">{low}-{high}</span>'
 
 
 def _text(words: str) -> str:
     """Foreign text, with nothing hidden in it, for HTML."""
     return escape(printable(words))
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(at))

@@ -1,6 +1,5 @@
 """A profile on 80 columns: for each model its speed, its work and its tokens; then what is otherwise now."""
 
-import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -12,19 +11,21 @@ from kith.app.measuring.profile import (
     describe_gates,
     describe_money,
 )
+from kith.core.money import dollars
 from kith.faces.build_text import build_lines
 from kith.faces.charts import Glyphs, draw_parts, draw_share, draw_time
-from kith.faces.lines import count, printable
+from kith.faces.figures import day, figure, tokens
+from kith.faces.lines import WIDTH, count, paragraph, printable
 from kith.routing.intervals import Share, Spread
 from kith.routing.rows import CallRow
 from kith.routing.speeds import Speed, write_rate
 from kith.routing.successes import Success
 from kith.routing.trends import LAST, Shift, Trend
 
-WIDTH: Final = 80
 _BAR, _HEIGHT, _PLOTTED = 22, 4, 8  # columns, lines, and calls from which on a plot says anything
 _SURE: Final = 6  # values, with fewer of which there is no interval
 _DAY_S: Final = 86_400
+_WITHIN: Final = 29 * " "  # where the words of a row that has a name in front go on
 
 
 def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -> Iterator[str]:
@@ -49,7 +50,7 @@ def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -
 
 def _headline(profile: Profile, models: int) -> Iterator[str]:
     yield printable(profile.root) or "all folders"
-    since = f" since {_day(profile.since)}" if profile.since else ""
+    since = f" since {day(profile.since)}" if profile.since else ""
     tasks = len({(leg.session, leg.task, leg.part) for leg in profile.legs})
     counted = f"{count(len(profile.calls), 'call')}, {count(tasks, 'task')}, {count(models, 'model')}"
     yield f"{counted}{since}"
@@ -92,7 +93,7 @@ def _speed_lines(speeds: Sequence[Speed], detailed: bool) -> Iterator[str]:
     yield _speed_line("any", whole)
     sizes = [each for each in speeds if not each.purpose and each.size]
     if len(sizes) > 1:
-        yield from (_speed_line(f"to {_tokens(each.size)}", each) for each in sizes)
+        yield from (_speed_line(f"to {tokens(each.size)}", each) for each in sizes)
     purposes = [each for each in speeds if each.purpose and not each.size]
     if detailed and len(purposes) > 1:
         yield from (_speed_line(each.purpose, each) for each in purposes)
@@ -111,9 +112,9 @@ def _spread(spread: Spread) -> str:
     if spread.median is None:
         return "-"
     if not spread.interval:
-        return f"{_figure(spread.median)} ({spread.number} only)"
+        return f"{figure(spread.median)} ({spread.number} only)"
     low, high = spread.interval
-    return f"{_figure(spread.median)} ({_figure(low)}-{_figure(high)})"
+    return f"{figure(spread.median)} ({figure(low)}-{figure(high)})"
 
 
 def _success_lines(successes: Sequence[Success], glyphs: Glyphs, detailed: bool) -> Iterator[str]:
@@ -127,7 +128,7 @@ def _success_lines(successes: Sequence[Success], glyphs: Glyphs, detailed: bool)
         yield _success_line(each.kind or "any", each, glyphs)
     sizes = [each for each in successes if each.size and not each.kind]
     if len(sizes) > 1:
-        yield from (_success_line(f"to {_tokens(each.size)} prompt", each, glyphs) for each in sizes)
+        yield from (_success_line(f"to {tokens(each.size)} prompt", each, glyphs) for each in sizes)
     if detailed:
         whole = successes[0]
         shares = {
@@ -144,7 +145,7 @@ def _success_line(name: str, success: Success, glyphs: Glyphs) -> str:
     if not success.solved.number:
         tasks = count(success.tasks, "task")
         return f"  {printable(name)[:16]:16} {tasks}, and nothing tells how well they were done"
-    took = f"{_figure(success.seconds.median):>6} {_figure(success.seconds.p90):>6}"
+    took = f"{figure(success.seconds.median):>6} {figure(success.seconds.p90):>6}"
     judged = f"{success.solved.number}/{success.tasks}"
     return f"{_bar_of(name, success.solved, glyphs)} {judged:>7} {took}"
 
@@ -174,7 +175,7 @@ def _token_lines(calls: Sequence[CallRow], glyphs: Glyphs) -> Iterator[str]:
     marks = zip(glyphs.parts, parts, ("read", spared, "written"), strict=True)
     yield ""
     yield f"  tokens   {bar}"
-    yield f"           {'  '.join(f'{mark} {_tokens(part)} {name}' for mark, part, name in marks)}"
+    yield f"           {'  '.join(f'{mark} {tokens(part)} {name}' for mark, part, name in marks)}"
 
 
 # --- all of them -----------------------------------------------------------------------------
@@ -194,25 +195,25 @@ def _trend_lines(trends: Iterable[Trend], calls: Sequence[CallRow]) -> Iterator[
             same[name].append(trend.what)
     for name, whats in same.items():
         if whats:
-            yield from _wrapped(f"  {name[:26]:26} no real difference: {', '.join(whats)}")
+            yield from paragraph(f"  {name[:26]:26} no real difference: {', '.join(whats)}", "", _WITHIN)
     if not same and calls:
         yield f"  Too little to compare: that takes {LAST} calls or tasks, and {_SURE} before them."
 
 
 def _value(trend: Trend, value: float) -> str:
-    return f"{value:.0%}" if trend.what == "solved" else _figure(value)
+    return f"{value:.0%}" if trend.what == "solved" else figure(value)
 
 
 def _shift_line(shift: Shift) -> str:
     before, after = (printable(each)[:24] for each in (shift.before, shift.after))
-    return f"  {_day(shift.at)} {printable(shift.model)[:26]}: {shift.what} {before} -> {after}"
+    return f"  {day(shift.at)} {printable(shift.model)[:26]}: {shift.what} {before} -> {after}"
 
 
 def _money_lines(profile: Profile) -> Iterator[str]:
     rows = [row for row in describe_money(profile) if row["usd"] or row["unpriced"]]
     for row in rows:
-        usd = "no price is known" if row["usd"] is None else f"${row['usd']:,.2f}"
-        each = f", ${row['usd_per_solved']:,.3f} for each solved task" if row["usd_per_solved"] else ""
+        usd = "no price is known" if row["usd"] is None else dollars(row["usd"])
+        each = f", {dollars(row['usd_per_solved'])} for each solved task" if row["usd_per_solved"] else ""
         unknown = f"; {count(row['unpriced'], 'call')} without a price" if row["unpriced"] else ""
         yield f"  {printable(row['model'])[:26]:26} {usd}{each}{unknown if row['usd'] is not None else ''}"
 
@@ -235,7 +236,7 @@ def _error_lines(profile: Profile) -> Iterator[str]:
             continue
         words = ", ".join(f"{number} {sort.replace('_', ' ')}" for sort, number in _most(sorts))
         failed = f"{row['failed']} of {count(row['calls'], 'call')} failed"
-        yield from _wrapped(f"  {printable(row['model'])[:26]:26} {failed}; {words}")
+        yield from paragraph(f"  {printable(row['model'])[:26]:26} {failed}; {words}", "", _WITHIN)
 
 
 def _most(counts: dict[str, Any]) -> list[tuple[str, int]]:
@@ -245,34 +246,8 @@ def _most(counts: dict[str, Any]) -> list[tuple[str, int]]:
 # --- figures ---------------------------------------------------------------------------------
 
 
-def _figure(value: float | None) -> str:
-    """Three digits or so: `0.34`, `2.1`, `27.1`, `612`."""
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
-
-
-def _tokens(number: float) -> str:
-    """`812`, `4k`, `1.2M`."""
-    if number < 1_000:
-        return f"{number:.0f}"
-    if number < 1_000_000:
-        return f"{number / 1_024:.0f}k" if number % 1_024 == 0 else f"{number / 1_000:.0f}k"
-    return f"{number / 1_000_000:.1f}M"
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(at))
-
-
 def _dates(first: float, last: float, what: str) -> str:
     """The ends of a plot's time under it, and between them what is plotted."""
     form = "%Y-%m-%d" if last - first >= _DAY_S else "%H:%M"
     left, right = (time.strftime(form, time.localtime(at)) for at in (first, last))
     return f"     {left}{what:^{WIDTH - 5 - len(left) - len(right)}}{right}"
-
-
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(
-        line, WIDTH, subsequent_indent=" " * 29, drop_whitespace=True, break_on_hyphens=False
-    )

@@ -16,17 +16,18 @@ from kith.app.project import Project, Result
 from kith.app.tasks import THREAD, Opened, Task, run_in, warm_up
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.events import Event
+from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import printable, todo_text
+from kith.faces.lines import from_home, printable, todo_text
 from kith.faces.questions import press, print_diff, quiet_keys
 from kith.faces.run import print_receipt
 from kith.faces.terminal import TerminalVoice
 from kith.faces.why import show_why, why_text
 from kith.memory.applied import short_id
 from kith.memory.log import Session
-from kith.memory.past import Past, fold
+from kith.memory.past import Past
 from kith.settings import describe_settings
 
 HELP = {
@@ -60,7 +61,7 @@ class Conversation:
 
     @property
     def past(self) -> Past:
-        return fold(record.event for record in self.project.log.events(self.id))
+        return self.project.log.past(self.id)
 
     def say(self, text: str, style: str = "") -> None:
         self.voice.console.print(text, style=style, markup=False)
@@ -191,7 +192,7 @@ class Conversation:
 
     def config(self, rest: str) -> None:
         for key, value, origin in describe_settings(self.project.settings):
-            self.say(f"  {key:22} {printable(value):24} {origin}")
+            self.say(f"  {key:22} {printable(value):24} {from_home(origin)}")
 
 
 def talk_command(args: argparse.Namespace) -> int:
@@ -229,7 +230,7 @@ def _reading_text(reading: Reading) -> str:
     """`It reads the conversation anew: about 4,200 tokens, 9 s, $0.013.`"""
     words = [f"about {reading.tokens:,} tokens"]
     words += [f"{reading.seconds:.0f} s"] if reading.seconds else []
-    words += [f"${reading.usd:.2g}"] if reading.usd else []
+    words += [dollars(reading.usd)] if reading.usd else []
     less = "" if reading.fits else " That is more than its window: older results are left out."
     return f"It reads the conversation anew: {', '.join(words)}.{less}"
 

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -21,13 +20,12 @@ from kith.edits.diffing import hunk_between
 from kith.edits.rows import decode, split_keys
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, paragraph, printable
 from kith.faces.sarif import as_sarif
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
 
 SEVERITIES: Final = ("error", "warning", "note")
-WIDTH: Final = 80  # columns
 _INDENT: Final = 18  # columns before the words of a finding
 _PATCH_LIMIT: Final = 20_000_000  # bytes
 
@@ -159,7 +157,7 @@ def _print_text(told: Told, shown: Sequence[Finding], applying: bool) -> None:
             print("\n".join(_lines(finding, rows)))
         print()
     for line in _summary(told, len(shown)):
-        print("\n".join(_wrap(line, "", "  ")))
+        print("\n".join(paragraph(printable(line), "", "  ")))
     if told.result.code != EXIT_DONE:
         print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
     offered = sum(each.replacement is not None for each in shown)
@@ -170,15 +168,10 @@ def _print_text(told: Told, shown: Sequence[Finding], applying: bool) -> None:
 def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
     head = f"{finding.line:>7}  {finding.severity:7}  "
     rule = "" if finding.rule in ("review", finding.by) else f" {finding.rule}"
-    yield from _wrap(f"{finding.text} ({finding.by}{rule})", head, " " * _INDENT)
+    words = printable(f"{finding.text} ({finding.by}{rule})")
+    yield from paragraph(words, head, " " * _INDENT)
     for line in filter(None, _diff(finding, rows).split("\n")):
         yield " " * _INDENT + printable(line.expandtabs(4))
-
-
-def _wrap(text: str, first: str, others: str) -> list[str]:
-    return textwrap.wrap(
-        printable(text), WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False
-    )
 
 
 def _summary(told: Told, shown: int) -> Iterator[str]:

@@ -13,6 +13,7 @@ from kith.app.tasks import Explained, Task, explain_task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, KithError
 from kith.core.events import Event
+from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.asked import read_task
@@ -44,7 +45,7 @@ def run_command(args: argparse.Namespace) -> int:
         result = run_until_signal(run_task(project, wanted, answerer, listeners, id))
     except (SystemExit, KeyboardInterrupt):
         if format == "json":
-            past = fold(record.event for record in project.log.events(id))
+            past = project.log.past(id)
             print(json.dumps(describe_run(id, past), indent=2))
         raise
     finally:
@@ -152,13 +153,13 @@ def _usage_line(model: str, usage: dict[str, Any]) -> str:
 def _cost_line(report: dict[str, Any]) -> str:
     """`cost $0.0412 by the table of prices; $1.96 is left for today`."""
     left = report.get("usd_left_today")
-    rest = f"; ${left:,.2f} is left for today" if left is not None else ""
-    return f"cost ${report['usd']:,.4f} by the table of prices{rest}"
+    rest = f"; {dollars(left)} is left for today" if left is not None else ""
+    return f"cost {dollars(report['usd'])} by the table of prices{rest}"
 
 
 def _share_line(share: dict[str, Any]) -> str:
     """`qwen3:8b: 7 calls, 5,158 tokens read, 310 written, 41 s; gave up after 3 tries`: one of several."""
-    money = f", ${share['usd']:.4f}" if share["usd"] else ""
+    money = f", {dollars(share['usd'])}" if share["usd"] else ""
     read = f"{share['input']:,} tokens read, {share['output']:,} written"
     why = share["gave_up"].partition(",")[0].partition(":")[0]
     end = f"; gave up {why}" if why.startswith("after") else f"; {why}" if why else ""

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +14,10 @@ from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.sizes import size_text
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import WIDTH, count, paragraph, printable
 from kith.faces.scanning import Shown
 from kith.faces.signals import run_until_signal
 
-WIDTH: Final = 80
 _LANGUAGES, _ENTRIES, _LAYOUT, _FEW = 6, 6, 20, 5  # lines of each part
 _SHARE: Final = 0.02  # of all code; a language with less is not what a project is written in
 
@@ -164,7 +162,8 @@ def _modules(report: Report) -> Iterator[str]:
     yield f"{modules.modules:,} modules, {modules.imports:,} imports between them, {cycles}"
     for cycle in modules.cycles[:_FEW]:
         more = f" (and {cycle.modules - len(cycle.way)} more)" if cycle.modules > len(cycle.way) else ""
-        yield from _wrap(f"cycle: {' > '.join((*cycle.way, cycle.way[0]))}{more}")
+        words = f"cycle: {' > '.join((*cycle.way, cycle.way[0]))}{more}"
+        yield from paragraph(words, "", "  ", width=WIDTH - 2)
     yield from _more(modules.knots - _FEW, "cycle")
     if modules.most_used:
         yield "most others depend on"
@@ -216,7 +215,7 @@ def _findings(report: Report) -> Iterator[str]:
         yield from _placed(f"{number:>6}  {by} {rule}, first in", f"{first.path}:{first.line}")
     yield from _more(len(rules) - _FEW, "rule")
     for problem in linted.problems:
-        yield from _wrap(problem)
+        yield from paragraph(problem, "", "  ", width=WIDTH - 2)
 
 
 def _more(number: int, noun: str, several: str = "") -> Iterator[str]:
@@ -231,9 +230,3 @@ def _placed(words: str, place: str) -> Iterator[str]:
     else:
         yield words.rstrip()
         yield f"        {place}"
-
-
-def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH - 2, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Event, Said
+from kith.core.money import dollars
 from kith.core.values import Message
 from kith.faces.lines import count, printable
 from kith.memory.councils import Minutes
@@ -83,7 +84,7 @@ def conclusion_lines(concluded: Concluded) -> Iterator[Line]:
     why = concluded.text.rpartition("\n\n")[2]
     yield from _wrap("green", f"→ {concluded.choice} ({name}). {why}", "", "  ")
     tokens, single = int(figures.get("tokens", 0)), int(figures.get("single_tokens", 0))
-    usd = f", ${figures['usd']:.4f}" if figures.get("usd") else ""
+    usd = f", {dollars(figures['usd'])}" if figures.get("usd") else ""
     claims = int(figures.get("claims", 0))
     said = f"; {count(claims, 'claim')}, {int(figures.get('confirmed', 0))} confirmed" if claims else ""
     one = f" (one call: {single:,})" if single else ""

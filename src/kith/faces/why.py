@@ -9,8 +9,9 @@ from typing import Any
 from kith.app.measuring.why import describe_decision, find_session, read_decisions
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.money import dollars
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, paragraph, printable
 from kith.memory.applied import holds
 
 _WIDTH = 78  # columns, of the 80 that any terminal has
@@ -45,13 +46,13 @@ def why_text(shown: dict[str, Any]) -> str:
     when = datetime.fromtimestamp(shown["at"]).strftime("%Y-%m-%d %H:%M")
     head = textwrap.shorten(" ".join([shown["part"], shown["task"]]).strip(), _WIDTH - 18, placeholder=" ...")
     lines = [f"{when}  {head}", f"  {_plan(shown['plan'])}   ({_how(shown)})"]
-    lines += _wrapped(shown["why"], "  ") if shown["why"] else []
+    lines += _indented(shown["why"])
     if shown["table"]:
         lines += ["", *_table(shown), ""]
     for each in shown["escalations"]:
-        lines += _wrapped(f"{_short(each['after'])} gave up: {each['why']}", "  ")
+        lines += _indented(f"{_short(each['after'])} gave up: {each['why']}")
         lines.append(f"    -> {_short(each['to'])} took over")
-    return "\n".join([*lines, *_wrapped(_outcome(shown["outcome"]), "  ")])
+    return "\n".join([*lines, *_indented(_outcome(shown["outcome"]))])
 
 
 def _how(shown: dict[str, Any]) -> str:
@@ -92,7 +93,7 @@ def _outcome(outcome: dict[str, Any]) -> str:
         said.append("checks passed" if outcome["verified"] else "checks failed")
     if outcome["applied"]:
         said.append("applied, and taken back since" if outcome["undone"] else "applied")
-    money = "" if outcome["usd"] is None else f", ${outcome['usd']:.4f}"
+    money = "" if outcome["usd"] is None else f", {dollars(outcome['usd'])}"
     return f"{', '.join(said)}; {count(outcome['calls'], 'call')}, {outcome['seconds']:.0f} s{money}"
 
 
@@ -105,7 +106,5 @@ def _short(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+def _indented(text: str) -> list[str]:
+    return paragraph(text, "  ", "  ", width=_WIDTH)

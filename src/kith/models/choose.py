@@ -258,7 +258,9 @@ async def _find(
     """A model by its bare name, wherever it is: on a server, or in a file."""
 
     def listed(servers: tuple[Server, ...]) -> tuple[Server, Card] | None:
-        there = ((server, card) for server in servers for card in server.models)
+        # A bare name means what is near, wherever it is listed first.
+        near_first = sorted(servers, key=lambda server: server.cloud)
+        there = ((server, card) for server in near_first for card in server.models)
         return next((each for each in there if each[1].name in (name, f"{name}:latest")), None)
 
     files = await own.names()

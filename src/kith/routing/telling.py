@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kith.core.money import dollars
 from kith.routing.beliefs import Belief, Odds, Weighed
 from kith.routing.plans import Plan
 
@@ -86,7 +87,7 @@ def _estimate(told: Told) -> str:
 def _takes(each: Weighed) -> str:
     usd, seconds = each.outlook.usd, each.outlook.seconds
     time = f"{seconds:.0f} s"
-    return f"${usd:.{2 if usd >= 1 else 3}f} + {time}" if usd >= 0.0005 else time
+    return f"{dollars(usd)} + {time}" if usd >= 0.0005 else time
 
 
 def _doubt(told: Told) -> str:

@@ -131,22 +131,23 @@ async def _read_blobs(
     root: Path, entries: Sequence[_Entry], most: int
 ) -> tuple[dict[str, bytes], frozenset[str]]:
     """The stored contents that the entries name, and the paths of those that are too large."""
-    sizes = await _sizes(
-        root, {blob for entry in entries for blob in (entry.old_blob, entry.new_blob) if blob}
-    )
+    named = {blob for entry in entries for blob in (entry.old_blob, entry.new_blob) if blob}
+    contents, too_large = await read_blobs(root, named, most)
+    large = (entry.path for entry in entries if too_large & {entry.old_blob, entry.new_blob})
+    return contents, frozenset(large)
+
+
+async def read_blobs(root: Path, blobs: set[str], most: int) -> tuple[dict[str, bytes], frozenset[str]]:
+    """Stored contents of at most so many bytes, by object; and which objects are larger. Raises TreeError."""
+    sizes = await _sizes(root, blobs)
     small = [blob for blob, size in sizes.items() if size <= most]
-    large = {
-        entry.path
-        for entry in entries
-        if any(sizes.get(blob or "", 0) > most for blob in (entry.old_blob, entry.new_blob))
-    }
     answer = (await _ask(root, "cat-file", "--batch", input=_lines(small))).stdout if small else b""
     contents, at = dict[str, bytes](), 0
     for blob in small:
         at = answer.index(b"\n", at) + 1
         contents[blob] = answer[at : at + sizes[blob]]
         at += sizes[blob] + 1
-    return contents, frozenset(large)
+    return contents, frozenset(sizes.keys() - contents.keys())
 
 
 async def _sizes(root: Path, blobs: set[str]) -> dict[str, int]:

@@ -76,7 +76,11 @@ def test_steps_that_begin_at_once_share_the_money_of_the_task(repository: Path) 
     assert 1 <= len(paid) < 3 and sum(paid) <= 0.015
 
 
-def test_yes_agrees_to_the_model_at_its_place_and_to_no_namesake(repository: Path) -> None:
+def test_yes_agrees_to_the_model_at_its_place_and_to_no_namesake(repository: Path, home: Path) -> None:
+    config = home / ".config/kith/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[endpoints.far]\nurl = "https://far.example.org"\n')
+
     async def run(model: str, asked_as: str) -> str:
         async with serve(["done"], "vllm") as server, begin(repository, Person(["yes"]), model=model) as task:
             terms, opened = (
@@ -89,7 +93,13 @@ def test_yes_agrees_to_the_model_at_its_place_and_to_no_namesake(repository: Pat
             return str(task.run.answerer.asked[0].kind)  # type: ignore[attr-defined]
 
     assert asyncio.run(run("far/standin", "far/standin")) == "plan"
-    for model, asked_as in (("ollama/stand", "far/standin"), ("near/standin", "far/standin"), ("s", "")):
+    names = (
+        ("ollama/stand", "far/standin"),
+        ("near/standin", "far/standin"),
+        ("standin", "standin"),
+        ("s", ""),
+    )
+    for model, asked_as in names:
         assert asyncio.run(run(model, asked_as)) == "trust"
 
 

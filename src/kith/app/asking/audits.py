@@ -8,7 +8,7 @@ from kith.app.asking.way import Way
 from kith.core.errors import ModelError, NoModelError
 from kith.core.run import Run
 from kith.core.values import Changes
-from kith.memory.consents import Consent, agreed
+from kith.memory.consents import Consent
 from kith.models.stack import Opened
 from kith.workflows.audit import audit
 
@@ -36,10 +36,5 @@ def auditor(way: Way, goal: str, seed: str) -> Callable[[Run, Changes], Awaitabl
 
 def _may_ask(terms: Terms, opened: Opened) -> bool:
     """Whether the person agreed beforehand: an audit is not worth a question."""
-    project, facts = terms.project, opened.facts
-    held = agreed(project.log, project.root, terms.session)
-    return (
-        opened.door is None
-        or project.settings.cloud == "allow"
-        or Consent(facts.name, facts.server, "review") in held
-    )
+    facts = opened.facts
+    return opened.door is None or terms.is_agreed(Consent(facts.name, facts.server, "review"))

@@ -12,7 +12,6 @@ from kith.app.project import Project
 from kith.core.errors import LimitError, ModelError, NoModelError
 from kith.core.events import Called, Notice
 from kith.core.run import Run
-from kith.memory.past import fold
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
 from kith.routing.payoff import Payoff
@@ -114,7 +113,7 @@ def play(
     `readers` are the models that get to read what this one finds.
     """
     project = terms.project
-    past = fold(record.event for record in project.log.events(terms.session))
+    past = project.log.past(terms.session)
     budget = Budget(_tokens_left(project, past.calls), project.settings.build.step_seconds)
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     # Roles take turns, so the cache is bound to be lost: that is worth no word.

@@ -7,6 +7,7 @@ from typing import Any
 
 from kith.app.asking.roles import find_role, make_player
 from kith.app.asking.terms import Terms
+from kith.app.models import measured_name
 from kith.core.errors import KithError
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -25,10 +26,11 @@ def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
     """The tools with which `giver` asks local models; what it must not see, they do not see for it."""
     project = terms.project
     names = project.settings.route.local
+    logged = {name: measured_name(project.settings, name) for name in names}
 
     async def describe() -> str:
         measured = read_measured(project.log, cache=project.settings.cache)
-        return tell_models(names, describe_models(measured))
+        return tell_models(logged, describe_models(measured))
 
     async def entrust(errand: Errand, run: Run) -> Returned:
         if errand.model not in names:
@@ -53,11 +55,14 @@ def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
     return replace(player, role=replace(player.role, purpose="delegated"))
 
 
-def tell_models(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Each model that may be asked, with what it was measured to do, a line for each kind of work."""
+def tell_models(logged: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Each model that may be asked, with what it was measured to do, a line for each kind of work.
+
+    `logged` is the name that each has in the log.
+    """
     lines = []
-    for name in names:
-        own = [row for row in rows if row["model"] in (name, name.partition("/")[2])]
+    for name, known in logged.items():
+        own = [row for row in rows if row["model"] in (known, name.partition("/")[2])]
         lines += [f"{name}: {_measured(row)}" for row in own] or [f"{name}: not measured yet"]
     return "\n".join(("The local models, and how their tasks went here:", *lines))
 

@@ -1,5 +1,6 @@
 """What no model in the cloud gets to see of a project: private files, and secret values anywhere."""
 
+import asyncio
 import os
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,9 +9,10 @@ from typing import Final
 
 from kith.app.project import Project
 from kith.context.secret_values import values_in, values_of_environment
-from kith.context.secrets import is_secret_file
+from kith.context.secrets import SECRET_FILES, is_secret_file
 from kith.settings import Settings
 from kith.tools.veiled import Veil
+from kith.trees.former import find_former
 from kith.trees.private import Private, find_private
 
 _EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
@@ -27,8 +29,12 @@ class Hidden:
 async def find_hidden(project: Project) -> Hidden:
     """Look through the tree, the environment and the settings."""
     root = project.tree.root
-    private = await find_private(root, _tells)
-    return Hidden(_veil(private), _values(private, root, project.settings))
+    private, former = await asyncio.gather(
+        find_private(root, _tells), find_former(root, SECRET_FILES, is_secret_file)
+    )
+    values = _values(private, root, project.settings)
+    values += tuple(value for data in former for value in values_in(data.decode("utf-8", "replace")))
+    return Hidden(_veil(private), tuple(dict.fromkeys(values)))
 
 
 def _tells(path: str, ignored: bool) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from kith.app.models import measured_name
 from kith.app.prices import prices_of
 from kith.app.project import Project
 from kith.core.decisions import Routed
@@ -24,7 +25,6 @@ from kith.routing.learner import Arm, Task, choose
 from kith.routing.plans import Utility, price_of
 from kith.routing.priors import billions
 from kith.routing.rows import LegRow
-from kith.workflows.judges import find_project_toolchains
 
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured
 _DAY_S: Final = 86_400
@@ -82,7 +82,8 @@ async def _find_local(project: Project) -> tuple[str, ...]:
 async def describe_task(project: Project, run: Run, words: str) -> Task:
     """What is known of a task before it is done."""
     kind = kind_of(words)
-    return Task(kind, words, str(project.root), await _is_verifiable(project, run, kind))
+    may_be = bool(project.settings.check) or is_verifiable(kind)
+    return Task(kind, words, str(project.root), may_be and await project.is_tested(run))
 
 
 async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: str) -> Routed:
@@ -112,15 +113,9 @@ def _arm(project: Project, choice: Choice, name: str) -> Arm:
     known = choice.measured_as(name)
     digest = next((leg.digest for leg in reversed(choice.legs) if leg.model == known), "")
     frontier = name == choice.frontier
-    usd = prices_of(project.settings).cost(_own_name(project, name), _TYPICAL) if frontier else 0.0
+    priced = measured_name(project.settings, name)
+    usd = prices_of(project.settings).cost(priced, _TYPICAL) if frontier else 0.0
     return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
-
-
-def _own_name(project: Project, name: str) -> str:
-    """What a model of an endpoint that the person named is called in the table of prices: by its provider."""
-    endpoint, _, model = name.partition("/")
-    known = project.settings.endpoints.get(endpoint)
-    return f"{known.kind}/{model}" if known else name
 
 
 def _utility(project: Project, evidence: Evidence, arms: Sequence[Arm], left: float) -> Utility:
@@ -140,14 +135,6 @@ def _money_left(project: Project) -> float:
     if limit is None:
         return 1.0
     return max(0.0, 1 - paid_today(project.log) / limit) if limit else 0.0
-
-
-async def _is_verifiable(project: Project, run: Run, kind: str) -> bool:
-    """Whether commands can tell that it is solved: those that the person named, else the project's own."""
-    named = project.settings.check
-    if named:
-        return named != ("none",)
-    return is_verifiable(kind) and bool(await find_project_toolchains(run))
 
 
 def know(legs: Sequence[LegRow], opened: Opened, kind: str, *, cap: bool) -> Known:

@@ -11,6 +11,7 @@ from kith.app.project import Project
 from kith.core.errors import NoModelError
 from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
 from kith.core.model import Model, Tool
+from kith.core.money import dollars
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Question
 from kith.memory.consents import ALWAYS, ASK_AGAIN, Consent, agreed
@@ -19,13 +20,13 @@ from kith.memory.spending import paid_today, usual_cost
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import RejectedError, Sending
 from kith.models.wrappers.limited import Budget, Purse, Spent
-from kith.models.wrappers.thrifty import dollars
 from kith.settings import Settings
 
 if TYPE_CHECKING:
     from kith.app.asking.hidden import Hidden
     from kith.tools.veiled import Veil
 
+_PLACES: Final = ("anthropic", "gemini", "ollama", "llama-server", "lmstudio", "vllm")
 _FILES_NAMED: Final = 4  # in a question; the rest is counted
 _FOR: Final = {
     "work": "for this task",
@@ -126,20 +127,22 @@ class Terms:
             await self._agree(sending, consent)
             self._agreed.add(consent)
 
+    def is_agreed(self, consent: Consent) -> bool:
+        """Whether the person agreed beforehand, to this or to all."""
+        held = agreed(self.project.log, self.project.root, self.session)
+        return self.project.settings.cloud == "allow" or consent in held
+
     async def _agree(self, sending: Sending, consent: Consent) -> None:
         chosen, where = self.project.settings, f"{sending.model} at {sending.server}"
         if chosen.cloud == "never":
             raise NoModelError(f'{sending.model} is in the cloud, and cloud = "never" is set.')
-        held = agreed(self.project.log, self.project.root, self.session)
-        if chosen.cloud == "allow" or consent in held:
+        if self.is_agreed(consent):
             self.run.emit(Notice(f"{where} gets {_content(sending)}; {_money(sending)}."))
             return
         # A model that stands on this command line was chosen for this; --yes answers then, as for a plan.
         kind: Literal["plan", "trust"] = "plan" if _is_named(sending, chosen) else "trust"
         usual = usual_cost(self.project.log, sending.model)
-        so_far = (
-            f" Sessions with it cost {dollars(usual.usd)} (the middle of {usual.sessions})." if usual else ""
-        )
+        so_far = f" Sessions with it cost {dollars(usual.usd)} (median of {usual.sessions})." if usual else ""
         words = f"Ask {where} {_FOR[sending.group]}? It gets {_content(sending)}; {_money(sending)}.{so_far}"
         answer = await self.run.ask(Question(consent.question_id(), kind, words, ("yes", "no", ALWAYS)))
         if answer.choice in ("yes", ALWAYS):
@@ -200,5 +203,10 @@ def _money(sending: Sending) -> str:
 
 
 def _is_named(sending: Sending, chosen: Settings) -> bool:
-    """Whether it is the model that the person named on this very command line, at that place."""
-    return chosen.origin.get("model") == "flag" and bool(chosen.model) and sending.asked_as == chosen.model
+    """Whether it is the model that the person named on this very command line, and where it is.
+
+    A bare name does not say where, and may be found in the cloud to everybody's surprise.
+    """
+    place, slash, _ = chosen.model.partition("/")
+    says_where = slash and place in (*chosen.endpoints, *_PLACES, "openai" * bool(chosen.openai_base_url))
+    return chosen.origin.get("model") == "flag" and bool(says_where) and sending.asked_as == chosen.model

@@ -8,6 +8,7 @@ Row = dict[str, Any]
 
 
 _MOST = 1 << 53  # no count comes near; what is larger cannot even be a float
+_LEAST = 1e-6  # no measure is that small; what is divided by it must stay a number
 
 
 def read_json(text: str | bytes) -> Any:
@@ -25,7 +26,7 @@ def whole(number: Any) -> int:
 
 def fraction(number: Any) -> float:
     """A measure as the server sent it; 0.0 for anything else."""
-    return float(number) if isinstance(number, (int, float)) and 0 < number < _MOST else 0.0
+    return float(number) if isinstance(number, (int, float)) and _LEAST < number < _MOST else 0.0
 
 
 def string(value: Any) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from kith.core.errors import LimitError
 from kith.core.model import Emit, Model, Prompt
+from kith.core.money import dollars
 from kith.core.values import Reply, Usage
 from kith.models.wrappers.limited import Budget, Spent
 from kith.models.wrappers.priced import Price
@@ -93,8 +94,3 @@ def longest_reply(prompt: Prompt) -> int:
     if sampling.think or thoughts:
         thoughts = max(thoughts, _LEAST_THOUGHTS)
     return (sampling.max_tokens or _LONGEST) + thoughts
-
-
-def dollars(usd: float) -> str:
-    """An amount of money for people: cents, and smaller parts where there are no cents."""
-    return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"

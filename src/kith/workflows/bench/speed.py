@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.core.errors import ModelError
@@ -19,6 +19,7 @@ OUT: Final = 32  # tokens that are written at most
 REPEATS: Final = 3
 _ROOM: Final = 256  # tokens of the window that stay free
 _LEAST_OUT: Final = 5  # fewer tokens say nothing of the speed of writing
+_QUICK: Final = 0.75  # of the time that a whole prompt takes: in less, only a part of it was read
 _SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
 
 
@@ -45,7 +46,7 @@ class Paces:
             if found and (why := self._why_not(depth, found[-1])):
                 return tuple(found), (f"speed at {depth:,} tokens: {why}",)
             try:
-                if speed := await self._at(depth):
+                if speed := await self._at(depth, min(found[0].read) if found else 0.0):
                     found.append(speed)
             except TimeoutError:
                 return tuple(found), (f"speed at {depth:,} tokens: the time for it was up",)
@@ -63,18 +64,21 @@ class Paces:
         left = self.until - time.monotonic()
         return f"it takes about {needed:.0f} s, and {max(0, left):.0f} s were left" if needed > left else ""
 
-    async def _at(self, depth: int) -> Speed | None:
-        """Several calls that share nothing but their first `depth` tokens; None when none told its time."""
+    async def _at(self, depth: int, rate: float) -> Speed | None:
+        """Several calls that share nothing but their first `depth` tokens; None when none told its time.
+
+        `rate`: tokens a second that are read behind nothing; 0.0 while that is not known.
+        """
         beginning = f"{uuid.uuid4().hex}\n{speed_text(depth)}" if depth else ""
-        if depth:
-            await self._ask(beginning, "Begin.", 1)
+        begun = (await self._ask(beginning, "Begin.", 1))[0].new if depth else 0
         # Without a common beginning each system prompt differs from its first token on.
         tooks: list[tuple[Took, bool]] = []
         for number in range(REPEATS):
             if number and self.until - time.monotonic() < tooks[-1][0].seconds * 2:
                 break
             begin = beginning or uuid.uuid4().hex
-            tooks.append(await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(NEW)}", OUT))
+            took, timed = await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(NEW)}", OUT)
+            tooks.append((_spared(took, begun, rate), timed))
         return _speed(tooks)
 
     async def _ask(self, system: str, words: str, limit: int) -> tuple[Took, bool]:
@@ -86,6 +90,17 @@ class Paces:
         usage = reply.usage
         took = Took.from_timing(usage.new, usage.cached, usage.output, reply.timing)
         return took, reply.timing.prefill_s > 0
+
+
+def _spared(took: Took, begun: int, rate: float) -> Took:
+    """The call; `begun` tokens are taken as cached where the server counts none, and was too quick for them.
+
+    Ollama reports all tokens of a prompt, and the time that only the new ones took.
+    """
+    quick = took.read_s * rate < _QUICK * took.new
+    if took.cached or not quick or not 0 < begun < took.new:
+        return took
+    return replace(took, new=took.new - begun, cached=begun)
 
 
 def _speed(tooks: list[tuple[Took, bool]]) -> Speed | None:
