@@ -53,6 +53,12 @@ def test_later_places_win_and_each_value_knows_its_origin(
     assert (origins["window"], origins["max_steps"], origins["stall"]) == ("environment", "flag", "default")
 
 
+def test_the_example_of_the_documentation_is_valid(user_file: Path, project: Path) -> None:
+    page = Path(__file__).parents[1] / "docs" / "configuration.md"
+    user_file.write_text(page.read_text().partition("```toml\n")[2].partition("```")[0])
+    assert len(load_settings(project, {}).endpoints) == 1
+
+
 def test_a_project_may_ask_for_less_and_never_for_more(
     user_file: Path, project_file: Path, project: Path
 ) -> None:
@@ -98,6 +104,7 @@ def test_a_project_chooses_no_models_and_loosens_nothing(
         ("stall = nan", 1, "stall must be a number"),
         ("check_timeout = inf", 1, "check_timeout must be a number"),
         ("[sampling]\ntemprature = 1", 2, "did you mean 'sampling.temperature'?"),
+        ("model = 'x'\n[coach]\nmodel = 3", 3, "coach.model must be a text"),
         ("[sampling]\ntop_k = 1.5", 2, "sampling.top_k must be a whole number"),
         ("sampling = 3", 1, "'sampling' is a table"),
         ("endpoints = 3", 1, "'endpoints' is a table"),

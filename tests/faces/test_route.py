@@ -105,6 +105,16 @@ def test_what_the_local_model_can_do_stays_with_it(kith: Kith, models: Models, h
     assert len(routed(home, report["session"])) == 1
 
 
+@pytest.mark.parametrize(("dial", "asked"), [("balanced", "replay/local"), ("quality", "replay/frontier")])
+def test_what_nobody_can_check_stays_local_unless_quality_is_wanted(
+    kith: Kith, models: Models, home: Path, dial: str, asked: str
+) -> None:
+    models(["It divides."], ["It divides."])
+    report = kith.run("-m", "route", "--dial", dial, "how does mean() work?")
+    assert [each["model"] for each in report["models"]] == [asked]
+    assert [len(each.plan) for each in routed(home, report["session"])] == [1]
+
+
 def test_a_change_with_which_fewer_tests_fail_is_kept(kith: Kith, models: Models) -> None:
     utils, clamp = kith.folder / "utils.py", "    return max(low, min(number, high))\n"
     utils.write_text(utils.read_text().replace(clamp, "    return number\n"))

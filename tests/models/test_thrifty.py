@@ -12,9 +12,11 @@ from kith.core.errors import LimitError, ModelError
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Sampling, Text, Usage, say
+from kith.models.providers.faults import BrokenReplyError
 from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.priced import Priced
+from kith.models.wrappers.retry import Retrying
 from kith.models.wrappers.thrifty import Thrifty, longest_reply
 
 PROMPT = Prompt("", (say("hi"),))
@@ -158,3 +160,22 @@ def test_thoughts_that_come_on_top_are_held_against_the_limit_too() -> None:
     for sampling in (Sampling(max_tokens=500, think=True), Sampling(max_tokens=500, think_tokens=100)):
         assert longest_reply(replace(PROMPT, sampling=sampling)) == 1_524
     assert longest_reply(replace(PROMPT, sampling=Sampling(max_tokens=500, think=False))) == 500
+
+
+def test_a_reply_that_broke_off_is_paid_for_beside_the_one_that_came() -> None:
+    @dataclass
+    class Breaking(Cloud):
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            self.failure = BrokenReplyError("broke off") if not self.asked else None
+            return await Cloud.__call__(self, prompt, emit)
+
+    async def at_once(seconds: float) -> None: ...
+
+    cloud, spent = Breaking(words="ten words " * 50), Spent()
+    metered = Metered(Retrying(cloud, sleep=at_once))
+    priced = Priced(metered, cent_a_thousand, lambda prompt: 1000)
+    heard = ask(Limited(priced, Budget(), spent), 100)
+    calls = [event for event in heard if isinstance(event, Called)]
+    assert [call.stop for call in calls] == ["error", "end"] and len(cloud.asked) == 2
+    assert calls[0].usd is not None and calls[0].usd > 0.01
+    assert spent.usd == pytest.approx(sum(call.usd or 0.0 for call in calls))

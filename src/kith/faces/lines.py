@@ -138,8 +138,8 @@ def _routed_line(event: Routed) -> tuple[str, str]:
 
 
 def _delegated_line(event: Delegated) -> tuple[str, str]:
-    """`  ↘ claude gave qwen3 "rename the flag": done in 12 s, verified by ...`."""
-    end = f"done, verified by {event.verified}" if event.ok else "not done, and taken back"
+    """`  ↘ claude gave qwen3 "rename the flag": done, verified: `pytest` ...."""
+    end = f"done, verified: {event.verified}" if event.ok else "not done, and taken back"
     cost = f", {dollars(event.usd)}" if event.usd else ""
     took = f"{event.seconds:.0f} s, {event.usage.output:,} tokens{cost}"
     return ("tool", f'  ↘ {event.by} gave {event.to} "{_first_line(event.task)[:60]}": {end} ({took})')

@@ -26,6 +26,7 @@ _BAR, _HEIGHT, _PLOTTED = 22, 4, 8  # columns, lines, and calls from which on a 
 _SURE: Final = 6  # values, with fewer of which there is no interval
 _DAY_S: Final = 86_400
 _WITHIN: Final = 29 * " "  # where the words of a row that has a name in front go on
+_LABEL: Final = 26  # columns of a model's name
 
 
 def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -> Iterator[str]:
@@ -190,12 +191,12 @@ def _trend_lines(trends: Iterable[Trend], calls: Sequence[CallRow]) -> Iterator[
         if trend.real:
             verdict = "better" if trend.better else "WORSE"
             before, last = (_value(trend, each) for each in (trend.before, trend.last))
-            yield f"  {name[:26]:26} {trend.what:15} {before:>7} -> {last:>7}  {verdict}"
+            yield f"  {_label(name)} {trend.what:15} {before:>7} -> {last:>7}  {verdict}"
         else:
             same[name].append(trend.what)
     for name, whats in same.items():
         if whats:
-            yield from paragraph(f"  {name[:26]:26} no real difference: {', '.join(whats)}", "", _WITHIN)
+            yield from paragraph(f"  {_label(name)} no real difference: {', '.join(whats)}", "", _WITHIN)
     if not same and calls:
         yield f"  Too little to compare: that takes {LAST} calls or tasks, and {_SURE} before them."
 
@@ -209,13 +210,19 @@ def _shift_line(shift: Shift) -> str:
     return f"  {day(shift.at)} {printable(shift.model)[:26]}: {shift.what} {before} -> {after}"
 
 
+def _label(model: str) -> str:
+    """A model in its column: without its provider where both have no room."""
+    name = printable(model)
+    return f"{(name if len(name) <= _LABEL else name.partition('/')[2] or name)[:_LABEL]:{_LABEL}}"
+
+
 def _money_lines(profile: Profile) -> Iterator[str]:
     rows = [row for row in describe_money(profile) if row["usd"] or row["unpriced"]]
     for row in rows:
         usd = "no price is known" if row["usd"] is None else dollars(row["usd"])
         each = f", {dollars(row['usd_per_solved'])} for each solved task" if row["usd_per_solved"] else ""
         unknown = f"; {count(row['unpriced'], 'call')} without a price" if row["unpriced"] else ""
-        yield f"  {printable(row['model'])[:26]:26} {usd}{each}{unknown if row['usd'] is not None else ''}"
+        yield f"  {_label(row['model'])} {usd}{each}{unknown if row['usd'] is not None else ''}"
 
 
 def _gate_lines(profile: Profile) -> Iterator[str]:
@@ -236,7 +243,7 @@ def _error_lines(profile: Profile) -> Iterator[str]:
             continue
         words = ", ".join(f"{number} {sort.replace('_', ' ')}" for sort, number in _most(sorts))
         failed = f"{row['failed']} of {count(row['calls'], 'call')} failed"
-        yield from paragraph(f"  {printable(row['model'])[:26]:26} {failed}; {words}", "", _WITHIN)
+        yield from paragraph(f"  {_label(row['model'])} {failed}; {words}", "", _WITHIN)
 
 
 def _most(counts: dict[str, Any]) -> list[tuple[str, int]]:

@@ -50,7 +50,7 @@ class Odds(NamedTuple):
 
     solves: Beta
     takes: Takes
-    count: Count
+    counted: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class Belief:
 
     def seen(self, model: str, head: Head) -> float:
         """How many outcomes there are at this kind of work."""
-        return self.odds[model, head].count.seen
+        return self.odds[model, head].counted.seen
 
     @property
     def outcomes(self) -> float:
-        return sum(odds.count.seen for odds in self.odds.values())
+        return sum(odds.counted.seen for odds in self.odds.values())
 
 
 @dataclass(frozen=True, slots=True)

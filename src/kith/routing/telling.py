@@ -45,7 +45,7 @@ def tabulate(told: Told) -> tuple[dict[str, Any], ...]:
 
 
 def _row(each: Weighed, told: Told) -> dict[str, Any]:
-    count = told.belief.odds[each.plan[0], "first"].count
+    count = told.belief.odds[each.plan[0], "first"].counted
     return {
         "plan": each.plan,
         "worth": round(each.mean, 4),
@@ -71,10 +71,10 @@ def _abilities(told: Told) -> str:
 
 def _ability(odds: Odds) -> str:
     """`61 % (41-78, n=18)`: what was counted with its interval, or what is expected where nothing was."""
-    good, seen = odds.count
+    good, seen = odds.counted
     if seen < 0.5:
         return f"perhaps {odds.solves.mean:.0%} (nothing measured)"
-    low, high = odds.count.interval
+    low, high = odds.counted.interval
     return f"{good / seen:.0%} ({low * 100:.0f}-{high * 100:.0f}, n={seen:.0f})"
 
 

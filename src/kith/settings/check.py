@@ -29,7 +29,7 @@ IN_TABLES = {
     f"{table}.{name}": hint
     for table, kind in TABLES.items()
     for name, hint in get_type_hints(kind).items()
-    if name not in _HINTS  # what has a key of its own (think) is not said twice
+    if kind is not Sampling or name not in _HINTS  # what has a key of its own (think) is not said twice
 }
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 # Less than this makes no sense. Numbers that are not here may be anything.

@@ -74,6 +74,9 @@ def _check_name(what: str, name: str, where: str) -> None:
 
 def line_of(text: str, key: str) -> int:
     """The line on which a key, or a table, begins; 1 where it is not found."""
-    name = re.escape(key.split(".")[-1])
+    table, _, name = (re.escape(part) for part in key.rpartition("."))
+    heading = re.compile(rf"\s*\[\s*{table}\b")
     pattern = re.compile(rf"\s*(\[\s*)?[\"']?(\w+\.)?[\"']?{name}\b")
-    return next((n for n, line in enumerate(text.split("\n"), 1) if pattern.match(line)), 1)
+    lines = list(enumerate(text.split("\n"), 1))
+    begin = next((n for n, line in lines if table and heading.match(line)), 1)
+    return next((n for n, line in lines if n >= begin and pattern.match(line)), 1)

@@ -21,6 +21,7 @@ from kith.models.standin import Server, serve
 from kith.models.wrappers.limited import Budget
 from kith.settings import Settings
 from kith.settings.values import Coaching, Routing
+from kith.tools import standard_tools
 from kith.workflows.confer.checks import check_objection
 from kith.workflows.confer.replies import Objection
 
@@ -158,3 +159,26 @@ def test_coaching_has_its_own_money_for_a_day(tmp_path: Path) -> None:
     for most, task, left in ((0.5, None, 0.1), (0.5, 0.05, 0.05), (0.0, None, 0.0), (None, 2.0, 2.0)):
         chosen = Settings(max_task_usd=task, coach=Coaching(max_usd=most))
         assert coaching_limits(chosen, log).max_task_usd == pytest.approx(left)
+
+
+def test_who_is_read_along_by_a_cloud_sees_no_more_than_it(repository: Path, sandbox: None) -> None:
+    """The local member of a panel reads for all of them."""
+    plant(repository)
+
+    async def run() -> list[str]:
+        async with serve(["done"], "vllm") as server, begin(repository, Person(["yes"])) as task:
+            terms, far = Terms(task.project, task.run, task.session.id), await open_at(task, server)
+            near = replace(far, door=None)
+            for each in (near, far):
+                await terms.admit(each)
+            read = next(tool for tool in standard_tools() if tool.name == "bash")
+            texts = []
+            for tools in (terms.show(near, (read,)), terms.show(near, (read,), far)):
+                async with task.project.tree.trial() as trial:
+                    result = await tools[0].fn({"command": "rev .env"}, task.run.inside(trial))
+                texts.append(result.text)
+            await far.aclose()
+            return texts
+
+    alone, with_a_cloud = asyncio.run(run())
+    assert SECRET[::-1] in alone and SECRET[::-1] not in with_a_cloud

@@ -25,6 +25,7 @@ from kith.routing.learner import Arm, Task, choose
 from kith.routing.plans import Utility, price_of
 from kith.routing.priors import billions
 from kith.routing.rows import LegRow
+from kith.settings import Settings
 
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured
 _DAY_S: Final = 86_400
@@ -90,6 +91,9 @@ async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: s
     """The plan for a task; `seed` makes the same choice again where the same is known."""
     if len(choice.arms) < 2:
         return Routed(task.kind, choice.arms, "there is no other model", by="rule")
+    if not task.verifiable and choice.local and _stays_here(project.settings):
+        why = "nothing can check it, so it stays local; --dial quality asks the frontier model"
+        return Routed(task.kind, choice.local[:1], why, by="rule")
     left = _money_left(project)
     if left <= 0 and choice.local:
         run.emit(Notice(f"The money of the day is spent (max_day_usd), so {choice.frontier} is not asked."))
@@ -106,6 +110,11 @@ async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: s
     table = tuple({**row, "plan": as_asked(row["plan"])} for row in decision.table)
     plan, chance = as_asked(decision.plan), decision.propensity
     return Routed(task.kind, plan, decision.why, propensity=chance, table=table)
+
+
+def _stays_here(chosen: Settings) -> bool:
+    """Whether work that nobody can check is not worth a question about the cloud, or money."""
+    return chosen.cloud != "allow" and chosen.route.dial != "quality"
 
 
 def _arm(project: Project, choice: Choice, name: str) -> Arm:

@@ -41,7 +41,8 @@ async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> 
         first = next((each.plan for each in routes if not each.after), way.plan)
         tries = -(-(project.settings.build.max_retries + 1) // len(first))
         if build.piece.refusals >= tries * (way.relays + 1):
-            why = f"after {build.piece.refusals} tries, {_first_line(build.piece.refusal)}"
+            tried = f"{build.piece.refusals} tries" if build.piece.refusals > 1 else "one try"
+            why = f"after {tried}, {_first_line(build.piece.refusal)}"
             one = await way.follow(GivenUp(one.facts.name, why)) or one
     return one, way
 

@@ -43,31 +43,39 @@ class Decided:
 def read_decisions(log: Log, session: str) -> list[Decided]:
     """The decisions of a session, in their order."""
     found: list[Decided] = []
+    task: list[Decided] = []  # those of the present one; a build has many
     words = ""
     for record in log.events(session):
-        if isinstance(record.event, RunStarted):
-            words = record.event.task
-        _take(found, record, words)
+        match record.event:
+            case RunStarted() as started:
+                words, task = started.task, []
+            case Routed() as routed if not routed.after or not task:
+                task.append(Decided(record.at, words, "/".join(record.path), routed))
+                found.append(task[-1])
+        _take(task, record)
     return found
 
 
-def _take(found: list[Decided], record: Record, words: str) -> None:
+def _take(task: Sequence[Decided], record: Record) -> None:
+    """An event, for the decision in whose part of the task it happened, or for all."""
     event: Event = record.event
-    if isinstance(event, Routed) and (not event.after or not found):
-        found.append(Decided(record.at, words, "/".join(record.path), event))
-    if not found:
-        return
+    own = [each for each in task if each.part in ("", *record.path[:1])][-1:]
     match event:
-        case Routed() if event.after:
-            found[-1].later.append(event)
-        case Called():
-            found[-1].calls.append(event)
-        case Judged(when="after") if event.ran:
-            found[-1].verdicts.append(event)
-        case Applied(undoes=""):
-            found[-1].change = event.change_id
         case RunEnded():
-            found[-1].ended = event
+            for each in task:
+                each.ended = event
+        case Applied(undoes=""):
+            for each in task:
+                each.change = event.change_id
+        case Routed() if event.after:
+            for each in own:
+                each.later.append(event)
+        case Called():
+            for each in own:
+                each.calls.append(event)
+        case Judged(when="after") if event.ran:  # a build checks in a step of its own
+            for each in own or task[-1:]:
+                each.verdicts.append(event)
 
 
 def find_session(log: Log, wanted: str, sessions: Sequence[str]) -> str:

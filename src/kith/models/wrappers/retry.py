@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from kith.core.errors import ModelError
-from kith.core.events import Delta, Event, Notice, Progress
+from kith.core.events import Called, Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError
@@ -23,7 +23,8 @@ class Retrying:
     Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/); a server's own wish counts
     instead, up to a minute. A request that was accepted (it is being read, or has begun to answer) is not
-    sent again, unless its reply broke off: then once, for nobody works on it any more. `sleep`, `draw`
+    sent again, unless its reply broke off: then once, for nobody works on it any more, and what broke off is
+    told as a call of its own. `sleep`, `draw`
     (0 to 1) and `clock` are arguments so that tests need no patience.
     """
 
@@ -61,6 +62,9 @@ class Retrying:
                 worked_on = accepted and not isinstance(error, BrokenReplyError)
                 if worked_on or late or not error.retryable or tried >= self._most(error):
                     raise
+                if accepted:  # it may have to be paid for
+                    words = str(error)
+                    emit(Called(self.name, prompt.purpose, prompt.attempt, stop="error", error=words))
                 when = f" in {wait:.2g} s" if wait else ""
                 emit(Notice(f"{str(error).rstrip('.')}; trying again{when}.", "warning"))
                 await self.sleep(wait)
