@@ -52,7 +52,7 @@ HEAVY |= {"statistics"}  # it brings fractions and decimals
 SELDOM = {
     *("kith.models.prices", "kith.models.pool", "kith.models.providers.anthropic"),
     *("kith.models.providers.gemini", "kith.memory.measured", "kith.workflows.confer.confer"),
-    *("kith.app.asking.hidden", "kith.app.asking.delegate", "kith.app.asking.way", "kith.app.asking.cast"),
+    *("kith.app.asking.hidden", "kith.app.asking.delegate", "kith.app.asking.relay", "kith.app.asking.cast"),
     *("kith.app.coaching.coach", "kith.app.coaching.strategies", "kith.app.measuring.profile"),
 }
 

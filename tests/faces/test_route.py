@@ -163,7 +163,8 @@ def test_a_model_that_is_down_is_left_out_and_said(
     report = run(kith, "fix mean")
     assert fixed(kith) and any("openai/gone is left out" in each for each in report["receipt"]["warnings"])
     (only,) = routed(home, report["session"])
-    assert len(only.plan) == 1
+    assert len(only.plan) == 1 and only.why.endswith("openai/gone is left out")
+    assert not any("?." in each for each in report["receipt"]["warnings"])
 
 
 def test_where_the_frontier_model_is_down_the_task_ends_as_it_stood(

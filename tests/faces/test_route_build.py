@@ -51,3 +51,10 @@ def test_the_frontier_model_gets_the_later_tries(
         if isinstance(each.event, Said) and each.event.message.role == "assistant"
     }
     assert {"build/1/implement", "build/1/implement/2"} <= spoken.keys()
+    parts = json.loads(kith("why", "--json").stdout)["decisions"]
+    assert [(part["part"], part["outcome"]["status"], part["outcome"]["calls"]) for part in parts] == [
+        ("specify 1", "done", 2),
+        ("implement 1", "done", 4),
+        ("refine 1", "done", 1),
+    ]
+    assert "after one try," in parts[1]["escalations"][0]["why"]

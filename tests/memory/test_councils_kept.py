@@ -9,7 +9,7 @@ from kith.core.events import Applied, Called, Event, RunEnded, RunStarted
 from kith.core.values import FileChange, Usage
 from kith.memory.councils import read_results
 from kith.memory.log import Log, Session
-from kith.routing.payoff import Result
+from kith.routing.payoff import Finished
 
 CONCLUDED = Concluded("k", "plan", "A", "tests", "Do it.", {"A": "one", "B": "two"})
 CALLED = Called("one", "confer", 1, Usage(900, 100))
@@ -37,7 +37,7 @@ def test_a_council_is_as_good_as_what_came_of_it(
     log = Log(tmp_path / "log")
     write(log, "s1", CALLED, CONCLUDED, *end)
     write(log, "s2", CALLED, RunEnded("failed", "no council here"))
-    assert read_results(log) == ([Result("plan", each, 1000) for each in solved], frozenset({"s1"}))
+    assert read_results(log) == ([Finished("plan", each, 1000) for each in solved], frozenset({"s1"}))
 
 
 def test_what_was_taken_back_was_not_solved(tmp_path: Path) -> None:

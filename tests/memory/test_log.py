@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.core.events import Applied, Delta, Notice, RunEnded, RunStarted, Said
+from kith.core.events import Applied, Carded, Delta, Notice, RunEnded, RunStarted, Said
 from kith.core.values import say
 from kith.memory.log import Log, Session
 from kith.memory.past import fold
@@ -117,3 +117,15 @@ def test_a_new_task_keeps_the_conversation_and_starts_the_receipt_anew() -> None
     )
     assert [message.text for message in past.threads["t"]] == ["one", "two"]
     assert past.applied == [] and past.ended is None
+
+
+def test_a_card_holds_the_newest_of_each_fact_also_of_what_another_process_adds(log: Log) -> None:
+    learned = [{"rung": "native", "rate": 1.5}, {"rate": 2.0, "deep": {"a": [1, None]}}, {"rung": "text"}]
+    for number, facts in enumerate(learned):
+        with Session(Log(log.path), f"s{number}") as session:
+            session.emit(Carded("d", "m", facts))
+            session.emit(Carded("other", "m", {"rate": 9.0}))
+        if number != 1:
+            log.card("d")["rung"] = "mine"  # what is done to an answer stays with it
+    assert log.card("d") == {"rung": "text", "rate": 2.0, "deep": {"a": [1, None]}}
+    assert log.card("") == log.card("unknown") == {}

@@ -21,7 +21,7 @@ from kith.routing.council import (
     objections,
     take_revision,
 )
-from kith.routing.payoff import ENOUGH, Result, results_of, weigh
+from kith.routing.payoff import ENOUGH, Finished, results_of, weigh
 from kith.routing.rows import LegRow
 
 PLAN = Proposal("Divide by the length.", ("utils.py",), ("mean",), probe="pytest -k mean", ends="fails")
@@ -127,8 +127,8 @@ def test_a_server_with_slots_answers_several_at_once() -> None:
 # --- whether it pays -----------------------------------------------------------------------------
 
 
-def results(number: int, solved: int, tokens: int, kind: str = "plan") -> list[Result]:
-    return [Result(kind, at < solved, tokens) for at in range(number)]
+def results(number: int, solved: int, tokens: int, kind: str = "plan") -> list[Finished]:
+    return [Finished(kind, at < solved, tokens) for at in range(number)]
 
 
 def test_councils_that_cost_more_and_solve_less_are_switched_off_after_fifty() -> None:
@@ -152,4 +152,4 @@ def test_a_task_is_as_good_as_its_best_part_and_costs_all_of_them() -> None:
         LegRow("t", 1, 2.0, "/", "small", "plan"),
         LegRow("council", 1, 3.0, "/", "small", "plan", reward=1.0),
     ]
-    assert results_of(rows, ["council"]) == [Result("plan", True, 0)]
+    assert results_of(rows, ["council"]) == [Finished("plan", True, 0)]

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from kith.core.errors import NoModelError
+from kith.routing.beliefs import usual_run
 from kith.routing.evidence import Evidence, fold
 from kith.routing.learner import Arm, Task, choose
 from kith.routing.plans import Errors, Leg, Utility, foresee, possible_plans, price_of
@@ -112,6 +113,30 @@ def test_a_local_model_that_only_wastes_time_is_passed_over() -> None:
     useless = fold([*rows("small", 0, 40), *rows("large", 30, 40, usd=0.04), *missed])
     hasty = Utility(0.2, unit_usd=0.04, second_usd=0.002)
     assert choose(useless, EDIT, (SMALL, LARGE), hasty, random.Random(0)).plan == ("large",)
+
+
+def test_what_the_frontier_model_did_after_misses_tells_what_it_would_do_at_first() -> None:
+    missed = rows("large", 34, 36, after="small", usd=0.01)
+    useless = fold([*rows("small", 2, 40), *missed])
+    hasty = Utility(0.2, unit_usd=0.01, second_usd=0.0005)
+    assert choose(useless, EDIT, (SMALL, LARGE), hasty, random.Random(0)).plan == ("large",)
+    patient = Utility(0.2, unit_usd=0.01, second_usd=0.0)
+    assert choose(useless, EDIT, (SMALL, LARGE), patient, random.Random(0)).plan == ("small", "large")
+
+
+def test_a_model_that_is_passed_over_is_tried_again_now_and_then() -> None:
+    useless = fold([*rows("small", 0, 40), *rows("large", 34, 36, after="small", usd=0.01)])
+    hasty = Utility(0.2, unit_usd=0.01, second_usd=0.0005)
+    seen = [choose(useless, EDIT, (SMALL, LARGE), hasty, random.Random(seed)) for seed in range(120)]
+    again = [each for each in seen if each.plan == ("small", "large")]
+    assert 1 <= len(again) <= 18 and {each.propensity for each in again} == {0.05}
+    assert all(each.why.endswith("but small is tried again now and then") for each in again)
+
+
+def test_what_a_run_costs_is_learned_whatever_was_expected() -> None:
+    dear = fold(rows("large", 20, 40, after="small", usd=0.6))
+    assert usual_run(Evidence(), LARGE).usd == LARGE.usd
+    assert 0.4 < usual_run(dear, LARGE).usd < 0.6
 
 
 def test_the_dial_moves_the_choice() -> None:

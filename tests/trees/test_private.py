@@ -77,6 +77,32 @@ def test_a_hidden_file_cannot_be_read_by_a_command(
     assert (root / ".env").read_text() == "SECRET of .env\n"
 
 
+@pytest.mark.parametrize("boxed", ["overlay", "copy"])
+def test_a_folder_that_is_renamed_takes_no_hidden_file_along(
+    root: Path, tmp_path: Path, sandbox: None, boxed: str
+) -> None:
+    from kith.trees.copy import open_copy
+
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / ".env").write_text("SECRET of deep\n")
+    hidden = (".env", "src/.env.local", "src/deep/.env")
+    lines = (
+        "mv src other; mv src/deep deeper; cp -al src linked; touch src/deep/b",
+        "cat other/.env.local deeper/.env other/deep/.env linked/.env.local src/deep/.env; ls src/deep",
+    )
+
+    async def run() -> str:
+        trial = (
+            open_tree(root, tmp_path / "state", tmp_path / "cache").trial() if boxed == "overlay" else None
+        )
+        async with trial or open_copy(root, tmp_path / "state", (), boxed=True, confined=True) as side:
+            return "".join([(await side.exec(Command(line, hidden=hidden))).output for line in lines])
+
+    output = asyncio.run(run())
+    assert "SECRET" not in output
+    assert boxed == "overlay" or output.endswith("b\n")  # the folder is there, and can be written
+
+
 def test_what_was_committed_once_is_found_wherever_git_keeps_it(root: Path) -> None:
     """Deleted since, only stashed, amended away, on another branch: `git show` has it all."""
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]

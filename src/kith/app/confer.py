@@ -42,7 +42,7 @@ _NEED: Final = "A council needs two models, or three: --models A,B (or confer.mo
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Motion:
     """What is conferred about, by whom (as after -m; none: as configured), and whether it is carried out."""
 
     question: str
@@ -52,7 +52,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Conferred:
     """A council that is over: how its session ended, and what was said."""
 
     result: Result
@@ -61,29 +61,29 @@ class Told:
 
 async def run_confer(
     project: Project,
-    wish: Wish,
+    motion: Motion,
     answerer: Answerer,
     listeners: Sequence[Listener] = (),
     hurry: asyncio.Event | None = None,
-) -> Told:
+) -> Conferred:
     """Hold a council in a session of its own; with `apply`, carry its plan out.
 
     When `hurry` is set, it decides with what is there. Raises UsageError where there are no two models.
     """
-    if wish.apply:
+    if motion.apply:
         project.check_writable()
-    names, id = choose_models(project, wish), new_id()
-    work = partial(_hold, project, wish=wish, names=names, id=id, hurry=hurry or asyncio.Event())
-    result = await project.perform(wish.question, "confer", work, answerer, listeners, id)
+    names, id = choose_models(project, motion), new_id()
+    work = partial(_hold, project, motion=motion, names=names, id=id, hurry=hurry or asyncio.Event())
+    result = await project.perform(motion.question, "confer", work, answerer, listeners, id)
     minutes = read_minutes(record.event for record in project.log.events(id))
-    return Told(result, minutes.get(id))
+    return Conferred(result, minutes.get(id))
 
 
-def choose_models(project: Project, wish: Wish) -> tuple[str, ...]:
+def choose_models(project: Project, motion: Motion) -> tuple[str, ...]:
     """Who confers: those named, else two that are configured. Raises UsageError."""
     chosen = project.settings
     routed = (*chosen.route.local[:1], *filter(None, [chosen.route.frontier]))
-    names = wish.models or chosen.confer.models[:FEWEST] or routed
+    names = motion.models or chosen.confer.models[:FEWEST] or routed
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
         raise UsageError(f"A council needs different models; {twice} is named twice.")
@@ -93,16 +93,16 @@ def choose_models(project: Project, wish: Wish) -> tuple[str, ...]:
 
 
 async def _hold(
-    project: Project, run: Run, *, wish: Wish, names: Sequence[str], id: str, hurry: asyncio.Event
+    project: Project, run: Run, *, motion: Motion, names: Sequence[str], id: str, hurry: asyncio.Event
 ) -> Outcome:
-    payoff = weigh_councils(project, kind_of(wish))
+    payoff = weigh_councils(project, kind_of(motion))
     if not payoff.pays:
         run.emit(Notice(f"{payoff.why} You asked for one, so it is held.", "warning"))
-    if wish.apply and await project.is_tested(run):
+    if motion.apply and await project.is_tested(run):
         run.emit(Notice(_CASCADE))
     terms = Terms(project, run, id)
     async with _open_all(terms, names) as opened:
-        council = await _convene(terms, wish, opened, hurry)
+        council = await _convene(terms, motion, opened, hurry)
         # What one of them looks at, or lets a command look at, all of them get to know.
         seen = terms.hide(run, *opened.values())
         decision = await confer(seen, council, partial(check_objection, seen))
@@ -110,8 +110,8 @@ async def _hold(
             order = ranking(council)
             decision = Decision(order[0], "limit", "nothing tells them apart before they are tried", order)
         elif decision is None:
-            decision = await _judge(terms, wish, council, opened)
-        if not wish.apply:
+            decision = await _judge(terms, motion, council, opened)
+        if not motion.apply:
             return Outcome("done", conclude(run, council, decision).text)
         judges = project.judges(run)
         how = Settling(partial(_worker, terms, opened), council.facts, judges, _patience(council))
@@ -120,11 +120,11 @@ async def _hold(
         return outcome
 
 
-def kind_of(wish: Wish) -> str:
+def kind_of(motion: Motion) -> str:
     """The sort of work, as routing calls it."""
-    if not wish.apply:
-        return "explain" if wish.question.rstrip().endswith("?") else "plan"
-    return sort_of(wish.question)
+    if not motion.apply:
+        return "explain" if motion.question.rstrip().endswith("?") else "plan"
+    return sort_of(motion.question)
 
 
 # --- members ---------------------------------------------------------------------------------
@@ -155,11 +155,11 @@ async def _open_all(terms: Terms, names: Sequence[str]) -> AsyncIterator[dict[st
             await each.aclose()
 
 
-async def _convene(terms: Terms, wish: Wish, opened: dict[str, Opened], hurry: asyncio.Event) -> Council:
+async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurry: asyncio.Event) -> Council:
     """The members at their table, with what all of them are shown."""
     project, run, id = terms.project, terms.run, terms.session
-    spec = find_role("councillor", project.settings.config / "roles")
-    kind, legs = kind_of(wish), measured_legs(project)
+    spec = find_role("councillor", project.settings.roles)
+    kind, legs = kind_of(motion), measured_legs(project)
     members = {}
     for label, each in opened.items():
         seat = Seat(label, each.facts.server or each.facts.name, each.facts.slots)
@@ -167,17 +167,17 @@ async def _convene(terms: Terms, wish: Wish, opened: dict[str, Opened], hurry: a
         members[label] = Member(seat, role, each.facts.cloud, ability_of(legs, each, kind))
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:
-        shown = await open_task(run, wish.question, opening_room(window), await known.fitting())
+        shown = await open_task(run, motion.question, opening_room(window), await known.fitting())
     ledger = Ledger(project.settings.confer.tokens)
-    tested = wish.apply and await project.is_tested(run)
-    return Council(id, kind, wish.question, shown, members, ledger, tested, hurry)
+    tested = motion.apply and await project.is_tested(run)
+    return Council(id, kind, motion.question, shown, members, ledger, tested, hurry)
 
 
-async def _judge(terms: Terms, wish: Wish, council: Council, opened: dict[str, Opened]) -> Decision:
+async def _judge(terms: Terms, motion: Motion, council: Council, opened: dict[str, Opened]) -> Decision:
     """The decision of the judge that was named, else of the first of the council that still answers."""
     project, run = terms.project, terms.run
-    name = wish.judge or project.settings.confer.judge
-    spec = find_role("arbiter", project.settings.config / "roles")
+    name = motion.judge or project.settings.confer.judge
+    spec = find_role("arbiter", project.settings.roles)
     there = next((label for label, member in council.members.items() if name in ("", member.name)), "")
     if there:
         role = play(terms, spec, opened[there]).role
@@ -198,7 +198,7 @@ async def _judge(terms: Terms, wish: Wish, council: Council, opened: dict[str, O
 
 async def _worker(terms: Terms, opened: dict[str, Opened], label: str) -> Player:
     """The author of a plan, as the one who carries it out."""
-    return play(terms, find_role("worker", terms.project.settings.config / "roles"), opened[label])
+    return play(terms, find_role("worker", terms.project.settings.roles), opened[label])
 
 
 def _patience(council: Council) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from kith.app.asking.pins import is_routed, pin
 from kith.app.asking.roles import find_role, make_player
 from kith.app.asking.terms import Terms, budget_of
-from kith.app.coaching.ways import find_way
+from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
@@ -36,7 +36,7 @@ from kith.workflows.opening import open_task, opening_parts
 from kith.workflows.relay import GivenUp, Leg, goal_of
 
 if TYPE_CHECKING:
-    from kith.app.asking.way import Way
+    from kith.app.asking.relay import Relay
 
 THREAD = "task"
 NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
@@ -68,14 +68,14 @@ class Explained:
 class Job:
     """A task at work: in which session, on which terms it asks models in the cloud.
 
-    `way` is there where kith chooses the models, `look` where an index can be asked.
+    `relay` is there where kith chooses the models, `look` where an index can be asked.
     """
 
     project: Project
     run: Run
     id: str
     terms: Terms
-    way: "Way | None" = None
+    relay: "Relay | None" = None
     look: Look | None = None
 
 
@@ -134,27 +134,29 @@ async def _ask_model(
     # Git looks at the tree while the model's client is loaded and its server asked.
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
     terms = Terms(project, run, id)
-    way = _make_way(terms) if is_routed(project.settings) else None
+    relay = _make_relay(terms) if is_routed(project.settings) else None
     async with open_known(project, run.emit) as known:
         first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
         try:
-            opened = opened or await (_set_out(way, id, task, past) if way else project.open_model(run.emit))
-            past = project.log.past(id) if way else past
+            opened = opened or await (
+                _set_out(relay, id, task, past) if relay else project.open_model(run.emit)
+            )
+            past = project.log.past(id) if relay else past
             if task.resume:
                 run.emit(Notice(f"Going on with session {id}."))
-            elif not way:
+            elif not relay:
                 run.emit(pin(project.settings, opened, _kind_of(task, past)))
             words = await opening if opening else ""
-            asked = find_way(project, opened, _kind_of(task, past), id, past)
-            if opening and (0 < opened.window < room or asked.id):
-                words = await _open_task(project, run, task, past, opened.window, known, asked)
+            strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
+            if opening and (0 < opened.window < room or strategy.id):
+                words = await _open_task(project, run, task, past, opened.window, known, strategy)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
-            job = Job(project, run, id, terms, way, (known.look or look_nowhere) if offered else None)
+            job = Job(project, run, id, terms, relay, (known.look or look_nowhere) if offered else None)
             return await _work(job, replace(task, words=words), past, opened)
         finally:
-            for each in way.opened.values() if way else filter(None, [opened]):
+            for each in relay.opened.values() if relay else filter(None, [opened]):
                 project.learn(run, id, each)
                 if each is not held:
                     await each.aclose()
@@ -168,19 +170,19 @@ def _kind_of(task: Task, past: Past) -> str:
     return past.routes[-1].kind if past.routes else kind_of(past.started.task if past.started else task.words)
 
 
-def _make_way(terms: Terms) -> "Way":
-    from kith.app.asking.way import Way  # with all that learns: not for those who named their model
+def _make_relay(terms: Terms) -> "Relay":
+    from kith.app.asking.relay import Relay  # with all that learns: not for those who named their model
 
-    return Way(terms, terms.run)
+    return Relay(terms, terms.run)
 
 
-async def _set_out(way: "Way", id: str, task: Task, past: Past) -> Opened:
+async def _set_out(relay: "Relay", id: str, task: Task, past: Past) -> Opened:
     """The model that a task begins with, or goes on with, where kith chooses."""
     from kith.app.asking.route import describe_task, look_around
 
-    way.choice = await look_around(way.terms.project)
-    known = await describe_task(way.terms.project, way.run, task.words)
-    return await way.begin(known, past.routes, f"{id}/{past.tasks}")
+    relay.choice = await look_around(relay.terms.project)
+    known = await describe_task(relay.terms.project, relay.run, task.words)
+    return await relay.begin(known, past.routes, f"{id}/{past.tasks}")
 
 
 def _is_new(task: Task, past: Past) -> bool:
@@ -190,22 +192,22 @@ def _is_new(task: Task, past: Past) -> bool:
 
 async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
     """The task whose first message is written: answered, or done in a trial."""
-    project, way = job.project, job.way
+    project, relay = job.project, job.relay
     run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
     leg = await _leg(job, opened, past)
     if project.settings.read_only:
         return await chat(run, leg.role, leg.thread, task.words or None)
 
     async def relieve(given_up: GivenUp) -> Leg | None:
-        following = await way.follow(given_up) if way else None
+        following = await relay.follow(given_up) if relay else None
         return await _leg(job, following, project.log.past(job.id)) if following else None
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     name, judges = f"{job.id}-{past.tasks}", project.judges(run)
-    if way:
+    if relay:
         from kith.app.asking.audits import auditor
 
-        judges = replace(judges, audit=auditor(way, leg.goal, f"{job.id}/{past.tasks}"))
+        judges = replace(judges, audit=auditor(relay, leg.goal, f"{job.id}/{past.tasks}"))
     earlier = None if _is_new(task, past) else _progress_of(past)
     return await attempt(
         run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier, relief=relieve
@@ -220,12 +222,12 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     goal = goal_of(past.started.task if past.started else "", said)
     thread = Thread(threads[-1], past.threads.get(threads[-1], ()))
     kind = _kind_of(Task(goal), past)
-    asked = find_way(job.project, opened, kind, job.id, past)
+    strategy = find_strategy(job.project, opened, kind, job.id, past)
     await job.terms.admit(opened)
-    role = _role(job.project, opened, past, job.look, job.terms, asked)
-    if job.way is None or not job.way.more:
+    role = _role(job.project, opened, past, job.look, job.terms, strategy)
+    if job.relay is None or not job.relay.more:
         return Leg(role, thread, goal)
-    return Leg(job.way.hopeful(role), thread, goal, last=False)
+    return Leg(job.relay.hopeful(role), thread, goal, last=False)
 
 
 async def _open_task(
@@ -235,12 +237,12 @@ async def _open_task(
     past: Past,
     window: int,
     known: Known,
-    asked: Strategy = ORIGINAL,
+    strategy: Strategy = ORIGINAL,
 ) -> str:
     """The task as the model gets it, after what became of its last change."""
-    words = phrase(task.words, asked.levers)
+    words = phrase(task.words, strategy.levers)
     if not past.threads.get(THREAD):
-        return await open_task(run, words, opening_room(window), await known.fitting(), look_at(asked))
+        return await open_task(run, words, opening_room(window), await known.fitting(), look_at(strategy))
     news = _news_of(project, past.last) if past.last else ""
     return f"{news}\n\n{words}" if news else words
 
@@ -265,7 +267,7 @@ def _role(
     past: Past,
     look: Look | None = None,
     terms: Terms | None = None,
-    asked: Strategy = ORIGINAL,
+    strategy: Strategy = ORIGINAL,
 ) -> Role:
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     if terms:
@@ -273,7 +275,7 @@ def _role(
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(budget_of(project.settings), past.compacted)
-    role = dress(make_player(project, find_role("worker"), opened, model, tools).role, asked)
+    role = dress(make_player(project, find_role("worker"), opened, model, tools).role, strategy)
     if (read := past.read) and read.model == opened.facts.name:
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)

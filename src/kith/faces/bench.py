@@ -10,9 +10,9 @@ from typing import Final
 
 from kith.app.measuring.bench import (
     BenchResult,
+    Extent,
     Line,
     Score,
-    Wish,
     bench_model,
     compare,
     find_run,
@@ -67,9 +67,10 @@ def bench_command(args: argparse.Namespace) -> int:
             print(run_until_signal(take_over(project, name, Path(args.imported), listeners)))
             return EXIT_DONE
         minutes = args.minutes or (QUICK_MINUTES if args.quick else MINUTES)
-        wish = Wish(60.0 * minutes, args.tasks)
+        extent = Extent(60.0 * minutes, args.tasks)
         results = [
-            run_until_signal(bench_model(project, name, wish, answerer, listeners)) for name in models or [""]
+            run_until_signal(bench_model(project, name, extent, answerer, listeners))
+            for name in models or [""]
         ]
     finally:
         voice.close()

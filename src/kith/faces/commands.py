@@ -116,7 +116,8 @@ def config_command(args: argparse.Namespace) -> int:
     print(f"\nyour configuration: {settings.config / 'config.toml'}")
     print(f"log and journals:   {settings.state}")
     print(f"prices of models:   {_prices(settings)}")
-    for consent in agreed(Log(settings.state / LOG_FILE), root):
+    log = settings.state / LOG_FILE
+    for consent in agreed(Log(log), root) if log.is_file() else ():
         said = f"agreed to for good: {_consent(consent)} (--ask-again takes it back)"
         print(wrapped(said, sys.stdout, indent=" " * 20))
     return 0

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from kith.app.confer import Told, Wish, run_confer
+from kith.app.confer import Conferred, Motion, run_confer
 from kith.app.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
@@ -35,8 +35,8 @@ def confer_command(args: argparse.Namespace) -> int:
     voice = TerminalCouncil() if sys.stderr.isatty() and not args.json else PlainCouncil()
     interactive = sys.stdin.isatty() and sys.stderr.isatty() and not args.json
     answerer = voice.answer if interactive else PlainCouncil().answer
-    wish = Wish(question, names_of(args.models), args.judge or "", args.apply)
-    told = hold(project, wish, voice, yes_to_changes(answerer) if args.yes else answerer)
+    motion = Motion(question, names_of(args.models), args.judge or "", args.apply)
+    told = hold(project, motion, voice, yes_to_changes(answerer) if args.yes else answerer)
     if args.json:
         print(json.dumps(as_json(told), indent=2))
     else:
@@ -45,10 +45,10 @@ def confer_command(args: argparse.Namespace) -> int:
 
 
 def hold(
-    project: Project, wish: Wish, voice: PlainCouncil | TerminalCouncil, answerer: Answerer | None = None
-) -> Told:
+    project: Project, motion: Motion, voice: PlainCouncil | TerminalCouncil, answerer: Answerer | None = None
+) -> Conferred:
     """A council before somebody's eyes; Ctrl-C once decides now, twice stops (SystemExit)."""
-    work = partial(run_confer, project, wish, answerer or voice.answer, [voice.hear])
+    work = partial(run_confer, project, motion, answerer or voice.answer, [voice.hear])
     try:
         return run_until_decided(lambda hurry: work(hurry), voice.tell)
     finally:
@@ -58,7 +58,7 @@ def hold(
 def panel_in_conversation(project: Project, words: str) -> str:
     """`/panel WORDS`: a council about them on this terminal; returns its decision, for what comes next."""
     voice = TerminalCouncil()
-    told = hold(project, Wish(words), voice)
+    told = hold(project, Motion(words), voice)
     if told.minutes and told.minutes.concluded:
         return told.minutes.concluded.text
     voice.tell(printable(told.result.report["text"]))
@@ -87,7 +87,7 @@ def show_command(project: Project, id: str, *, as_json: bool) -> int:
     return EXIT_DONE
 
 
-def as_json(told: Told) -> dict[str, Any]:
+def as_json(told: Conferred) -> dict[str, Any]:
     """A council as plain data."""
     report, minutes = told.result.report, told.minutes
     kept = ("status", "text", "session", "applied", "changes", "usage")
@@ -115,7 +115,7 @@ def _minutes_json(minutes: Minutes) -> dict[str, Any]:
     }
 
 
-def _print_text(told: Told, applying: bool) -> None:
+def _print_text(told: Conferred, applying: bool) -> None:
     report = told.result.report
     if report["status"] == "done":
         print(wrapped(printable(report["text"]), sys.stdout))

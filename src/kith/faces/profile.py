@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kith.app.measuring.profile import Profile, Wish, describe_profile, read_profile
+from kith.app.measuring.profile import Profile, Scope, describe_profile, read_profile
 from kith.app.measuring.rows import columns_of, tabulate
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
@@ -21,7 +21,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a 
 def profile_command(args: argparse.Namespace) -> int:
     """Speed, success, trends, money and errors of every model; what the builds teach."""
     project = Project.open(find_root(args.folder), {})
-    profile = read_profile(project, Wish(args.all, args.model or "", args.kind or "", args.since or 0.0))
+    profile = read_profile(project, Scope(args.all, args.model or "", args.kind or "", args.since or 0.0))
     if args.json:
         shown: Any = tabulate(profile, args.rows) if args.rows else describe_profile(profile)
         print(json.dumps(shown, indent=2))

@@ -20,7 +20,7 @@ from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import from_home, printable, todo_text
+from kith.faces.lines import from_home, printable, todo_text, wrapped
 from kith.faces.questions import press, print_diff, quiet_keys
 from kith.faces.run import print_receipt
 from kith.faces.terminal import TerminalVoice
@@ -192,7 +192,8 @@ class Conversation:
 
     def config(self, rest: str) -> None:
         for key, value, origin in describe_settings(self.project.settings):
-            self.say(f"  {key:22} {printable(value):24} {from_home(origin)}")
+            row = f"  {key:22} {printable(value):24} {from_home(origin)}"
+            self.say(wrapped(row, self.voice.console.file, indent=" " * 25))
 
 
 def talk_command(args: argparse.Namespace) -> int:
@@ -229,7 +230,7 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
 def _reading_text(reading: Reading) -> str:
     """`It reads the conversation anew: about 4,200 tokens, 9 s, $0.013.`"""
     words = [f"about {reading.tokens:,} tokens"]
-    words += [f"{reading.seconds:.0f} s"] if reading.seconds else []
+    words += [f"{reading.seconds:.0f} s"] if reading.seconds and reading.seconds >= 1 else []
     words += [dollars(reading.usd)] if reading.usd else []
     less = "" if reading.fits else " That is more than its window: older results are left out."
     return f"It reads the conversation anew: {', '.join(words)}.{less}"

@@ -10,7 +10,7 @@ from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said
 from kith.core.values import Message
 from kith.memory.applied import holds
 from kith.memory.log import Log
-from kith.routing.payoff import Result
+from kith.routing.payoff import Finished
 
 _THREADS: Final = "council/"
 OWN: Final = "confer"  # the command that is a council itself
@@ -63,7 +63,7 @@ def _open(minutes: Minutes, text: str) -> None:
     minutes.members = {str(label): str(name) for label, name in dict(data.get("members", {})).items()}
 
 
-def read_results(log: Log) -> tuple[list[Result], frozenset[str]]:
+def read_results(log: Log) -> tuple[list[Finished], frozenset[str]]:
     """What became of the work that councils spoke about, and the sessions that had any.
 
     Work that was never carried out, or is not over, has no result.
@@ -73,7 +73,7 @@ def read_results(log: Log) -> tuple[list[Result], frozenset[str]]:
     return [each for each in found if each is not None], frozenset(sessions)
 
 
-def read_others(log: Log, kind: str, councils: frozenset[str]) -> list[Result]:
+def read_others(log: Log, kind: str, councils: frozenset[str]) -> list[Finished]:
     """What became of work of the same command without a council, for councils inside of one (panels)."""
     commands = set[str]()
     for session in councils:
@@ -86,14 +86,14 @@ def read_others(log: Log, kind: str, councils: frozenset[str]) -> list[Result]:
     return [result for id in others if (result := _result(log, id, kind))]
 
 
-def _result(log: Log, session: str, kind: str = "") -> Result | None:
+def _result(log: Log, session: str, kind: str = "") -> Finished | None:
     """A session as one task; its kind is that of its council where none is given."""
     events = [record.event for record in log.events(session, kinds=_KINDS)]
     solved = _was_solved(log, events)
     if solved is None:
         return None
     kind = kind or next((each.kind for each in events if isinstance(each, Concluded)), "")
-    return Result(kind, solved, sum(each.usage.total for each in events if isinstance(each, Called)))
+    return Finished(kind, solved, sum(each.usage.total for each in events if isinstance(each, Called)))
 
 
 def _was_solved(log: Log, events: Iterable[Event]) -> bool | None:

@@ -18,6 +18,7 @@ SURE: Final = 0.8  # the default plan is left for one that is worth more with at
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
 _KNOWN: Final = 30.0  # outcomes, from which on a model is known
 _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
+_AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,11 @@ def sureness(plan: Plan, belief: Belief) -> float:
 
 
 def keep_to_the_default(weighed: Sequence[Weighed], default: Weighed, sure: float) -> list[float]:
-    """All on the default plan, or on the one that is better with a chance of at least `sure`."""
+    """On the default plan, or on the one that is better with a chance of at least `sure`."""
     top = max(weighed, key=lambda each: each.better_than(default))
     taken = top if top.better_than(default) >= sure else default
-    return [float(each is taken) for each in weighed]
+    again = 0.0 if default.plan[0] in taken.plan else _AGAIN
+    return [(1 - again) * (each is taken) + again * (each is default) for each in weighed]
 
 
 def match_chances(weighed: Sequence[Weighed]) -> list[float]:

@@ -14,7 +14,7 @@ _Z90: Final = 1.281552  # standard deviations below which 90 of 100 lie
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Finished:
     """One task that is over: its kind, whether it was solved, and the tokens it took (read and written)."""
 
     kind: str
@@ -46,7 +46,7 @@ class Payoff:
         return f"Not known yet whether councils pay for {self.kind} here ({self.councils} so far)."
 
 
-def weigh(kind: str, councils: Sequence[Result], others: Sequence[Result]) -> Payoff:
+def weigh(kind: str, councils: Sequence[Finished], others: Sequence[Finished]) -> Payoff:
     """What councils brought for `kind`. Both lists may hold other kinds.
 
     The shares are Agresti and Caffo's (one success and one failure added to each side), so that a few equal
@@ -64,14 +64,14 @@ def weigh(kind: str, councils: Sequence[Result], others: Sequence[Result]) -> Pa
     return Payoff(kind, len(mine), len(without), gain, upper, upper >= 0)
 
 
-def _share(results: Sequence[Result]) -> tuple[float, float]:
+def _share(results: Sequence[Finished]) -> tuple[float, float]:
     """The share that was solved, and the variance of that."""
     number = len(results) + 2
     share = (sum(each.solved for each in results) + 1) / number
     return share, share * (1 - share) / number
 
 
-def results_of(rows: Iterable[LegRow], councils: Iterable[str] = ()) -> list[Result]:
+def results_of(rows: Iterable[LegRow], councils: Iterable[str] = ()) -> list[Finished]:
     """Whole tasks with a verdict, from their models' parts; sessions named in `councils` are left out."""
     tasks: dict[tuple[str, int, str], list[LegRow]] = {}
     known = frozenset(councils)
@@ -81,9 +81,9 @@ def results_of(rows: Iterable[LegRow], councils: Iterable[str] = ()) -> list[Res
     return [result for legs in tasks.values() if (result := _result(legs)) is not None]
 
 
-def _result(legs: Sequence[LegRow]) -> Result | None:
+def _result(legs: Sequence[LegRow]) -> Finished | None:
     verdicts = [leg.solved for leg in legs if leg.solved is not None]
     if not verdicts:
         return None
     tokens = sum(leg.usage.total for leg in legs)
-    return Result(legs[0].kind, any(verdicts), tokens)
+    return Finished(legs[0].kind, any(verdicts), tokens)

@@ -97,7 +97,8 @@ def _doubt(told: Told) -> str:
         return ""
     if told.chosen is told.default:
         chance = other.better_than(told.default)
-        needed = f" (it takes {told.sure:.0%})" if chance < told.sure else ""
+        again = f", but {told.default.plan[0]} is tried again now and then"
+        needed = f" (it takes {told.sure:.0%})" if chance < told.sure else again
         return f"{_name(other.plan)} is better with a chance of {chance:.0%}{needed}"
     chance = told.chosen.better_than(told.default)
     return f"better than {_name(told.default.plan)} with a chance of {chance:.0%}"

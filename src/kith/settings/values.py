@@ -128,3 +128,8 @@ class Settings:
     cache: Path = Path()
     config: Path = Path()
     origin: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def roles(self) -> Path:
+        """Where the person's own roles are."""
+        return self.config / "roles"

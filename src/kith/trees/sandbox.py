@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
@@ -127,12 +127,24 @@ def _shown(box: Box) -> Iterator[str]:
             path.is_relative_to(shown) for shown in (*box.toolchains, box.root, Path("/opt"), Path("/usr"))
         ):
             yield from ("--tmpfs", str(path))
-    for name in box.masked:
-        if (box.source / name).is_file() and not (box.source / name).is_symlink():
-            yield from ("--ro-bind", "/dev/null", str(box.root / name))
+    yield from _masks(box)
     for source, place in box.extra:
         yield from ("--ro-bind-try", str(source), str(place))
     yield from ("--remount-ro", "/")
+
+
+def _masks(box: Box) -> Iterator[str]:
+    """Nothing in the place of what is masked, where it stays for the next command, too."""
+    there = [
+        name for name in box.masked if (box.source / name).is_file() and not (box.source / name).is_symlink()
+    ]
+    if box.writable and box.source != box.root:
+        # A folder that is mounted cannot be renamed, and its files with it; in an overlay no folder of the
+        # tree can be.
+        for folder in sorted({above for name in there for above in PurePosixPath(name).parents[:-1]}):
+            yield from ("--bind", str(box.source / folder), str(box.root / folder))
+    for name in there:
+        yield from ("--ro-bind", "/dev/null", str(box.root / name))
 
 
 def _cover(path: Path) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from kith.workflows.attempt import land_edits
 from kith.workflows.roles import Player
 
 TRIES = 2  # the check's no is told once
+NO_SANDBOX = "Commands cannot be confined here: leave check out, and look at the result yourself."
 _WORDS = 2_000  # characters of an answer that go back to the giver
 _OUTPUT = 1_500  # of a failing check's
 
@@ -43,6 +44,8 @@ async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: E
     trial = run.workspace
     if not isinstance(trial, Trial):
         return Returned(False, "There is no trial here: nothing can be handed over.", "no trial")
+    if errand.check and not trial.confined:  # nobody would be asked about it, as about every other command
+        return Returned(False, NO_SANDBOX, "no sandbox for its check")
     name, bill, began, mark = player.role.model.name, _Bill(), time.monotonic(), f"errand {new_id()}"
     with run.step("delegate") as step:
         heard = _listening(step, bill)

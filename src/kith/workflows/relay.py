@@ -52,7 +52,7 @@ async def nobody(given_up: GivenUp) -> Leg | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Standing:
     """What is known of the change that was given up: the last no, and the checks of the untouched tree."""
 
     refusal: Verdict | None = None
@@ -81,18 +81,18 @@ class Evidence:
         return next((judged.figures for judged in self.before if judged.gate == gate), {})
 
 
-async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, evidence: Evidence) -> str:
+async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, standing: Standing) -> str:
     """Keep the change or set it back, say which, and return the first message to the model that takes over.
 
     It may be done again after a crash: the change as it was left is remembered under the thread's name.
     """
-    changes, kept = await _as_left(trial, f"before {leg.thread.name}"), evidence.keeps
+    changes, kept = await _as_left(trial, f"before {leg.thread.name}"), standing.keeps
     if changes and not kept:
         await trial.go_back("")
     if changes:
         how = "kept" if kept else "set back"
-        run.emit(Notice(f"What {given_up.by} wrote is {how}: {evidence.in_words}."))
-    return write_packet(leg.goal, given_up.why, changes, kept, evidence.refusal)
+        run.emit(Notice(f"What {given_up.by} wrote is {how}: {standing.in_words}."))
+    return write_packet(leg.goal, given_up.why, changes, kept, standing.refusal)
 
 
 async def _as_left(trial: Trial, name: str) -> Changes:

@@ -33,6 +33,22 @@ def plant(root: Path) -> None:
     (root / ".env").write_text(f"API_TOKEN={SECRET}\n")
 
 
+async def hand_over(task: Task, server: Server, script: Path, check: str) -> str:
+    """What comes back to a model in the cloud of an errand with such a check."""
+    script.write_text(json.dumps(["Nothing to do.", "Nothing to do."]))
+    name = f"replay/{script}"
+    project = replace(task.project, settings=replace(task.project.settings, route=Routing(local=(name,))))
+    terms, giver = Terms(project, task.run, task.session.id), await open_at(task, server)
+    await terms.admit(giver)
+    tools = terms.show(giver, delegation_tools(terms, giver))
+    delegate = next(tool for tool in tools if tool.name == "delegate")
+    async with project.tree.trial() as trial:
+        args = {"model": name, "task": "look", "check": check}
+        result = await delegate.fn(args, task.run.inside(trial))
+    await giver.aclose()
+    return result.text
+
+
 async def open_at(task: Task, server: Server, asked_as: str = "") -> Opened:
     opened = await look(provider_at(server, "vllm"), task.project.log.card, 0, task.run.emit, per_token)
     return replace(opened, asked_as=asked_as)
@@ -104,29 +120,31 @@ def test_yes_agrees_to_the_model_at_its_place_and_to_no_namesake(repository: Pat
         assert asyncio.run(run(model, asked_as)) == "trust"
 
 
-def test_the_check_of_an_errand_sees_no_more_than_its_giver(repository: Path, sandbox: None) -> None:
+def test_the_check_of_an_errand_sees_no_more_than_its_giver(
+    repository: Path, tmp_path: Path, sandbox: None
+) -> None:
     """It is the giver's own command, and what it prints goes back to the giver."""
     plant(repository)
-    script = repository / "replies.json"
-    script.write_text(json.dumps(["Nothing to do.", "Nothing to do."]))
-    name = f"replay/{script}"
 
     async def run() -> str:
         async with serve(["done"], "vllm") as server, begin(repository, Person(["yes"])) as task:
-            chosen = replace(task.project.settings, route=Routing(local=(name,)))
-            project = replace(task.project, settings=chosen)
-            terms, giver = Terms(project, task.run, task.session.id), await open_at(task, server)
-            await terms.admit(giver)
-            tools = terms.show(giver, delegation_tools(terms, giver))
-            delegate = next(tool for tool in tools if tool.name == "delegate")
-            errand = {"model": name, "task": "look", "check": "rev .env; cat .env; false"}
-            async with project.tree.trial() as trial:
-                result = await delegate.fn(errand, task.run.inside(trial))
-            await giver.aclose()
-            return result.text
+            return await hand_over(task, server, tmp_path / "replies.json", "rev .env; cat .env; false")
 
     text = asyncio.run(run())
     assert "did not do it" in text and SECRET not in text and SECRET[::-1] not in text
+
+
+def test_no_check_of_an_errand_runs_unasked_without_a_sandbox(repository: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+
+    async def run() -> str:
+        async with (
+            serve(["done"], "vllm") as server,
+            begin(repository, Person(["yes"]), sandbox="off") as task,
+        ):
+            return await hand_over(task, server, tmp_path / "replies.json", f"touch {ran}")
+
+    assert "cannot be confined" in asyncio.run(run()) and not ran.exists()
 
 
 def test_no_council_in_the_cloud_can_guess_at_a_secret(repository: Path, sandbox: None) -> None:

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Awaitable, Callable
 
+from kith.app.asking.relay import Relay
 from kith.app.asking.terms import Terms
-from kith.app.asking.way import Way
 from kith.core.errors import ModelError, NoModelError
 from kith.core.run import Run
 from kith.core.values import Changes
@@ -13,21 +13,21 @@ from kith.models.stack import Opened
 from kith.workflows.audit import audit
 
 
-def auditor(way: Way, goal: str, seed: str) -> Callable[[Run, Changes], Awaitable[None]] | None:
+def auditor(relay: Relay, goal: str, seed: str) -> Callable[[Run, Changes], Awaitable[None]] | None:
     """Who looks once more at what passes the checks; None where this task is none of the share."""
-    terms, frontier = way.terms, way.choice.frontier
+    terms, frontier = relay.terms, relay.choice.frontier
     share = terms.project.settings.route.audit
-    if not frontier or not way.verifiable or random.Random(f"{seed}/audit").random() >= share:
+    if not frontier or not relay.verifiable or random.Random(f"{seed}/audit").random() >= share:
         return None
 
     async def look(run: Run, changes: Changes) -> None:
-        if way.plan[0] == frontier:  # it would look at its own work
+        if relay.plan[0] == frontier:  # it would look at its own work
             return
         try:
-            opened = way.opened.get(frontier) or await terms.open(frontier)
+            opened = relay.opened.get(frontier) or await terms.open(frontier)
         except (ModelError, NoModelError):  # what nobody asked for needs no excuse
             return
-        way.opened[frontier] = opened
+        relay.opened[frontier] = opened
         if _may_ask(terms, opened):
             await audit(run, terms.wrap(opened, tells=False), goal, changes)
 

@@ -48,7 +48,7 @@ class _Company:
 
     async def play(self, name: str) -> Player:
         """Who plays the role called `name`: one model, whose turn it is, or a panel."""
-        spec = find_role(name, self.terms.project.settings.config / "roles")
+        spec = find_role(name, self.terms.project.settings.roles)
         names = self._names(spec)
         if names == (ROUTE,):
             return await self._play_in_turn(spec)
@@ -87,11 +87,11 @@ class _Company:
         """Whoever's turn it is, where kith chooses."""
         from kith.app.asking.turns import RELIEVED, take_turn  # with all that learns
 
-        one, way = await take_turn(self.terms, spec, self.opened)
+        one, relay = await take_turn(self.terms, spec, self.opened)
         await self.terms.admit(one)
         player = play(self.terms, spec, one, self.look)
-        role = way.hopeful(player.role) if way.more and spec.name == RELIEVED else player.role
-        return replace(player, role=role, leg=way.relays + 1)
+        role = relay.hopeful(player.role) if relay.more and spec.name == RELIEVED else player.role
+        return replace(player, role=role, leg=relay.handovers + 1)
 
     async def part(self) -> None:
         """Let go of the models, and keep what they taught."""

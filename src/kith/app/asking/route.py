@@ -132,10 +132,13 @@ def _utility(project: Project, evidence: Evidence, arms: Sequence[Arm], left: fl
     chosen, now = project.settings.route, datetime.now()
     time_left = 1 - (now - now.replace(hour=0, minute=0, second=0)).seconds / _DAY_S
     price = price_of(chosen.dial, budget_left=left, time_left=time_left)
-    dear = max((usual_run(evidence, arm) for arm in arms), key=lambda run: run.usd)
+    dear = max(arms, key=lambda arm: arm.usd)
     if not dear.usd:
         return Utility(price, second_usd=chosen.second_usd)
-    return Utility(price, dear.usd + chosen.second_usd * dear.seconds, chosen.second_usd)
+    # A solved task is worth more where tasks are larger than was thought, and no less where they are small.
+    usual = usual_run(evidence, dear)
+    unit = max(run.usd + chosen.second_usd * run.seconds for run in (dear, usual))
+    return Utility(price, unit, chosen.second_usd)
 
 
 def _money_left(project: Project) -> float:

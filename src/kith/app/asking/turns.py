@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from kith.app.asking.relay import Relay
 from kith.app.asking.route import look_around
 from kith.app.asking.terms import Terms
-from kith.app.asking.way import Way
 from kith.core.decisions import Routed
 from kith.memory.log import Record
 from kith.models.stack import Opened
@@ -24,8 +24,8 @@ _JUDGED: Final = ("spec-author", "implementer", "refiner")
 RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
 
 
-async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> tuple[Opened, Way]:
-    """The model whose turn it is in a role, and the way of its task; `opened` are those of the cast.
+async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> tuple[Opened, Relay]:
+    """The model whose turn it is in a role, and the relay of its task; `opened` are those of the cast.
 
     Raises ModelError, NoModelError when nobody can be asked.
     """
@@ -35,16 +35,16 @@ async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> 
         build.take(record.event, record.path, record.at)
     where = f"{_STEPS.get(spec.name, spec.name)} {build.task}".strip()
     routes = _routes(records, where)
-    way = Way(terms, replace(terms.run, path=(where,)), await look_around(project), opened)
-    one = await way.begin(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
-    if spec.name == RELIEVED and build.task and way.plan[1:]:
-        first = next((each.plan for each in routes if not each.after), way.plan)
+    relay = Relay(terms, replace(terms.run, path=(where,)), await look_around(project), opened)
+    one = await relay.begin(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
+    if spec.name == RELIEVED and build.task and relay.plan[1:]:
+        first = next((each.plan for each in routes if not each.after), relay.plan)
         tries = -(-(project.settings.build.max_retries + 1) // len(first))
-        if build.piece.refusals >= tries * (way.relays + 1):
+        if build.piece.refusals >= tries * (relay.handovers + 1):
             tried = f"{build.piece.refusals} tries" if build.piece.refusals > 1 else "one try"
             why = f"after {tried}, {_first_line(build.piece.refusal)}"
-            one = await way.follow(GivenUp(one.facts.name, why)) or one
-    return one, way
+            one = await relay.follow(GivenUp(one.facts.name, why)) or one
+    return one, relay
 
 
 def _describe(spec: RoleSpec, build: Build, root: str) -> Task:

@@ -39,7 +39,7 @@ from kith.workflows.relay import Leg
 _KEPT: Final = 6  # checkouts; each new one takes the oldest's place
 _LOOKS_S: Final = 1.0  # between looks at whether a person wants the model
 _LEAST_S: Final = 0.001
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def _borrow_environment(root: Path) -> None:
 # --- the person comes first ----------------------------------------------------------------------
 
 
-async def in_peace(log: Log, work: Callable[[], Awaitable[Result]], looks_s: float = _LOOKS_S) -> Result:
+async def in_peace(log: Log, work: Callable[[], Awaitable[T]], looks_s: float = _LOOKS_S) -> T:
     """Do something while no task of a person's is at work: it waits, and begins anew where one comes up."""
     while True:
         while is_busy(log):

@@ -30,7 +30,7 @@ _ERRORS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Scope:
     """Of what a profile is wanted: all folders, a model (or a part of its name), a kind of work, a time."""
 
     everywhere: bool = False
@@ -55,28 +55,28 @@ class Profile:
     builds: Builds
 
 
-def read_profile(project: Project, wish: Wish) -> Profile:
+def read_profile(project: Project, scope: Scope) -> Profile:
     """The profile of what the log holds. Raises UsageError for a model or a kind that was never measured."""
-    root = None if wish.everywhere else project.root
-    found = read_measured(project.log, root, wish.since, cache=project.settings.cache)
+    root = None if scope.everywhere else project.root
+    found = read_measured(project.log, root, scope.since, cache=project.settings.cache)
     calls, legs, verdicts = found.calls, found.legs, found.verdicts
-    if wish.model:
-        _refuse_unknown("model", wish.model, {call.model for call in calls} | {leg.model for leg in legs})
-        calls = tuple(call for call in calls if wish.model in call.model)
-        legs = tuple(leg for leg in legs if wish.model in leg.model)
-        verdicts = tuple(verdict for verdict in verdicts if wish.model in verdict.model)
-    if wish.kind:
+    if scope.model:
+        _refuse_unknown("model", scope.model, {call.model for call in calls} | {leg.model for leg in legs})
+        calls = tuple(call for call in calls if scope.model in call.model)
+        legs = tuple(leg for leg in legs if scope.model in leg.model)
+        verdicts = tuple(verdict for verdict in verdicts if scope.model in verdict.model)
+    if scope.kind:
         names = {leg.kind for leg in legs} | {call.purpose for call in calls}
-        _refuse_unknown("kind of work", wish.kind, names)
-        legs = tuple(leg for leg in legs if leg.kind == wish.kind)
+        _refuse_unknown("kind of work", scope.kind, names)
+        legs = tuple(leg for leg in legs if leg.kind == scope.kind)
         sessions = {leg.session for leg in legs}
-        calls = tuple(call for call in calls if call.purpose == wish.kind or call.session in sessions)
-        verdicts = tuple(verdict for verdict in verdicts if verdict.kind == wish.kind)
+        calls = tuple(call for call in calls if call.purpose == scope.kind or call.session in sessions)
+        verdicts = tuple(verdict for verdict in verdicts if verdict.kind == scope.kind)
     trends = find_trends(calls, legs)
-    builds = Builds() if wish.model or wish.kind else read_builds(project, wish.everywhere, wish.since)
+    builds = Builds() if scope.model or scope.kind else read_builds(project, scope.everywhere, scope.since)
     return Profile(
         str(root or ""),
-        wish.since,
+        scope.since,
         calls,
         legs,
         verdicts,

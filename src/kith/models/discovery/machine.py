@@ -52,7 +52,7 @@ def busy() -> float:
 
 
 def is_short_of_memory(root: Path = Path("/")) -> bool:
-    """Whether processes waited for memory in 5 % of the last ten seconds (Documentation/accounting/psi.rst)."""
+    """Whether processes waited for memory in 5 % of the last ten seconds (Linux: accounting/psi.rst)."""
     share = re.search(r"some avg10=(\d+\.\d+)", _text(root / "proc/pressure/memory"))
     return share is not None and float(share[1]) >= 5.0
 

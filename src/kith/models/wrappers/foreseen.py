@@ -15,7 +15,8 @@ from kith.routing.latency import Forecast, Latency, Took
 
 CARD_KEY: Final = "latency"  # on a model's card: what was learned of its times, by machine
 SLOW: Final = 2.0  # times of what was foreseen
-_NOTABLE_S = 1.0  # seconds beyond it that are worth a cause
+_NOTABLE_S = 1.0  # seconds beyond it that are worth a cause ...
+_TOLD_S = 3.0  # ... and a sentence
 _HALF = 0.5  # of the time too much, which a cause must account for
 _CROWDED = 1.5  # processes for each core
 _AT_ONCE = 16  # calls of one model
@@ -81,10 +82,10 @@ class Foresight:
         expected = round(forecast.mid_s, 3) if forecast else 0.0
         self.model = called.model  # under which name the meter knows what was sent
         called = replace(called, expected_s=expected, slow=words, busy=round(self.busy(), 2))
-        if not cause or cause in _SILENT or cause in self._told:
+        took_s = called.timing.total_s
+        if not cause or cause in (*_SILENT, *self._told) or took_s - expected < _TOLD_S:
             return called, ""
         self._told.add(cause)
-        took_s = called.timing.total_s
         return called, f"A call took {took_s:.0f} s where about {expected:.0f} s were expected: {words}."
 
     def believe(self, calls: Iterable[Took]) -> None:

@@ -43,7 +43,7 @@ _SPLIT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Stamped:
     """`model`, whose calls are told with the id of the way in which it is asked.
 
     `steps`: calls that one attempt may have (0: as many as the run lets it).
@@ -90,7 +90,7 @@ def dress(role: Role, strategy: Strategy) -> Role:
         system=f"{role.system.rstrip()}\n\n{words}" if words else role.system,
         tools=kept,
         sampling=_sample(role.sampling, levers),
-        model=Asked(role.model, strategy.id, levers.steps),
+        model=Stamped(role.model, strategy.id, levers.steps),
     )
 
 

@@ -1,4 +1,4 @@
-"""The way of one task from model to model: each is opened when its turn comes, who is down is left out."""
+"""One task from model to model: each is opened when its turn comes, who is down is left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,11 +20,11 @@ _ABSENT = (ModelError, NoModelError)
 
 
 @dataclass(slots=True)
-class Way:
+class Relay:
     """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
 
     `run` is where its decisions are told. `asked` are the models that had their turn, `opened` those that
-    this process knows. `relays`: how often another one took over.
+    this process knows. `handovers`: how often another one took over.
     """
 
     terms: Terms
@@ -35,7 +35,7 @@ class Way:
     kind: str = ""
     asked: set[str] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
-    relays: int = 0
+    handovers: int = 0
     verifiable: bool = True
 
     async def begin(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
@@ -46,7 +46,7 @@ class Way:
         self.verifiable = task.verifiable
         if routes:
             self.asked |= {each.plan[0] for each in routes}
-            self.relays = sum(bool(each.after) for each in routes)
+            self.handovers = sum(bool(each.after) for each in routes)
             return await self._go_on(routes[-1])
         routed = await decide(self.terms.project, self.run, task, self.choice, seed)
         self.plan, self.kind = routed.plan, routed.kind
@@ -66,7 +66,7 @@ class Way:
             opened = await self._open_next()
         except _ABSENT:
             return None
-        self._relay(given_up.by, _why(given_up))
+        self._hand_over(given_up.by, _why(given_up))
         return opened
 
     @property
@@ -87,11 +87,11 @@ class Way:
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         if self.plan[0] != routed.plan[0]:
-            self._relay(routed.plan[0], "it cannot be asked any more")
+            self._hand_over(routed.plan[0], "it cannot be asked any more")
         return opened
 
-    def _relay(self, after: str, why: str) -> None:
-        self.relays += 1
+    def _hand_over(self, after: str, why: str) -> None:
+        self.handovers += 1
         self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=after))
 
     async def _open_next(self) -> Opened:

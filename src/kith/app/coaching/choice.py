@@ -7,7 +7,7 @@ from kith.models.stack import Opened
 from kith.routing.strategies import ORIGINAL, Strategy, choose, key_of
 
 
-def find_way(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
+def find_strategy(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
     """How a task of this kind is asked in session `id`.
 
     A conversation stays with the way that it began in: its prompt's prefix holds. Otherwise the adopted way,
