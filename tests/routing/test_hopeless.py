@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kith.core.events import Called
 from kith.core.values import Message, Text, Timing, ToolCall, ToolResult, Usage, say
-from kith.routing.hopeless import Known, step_cap, why_hopeless
+from kith.routing.hopeless import Habits, step_cap, why_hopeless
 from kith.routing.rows import LegRow
 
 TASK = say("fix it")
@@ -34,58 +34,58 @@ def leg(
 def test_a_command_that_fails_in_the_same_way_three_times() -> None:
     same = ("bash", False, "exit code 1\n1 failed in 0.12s")
     later = ("bash", False, "exit code 1\n1 failed in 0.35s")
-    assert why_hopeless(run_of(same, later), (), Known()) == ""
+    assert why_hopeless(run_of(same, later), (), Habits()) == ""
     assert "failed 3 times in the same way" in why_hopeless(
-        run_of(same, ("read", True, ""), later, same), (), Known()
+        run_of(same, ("read", True, ""), later, same), (), Habits()
     )
 
 
 def test_fewer_failing_tests_are_not_the_same_failure() -> None:
     counts = [("bash", False, f"exit code 1\n{number} failed") for number in (3, 2, 1)]
-    assert why_hopeless(run_of(*counts), (), Known()) == ""
+    assert why_hopeless(run_of(*counts), (), Habits()) == ""
 
 
 def test_edits_that_do_not_apply_one_right_after_the_other() -> None:
     broken = ("edit", False, "the old text is not in the file")
-    assert why_hopeless(run_of(broken), (), Known()) == ""
-    assert why_hopeless(run_of(broken, ("read", True, "..."), broken), (), Known()) == ""
-    assert "2 edits or calls in a row" in why_hopeless(run_of(broken, broken), (), Known())
-    assert why_hopeless(run_of(broken, broken, ("edit", True, "")), (), Known()) == ""
+    assert why_hopeless(run_of(broken), (), Habits()) == ""
+    assert why_hopeless(run_of(broken, ("read", True, "..."), broken), (), Habits()) == ""
+    assert "2 edits or calls in a row" in why_hopeless(run_of(broken, broken), (), Habits())
+    assert why_hopeless(run_of(broken, broken, ("edit", True, "")), (), Habits()) == ""
 
 
 def test_what_a_person_said_begins_anew() -> None:
     broken = ("edit", False, "the old text is not in the file")
-    assert why_hopeless([*run_of(broken, broken), say("try utils.py")], (), Known()) == ""
+    assert why_hopeless([*run_of(broken, broken), say("try utils.py")], (), Habits()) == ""
 
 
 def test_what_was_not_allowed_is_no_mistake_of_the_model() -> None:
     denied = ("edit", False, "This was not allowed: the person said no.")
-    assert why_hopeless(run_of(denied, denied), (), Known()) == ""
+    assert why_hopeless(run_of(denied, denied), (), Habits()) == ""
 
 
 def test_a_full_window_without_a_change() -> None:
     full = [Called("m", "edit", 1, Usage(900, 30))]
     looks = run_of(("read", True, "..."))
-    assert "of its window are full" in why_hopeless(looks, full, Known(window=1000))
-    assert why_hopeless(looks, full, Known(window=2000)) == ""
-    assert why_hopeless(run_of(("edit", True, "")), full, Known(window=1000)) == ""
+    assert "of its window are full" in why_hopeless(looks, full, Habits(window=1000))
+    assert why_hopeless(looks, full, Habits(window=2000)) == ""
+    assert why_hopeless(run_of(("edit", True, "")), full, Habits(window=1000)) == ""
 
 
 def test_two_calls_in_a_row_far_below_the_usual_speed() -> None:
     def call(rate: float) -> Called:
         return Called("m", "edit", 1, Usage(100, 100), Timing(decode_s=100 / rate))
 
-    known = Known(write_rate=40.0)
+    known = Habits(write_rate=40.0)
     assert why_hopeless([TASK], [call(5), call(5)], known) == "it writes 5.0 tokens/s, and 40 otherwise"
     assert why_hopeless([TASK], [call(5), call(30), call(5)], known) == ""
-    assert why_hopeless([TASK], [call(5), call(5)], Known()) == ""
+    assert why_hopeless([TASK], [call(5), call(5)], Habits()) == ""
 
 
 def test_too_many_steps() -> None:
     looks = run_of(*[("read", True, str(number)) for number in range(13)])
-    assert "13 steps" in why_hopeless(looks, (), Known(cap=12))
-    assert why_hopeless(looks, (), Known(cap=13)) == why_hopeless(looks, (), Known()) == ""
-    assert why_hopeless([*looks, Message("assistant", (Text("x"),), "kith")], (), Known(cap=13)) == ""
+    assert "13 steps" in why_hopeless(looks, (), Habits(cap=12))
+    assert why_hopeless(looks, (), Habits(cap=13)) == why_hopeless(looks, (), Habits()) == ""
+    assert why_hopeless([*looks, Message("assistant", (Text("x"),), "kith")], (), Habits(cap=13)) == ""
 
 
 def test_the_cap_is_learned_from_what_succeeded() -> None:

@@ -148,7 +148,8 @@ def test_many_files_make_an_edit_a_large_one() -> None:
 
 
 def test_code_that_is_quoted_does_not_say_what_is_wanted() -> None:
-    assert kind_of("this prints twice:\n```\n# where is the test that fails?\n```\nprint once") == "edit-small"
+    words = "this prints twice:\n```\n# where is the test that fails?\n```\nprint once"
+    assert kind_of(words) == "edit-small"
 
 
 def test_only_what_checks_can_decide_is_verifiable() -> None:

@@ -1,7 +1,6 @@
 """Councils: from the models that confer to a decision, an answer or a change, and what became of it."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from kith.workflows.attempt import Outcome
 from kith.workflows.confer.checks import check_objection
 from kith.workflows.confer.confer import Decision, conclude, confer, ranking
 from kith.workflows.confer.judge import JUDGE, ask_judge
-from kith.workflows.confer.members import Council, Ledger, Member
+from kith.workflows.confer.members import Council, Ledger, Member, draw_labels
 from kith.workflows.confer.settle import Settling, settle
 from kith.workflows.opening import open_task
 from kith.workflows.roles import Player
@@ -136,11 +135,9 @@ async def _open_all(terms: Terms, names: Sequence[str]) -> AsyncIterator[dict[st
 
     Raises what opening raises when none can be.
     """
-    labels = [chr(ord("A") + at) for at in range(len(names))]
-    shuffled = random.sample(list(names), len(names))
     opened, failure = dict[str, Opened](), None
     try:
-        for label, name in zip(labels, shuffled, strict=True):
+        for label, name in sorted(zip(draw_labels(len(names)), names, strict=True)):
             try:
                 opened[label] = await terms.open(name)
             except (ModelError, NoModelError) as error:

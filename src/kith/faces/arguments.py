@@ -1,8 +1,9 @@
 """What each command takes: its options, and which of the settings they override."""
 
 import argparse
-import time
 from typing import Any
+
+from kith.faces.quantities import moment, money, number, percent, positive
 
 FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
@@ -52,10 +53,10 @@ def _work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     _offline(parser)
     add = parser.add_argument_group("limits").add_argument
     if not builds:
-        add("--tries", type=_positive, metavar="N", help="attempts that a failing check may send back (3)")
-    add("--max-steps", type=_positive, metavar="N", help="model calls in one attempt (50)")
-    add("--max-task-tokens", type=_positive, metavar="N", help="tokens read and written in one task")
-    add("--max-task-seconds", type=_positive, metavar="N", help="seconds that one task may take")
+        add("--tries", type=positive, metavar="N", help="attempts that a failing check may send back (3)")
+    add("--max-steps", type=positive, metavar="N", help="model calls in one attempt (50)")
+    add("--max-task-tokens", type=positive, metavar="N", help="tokens read and written in one task")
+    add("--max-task-seconds", type=positive, metavar="N", help="seconds that one task may take")
     models = parser.add_argument_group("which models")
     _cloud(models, "one task")
     add = models.add_argument
@@ -66,7 +67,7 @@ def _work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
 def _cloud(group: Any, what: str) -> None:
     add = group.add_argument
     add("--cloud", choices=("never", "ask", "allow"), help="whether models in the cloud may be asked (ask)")
-    add("--max-task-usd", type=_money, metavar="N", help=f"dollars that {what} may cost")
+    add("--max-task-usd", type=money, metavar="N", help=f"dollars that {what} may cost")
 
 
 def _offline(parser: argparse.ArgumentParser) -> None:
@@ -76,13 +77,13 @@ def _offline(parser: argparse.ArgumentParser) -> None:
 def _model(parser: argparse.ArgumentParser) -> None:
     """How the model runs; `kith models probe` takes these too."""
     add = parser.add_argument_group("how the model runs").add_argument
-    add("--window", type=_positive, metavar="N", help="tokens it holds at once (by model and memory)")
+    add("--window", type=positive, metavar="N", help="tokens it holds at once (by model and memory)")
     add("--no-think", dest="think", action="store_const", const=False, help="answer without reasoning")
-    add("--think-tokens", type=_positive, metavar="N", help="tokens that one reply may reason")
+    add("--think-tokens", type=positive, metavar="N", help="tokens that one reply may reason")
     add = parser.add_argument_group("kith's own engine, which runs model files").add_argument
-    add("--ngl", type=_number, metavar="N", help="layers on the graphics card")
+    add("--ngl", type=number, metavar="N", help="layers on the graphics card")
     add("--flash-attn", choices=("auto", "on", "off"), help="flash attention (auto)")
-    add("--threads", type=_positive, metavar="N", help="threads (one less than the cores)")
+    add("--threads", type=positive, metavar="N", help="threads (one less than the cores)")
     add("--cache-type-k", metavar="TYPE", help="type of the cached keys, such as q8_0")
     add("--cache-type-v", metavar="TYPE", help="type of the cached values")
     add("--engine-arg", action="append", metavar="ARG", help="handed to llama-server as it is")
@@ -109,12 +110,12 @@ def build(parser: argparse.ArgumentParser) -> None:
     add("task", nargs="*", metavar="REQUEST", help="what to build; text piped in is added")
     _template(parser)
     add("--yes", action="store_true", help="agree to the tasks, and apply without asking")
-    add("--max-retries", type=_number, metavar="N", help="tries of a task after its first (3)")
-    add("--coverage", type=_percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
+    add("--max-retries", type=number, metavar="N", help="tries of a task after its first (3)")
+    add("--coverage", type=percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
     add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
     add("--commit", dest="auto_commit", action="store_const", const=True, help="commit what was applied")
-    add("--step-seconds", type=_positive, metavar="N", help="seconds that one step may take (1800)")
-    add("--step-tokens", type=_positive, metavar="N", help="tokens that one step may use")
+    add("--step-seconds", type=positive, metavar="N", help="seconds that one step may take (1800)")
+    add("--step-tokens", type=positive, metavar="N", help="tokens that one step may use")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add(
         "--resume",
@@ -134,8 +135,8 @@ def testgen(parser: argparse.ArgumentParser) -> None:
     add("--out", metavar="FILE", help="the file of tests to write, or to add to")
     add("--score", action="store_true", help="write nothing, measure the present tests")
     add("--existing", action="store_true", help="count what the present tests notice already")
-    add("--max-mutants", type=_positive, metavar="N", help="faults to plant (60)")
-    add("--time", type=_positive, metavar="SECONDS", help="for trying them (300)")
+    add("--max-mutants", type=positive, metavar="N", help="faults to plant (60)")
+    add("--time", type=positive, metavar="SECONDS", help="for trying them (300)")
     add("--yes", action="store_true", help="apply without asking")
     _json(parser)
     _work(parser)
@@ -154,7 +155,7 @@ def profile(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="of every folder, not only this one")
     add("--model", metavar="NAME", help="only this model, or those with this in their names; in detail")
     add("--kind", metavar="KIND", help="only one kind of work, such as edit-small, or one purpose of calls")
-    add("--since", type=_moment, metavar="WHEN", help="only since then: 30d, 12h, 4w, or 2026-11-01")
+    add("--since", type=moment, metavar="WHEN", help="only since then: 30d, 12h, 4w, or 2026-11-01")
     add("--rows", choices=("calls", "tasks", "verdicts"), help="with --csv or --json: rows, not sums (calls)")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="as JSON")
@@ -184,7 +185,7 @@ def review(parser: argparse.ArgumentParser) -> None:
     add("--second-look", action="store_true", help="ask the model twice about what it calls an error")
     add("--fail-on", choices=("error", "warning", "note", "never"), default="error",
         help="the severity from which on the exit code is 1 (error)")  # fmt: skip
-    add("--max", type=_positive, metavar="N", help="show the worst N findings")
+    add("--max", type=positive, metavar="N", help="show the worst N findings")
     add("--apply", action="store_true", help="propose the suggestions as one change, checked and asked about")
     add("--yes", action="store_true", help="apply without asking")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
@@ -213,7 +214,7 @@ def confer(parser: argparse.ArgumentParser) -> None:
 def refactor(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("words", nargs="*", metavar="WORD", help=_REFACTORINGS)
-    add("--apply", type=_positive, metavar="N", help="mend suggestion N (of PATH)")
+    add("--apply", type=positive, metavar="N", help="mend suggestion N (of PATH)")
     add("--with-tests", action="store_true", help="what a model does in words may change tests, too")
     add("--yes", action="store_true", help="apply without asking")
     _json(parser)
@@ -240,7 +241,7 @@ def coach(parser: argparse.ArgumentParser) -> None:
 def coach_run(parser: argparse.ArgumentParser) -> None:
     common(parser)
     add = parser.add_argument
-    add("--minutes", type=_positive, metavar="N", help="how long to try ways out (60)")
+    add("--minutes", type=positive, metavar="N", help="how long to try ways out (60)")
     add("-m", "--model", metavar="NAME", help="whose ways to try, such as ollama/qwen3:8b")
     _offline(parser)
     _model(parser)
@@ -315,7 +316,7 @@ def bench(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="*", metavar="MODEL", help="as after -m; the first found if left out")
     add("--quick", action="store_true", help="in a minute: speed, and a little of the rest")
-    add("--minutes", type=_positive, metavar="N", help="for each model (3)")
+    add("--minutes", type=positive, metavar="N", help="for each model (3)")
     add("--no-tasks", dest="tasks", action="store_false", help="leave out the small tasks with tests")
     add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
     add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")
@@ -350,50 +351,3 @@ def demo(parser: argparse.ArgumentParser) -> None:
 
 def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
-
-
-def _positive(text: str) -> int:
-    """A number from 1 on; `16k` and `16_384` are ways to write one."""
-    digits = text.replace("_", "")
-    number, unit = (digits[:-1], 1024) if digits[-1:] in ("k", "K") else (digits, 1)
-    if not number.isdigit() or int(number) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(number) * unit
-
-
-def _money(text: str) -> float:
-    try:
-        amount = float(text.removeprefix("$"))
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars")
-    return amount
-
-
-def _percent(text: str) -> float:
-    try:
-        share = float(text.removesuffix("%"))
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
-    return share
-
-
-def _moment(text: str) -> float:
-    """Seconds of the epoch: so long ago, or the beginning of a day."""
-    units = {"h": 3_600, "d": 86_400, "w": 604_800}
-    number, unit = text[:-1], units.get(text[-1:], 0)
-    if unit and number.isdigit():
-        return time.time() - int(number) * unit
-    try:
-        return time.mktime(time.strptime(text, "%Y-%m-%d"))
-    except (ValueError, OverflowError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; 30d or 2026-11-01 is one") from error
-
-
-def _number(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
-    return int(text)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from kith.app.measuring.bench import (
+    Allowance,
     BenchResult,
-    Extent,
     Line,
     Score,
     bench_model,
@@ -67,9 +67,9 @@ def bench_command(args: argparse.Namespace) -> int:
             print(run_until_signal(take_over(project, name, Path(args.imported), listeners)))
             return EXIT_DONE
         minutes = args.minutes or (QUICK_MINUTES if args.quick else MINUTES)
-        extent = Extent(60.0 * minutes, args.tasks)
+        allowance = Allowance(60.0 * minutes, args.tasks)
         results = [
-            run_until_signal(bench_model(project, name, extent, answerer, listeners))
+            run_until_signal(bench_model(project, name, allowance, answerer, listeners))
             for name in models or [""]
         ]
     finally:

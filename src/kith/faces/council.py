@@ -20,10 +20,9 @@ from kith.faces.speakers import (
     conclusion_lines,
     heading,
     margin,
-    members_in,
-    speaker_of,
 )
 from kith.faces.terminal import PlainVoice, TerminalVoice
+from kith.memory.councils import members_in, speaker_of
 
 JUDGE: Final = "judge"
 _ROUNDS: Final = {"propose": "proposes", "criticise": "criticises", "revise": "revises", JUDGE: "judges"}

@@ -1,6 +1,5 @@
 """A council for people: a block for each speaker, with its letter and in its colour; claims, the decision."""
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Final, Protocol
@@ -10,12 +9,11 @@ from kith.core.events import Event, Said
 from kith.core.money import dollars
 from kith.core.values import Message
 from kith.faces.lines import count, printable
-from kith.memory.councils import Minutes
+from kith.memory.councils import Minutes, speaker_of
 
 WIDTH: Final = 80  # columns, at the most
 COLOURS: Final[Mapping[str, str]] = {"A": "cyan", "B": "magenta", "C": "blue"}
 _MARKS: Final = {"confirmed": ("✓", "green"), "refuted": ("✗", "red"), "unchecked": ("·", "dim")}
-_THREADS: Final = "council/"
 _INDENT: Final = "     "
 
 Line = tuple[str, str]  # a style, and what is said
@@ -25,25 +23,6 @@ class Shown(Protocol):
     """Where lines go."""
 
     def __call__(self, text: str, style: str = "") -> None: ...
-
-
-def speaker_of(event: Event) -> str:
-    """Who said a message in a council ("" for anything else, and for what kith said)."""
-    if not isinstance(event, Said) or not event.thread.startswith(_THREADS):
-        return ""
-    who = event.thread.removeprefix(_THREADS).partition("/")[2]
-    return who if event.message.role == "assistant" and "/" not in who else ""
-
-
-def members_in(event: Event) -> dict[str, str]:
-    """Label -> model, where the event opens a council's minutes; {} for any other."""
-    if not isinstance(event, Said) or not event.thread.startswith(_THREADS) or event.thread.count("/") > 1:
-        return {}
-    try:
-        members = json.loads(event.message.text).get("members", {})
-    except (ValueError, AttributeError):
-        return {}
-    return {str(label): str(name) for label, name in members.items()}
 
 
 def margin(label: str) -> str:

@@ -40,12 +40,12 @@ def read_minutes(events: Iterable[Event]) -> dict[str, Minutes]:
     for event in events:
         match event:
             case Said(thread, message) if thread.startswith(_THREADS):
-                id, _, who = thread.removeprefix(_THREADS).partition("/")
+                id, who = _place(thread)
                 minutes = councils.setdefault(id, Minutes(id))
                 if who:
                     minutes.said.append((who, message))
                 else:
-                    _open(minutes, message.text)
+                    minutes.kind, minutes.question, minutes.members = _opening(message.text)
             case Claimed(council=id, by=by):
                 councils.setdefault(id, Minutes(id)).said.append((by, event))
             case Concluded(council=id):
@@ -53,14 +53,36 @@ def read_minutes(events: Iterable[Event]) -> dict[str, Minutes]:
     return councils
 
 
-def _open(minutes: Minutes, text: str) -> None:
-    """Take in what a council begins with: its kind, its question and its members."""
+def speaker_of(event: Event) -> str:
+    """Who said a message in a council ("" for anything else, and for what kith said)."""
+    if not isinstance(event, Said) or not event.thread.startswith(_THREADS):
+        return ""
+    _, who = _place(event.thread)
+    return who if event.message.role == "assistant" and "/" not in who else ""
+
+
+def members_in(event: Event) -> dict[str, str]:
+    """Label -> model, where the event opens a council's minutes; {} for any other."""
+    if not isinstance(event, Said) or not event.thread.startswith(_THREADS) or _place(event.thread)[1]:
+        return {}
+    return _opening(event.message.text)[2]
+
+
+def _place(thread: str) -> tuple[str, str]:
+    """Of a council's thread, which council it is and who speaks; nobody where it opens the minutes."""
+    id, _, who = thread.removeprefix(_THREADS).partition("/")
+    return id, who
+
+
+def _opening(text: str) -> tuple[str, str, dict[str, str]]:
+    """What a council begins with: its kind, its question and its members."""
     try:
-        data = json.loads(text)
-    except ValueError:
-        return
-    minutes.kind, minutes.question = str(data.get("kind", "")), str(data.get("question", ""))
-    minutes.members = {str(label): str(name) for label, name in dict(data.get("members", {})).items()}
+        data = dict(json.loads(text))
+        members = dict(data.get("members", {}))
+    except (ValueError, TypeError):
+        return "", "", {}
+    named = {str(label): str(name) for label, name in members.items()}
+    return str(data.get("kind", "")), str(data.get("question", "")), named
 
 
 def read_results(log: Log) -> tuple[list[Finished], frozenset[str]]:

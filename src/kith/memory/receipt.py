@@ -13,7 +13,6 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
     """Status, words, changes, receipt, usage: all of it seen by the harness, not told by a model."""
     ended, started = past.ended, past.started
     applied = past.applied[-1] if past.applied else None
-    usage, timing = past.usage, past.timing
     return {
         "status": ended.status if ended else "interrupted",
         "text": ended.text if ended else "",
@@ -23,39 +22,48 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             {"path": file.path, "added": file.added, "removed": file.removed, "diff": file.diff}
             for file in (applied.files if applied else past.proposed)
         ],
-        "receipt": {
-            "commands": [_command(ran) for ran in past.commands],
-            "checks": {
-                "before": [_check(each) for each in past.verdicts if each.when == "before"],
-                "after": [
-                    _check(each) | {"of_this_change": past.is_of_this_change(each)}
-                    for each in past.verdicts
-                    if each.when == "after" and each.ran
-                ],
-            },
-            "not_checked": list(past.unchecked),
-            "warnings": past.notices,
-        },
+        "receipt": _receipt(past),
         "notes": [encode(finding) for finding in past.findings],
-        "usage": {
-            "calls": len(past.calls),
-            "input": usage.input,
-            "cached": usage.cached,
-            "output": usage.output,
-            "window": past.calls[-1].window if past.calls else 0,
-            "cache": _cache(past),
-            "compactions": past.compactions,
-            "seconds": {
-                "load": timing.load_s,
-                "queue": timing.queue_s,
-                "prefill": timing.prefill_s,
-                "decode": timing.decode_s,
-                "total": timing.total_s,
-            },
-        },
+        "usage": _usage(past),
         "model": past.calls[-1].model if past.calls else (started.model if started else ""),
         "models": [_share(past, name) for name in dict.fromkeys(call.model for call in past.calls)],
         "usd": _money(past.calls),
+    }
+
+
+def _receipt(past: Past) -> dict[str, Any]:
+    return {
+        "commands": [_command(ran) for ran in past.commands],
+        "checks": {
+            "before": [_check(each) for each in past.verdicts if each.when == "before"],
+            "after": [
+                _check(each) | {"of_this_change": past.is_of_this_change(each)}
+                for each in past.verdicts
+                if each.when == "after" and each.ran
+            ],
+        },
+        "not_checked": list(past.unchecked),
+        "warnings": past.notices,
+    }
+
+
+def _usage(past: Past) -> dict[str, Any]:
+    usage, timing = past.usage, past.timing
+    return {
+        "calls": len(past.calls),
+        "input": usage.input,
+        "cached": usage.cached,
+        "output": usage.output,
+        "window": past.calls[-1].window if past.calls else 0,
+        "cache": _cache(past),
+        "compactions": past.compactions,
+        "seconds": {
+            "load": timing.load_s,
+            "queue": timing.queue_s,
+            "prefill": timing.prefill_s,
+            "decode": timing.decode_s,
+            "total": timing.total_s,
+        },
     }
 
 

@@ -33,8 +33,8 @@ _NOISE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a model at one kind of work; 0 where nobody knows.
+class Habits:
+    """What a model is like at one kind of work; 0 where nobody knows.
 
     `cap`: the steps beyond which it hardly ever succeeds. `window` counts tokens, `write_rate` those of a
     second.
@@ -61,7 +61,7 @@ def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") ->
     return max(_LEAST, usual)
 
 
-def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], known: Known) -> str:
+def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], habits: Habits) -> str:
     """Why a model should be stopped before its next call, in words; "" while there is hope.
 
     `messages` are its thread; only what came after the last words of a person counts. `calls` are its latest
@@ -69,11 +69,11 @@ def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], known: Kn
     """
     said = _since_a_person(messages)
     return (
-        _too_long(said, known.cap)
+        _too_long(said, habits.cap)
         or _same_failure(said)
         or _malformed(said)
-        or _full(said, calls, known.window)
-        or _slow(calls, known.write_rate)
+        or _full(said, calls, habits.window)
+        or _slow(calls, habits.write_rate)
     )
 
 

@@ -13,7 +13,7 @@ from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.workflows.judges import Judges
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
-from kith.workflows.relay import GIVING_UP, GivenUp, Leg, Relief, Standing, hand_over, nobody
+from kith.workflows.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
 from kith.workflows.roles import as_planner
 from kith.workflows.verdicts import ask_gates, check_before, in_a_line, judge
 
@@ -175,7 +175,7 @@ async def _take_over(
     run: Run, trial: Trial, leg: Leg, given_up: GivenUp, progress: Progress, plan: Planning
 ) -> Progress:
     """Tell a model where the one before it left the task; it plans first if nobody has."""
-    words = await hand_over(run, trial, leg, given_up, Standing(progress.refusal, progress.before))
+    words = await hand_over(run, trial, leg, given_up, Abandoned(progress.refusal, progress.before))
     planned = plan == "no" or progress.attempts > 0
     begin_turn(run, leg.thread, say(words if planned else with_request(words), "kith"))
     return replace(progress, given_up=None, refusal=None)

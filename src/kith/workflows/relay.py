@@ -52,7 +52,7 @@ async def nobody(given_up: GivenUp) -> Leg | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Abandoned:
     """What is known of the change that was given up: the last no, and the checks of the untouched tree."""
 
     refusal: Verdict | None = None
@@ -81,18 +81,18 @@ class Standing:
         return next((judged.figures for judged in self.before if judged.gate == gate), {})
 
 
-async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, standing: Standing) -> str:
+async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, abandoned: Abandoned) -> str:
     """Keep the change or set it back, say which, and return the first message to the model that takes over.
 
     It may be done again after a crash: the change as it was left is remembered under the thread's name.
     """
-    changes, kept = await _as_left(trial, f"before {leg.thread.name}"), standing.keeps
+    changes, kept = await _as_left(trial, f"before {leg.thread.name}"), abandoned.keeps
     if changes and not kept:
         await trial.go_back("")
     if changes:
         how = "kept" if kept else "set back"
-        run.emit(Notice(f"What {given_up.by} wrote is {how}: {standing.in_words}."))
-    return write_packet(leg.goal, given_up.why, changes, kept, standing.refusal)
+        run.emit(Notice(f"What {given_up.by} wrote is {how}: {abandoned.in_words}."))
+    return write_packet(leg.goal, given_up.why, changes, kept, abandoned.refusal)
 
 
 async def _as_left(trial: Trial, name: str) -> Changes:

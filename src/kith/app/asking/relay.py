@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kith.app.asking.route import Choice, decide, know
+from kith.app.asking.route import Choice, decide, habits_of
 from kith.app.asking.terms import Terms, budget_of
 from kith.core.decisions import Routed
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError
@@ -77,8 +77,8 @@ class Relay:
     def hopeful(self, role: Role) -> Role:
         """The role, stopped when the model that works now is in vain."""
         opened, cap = self.opened[self.plan[0]], self.terms.project.settings.route.cap
-        known = know(self.choice.legs, opened, self.kind, cap=cap)
-        return replace(role, model=Hopeful(role.model, known, role.purpose))
+        habits = habits_of(self.choice.legs, opened, self.kind, cap=cap)
+        return replace(role, model=Hopeful(role.model, habits, role.purpose))
 
     # --- who is there ------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from kith.memory.spending import paid_today
 from kith.models.stack import Opened
 from kith.routing.beliefs import usual_run
 from kith.routing.evidence import Evidence, fold
-from kith.routing.hopeless import Known, step_cap
+from kith.routing.hopeless import Habits, step_cap
 from kith.routing.kinds import is_verifiable, kind_of
 from kith.routing.learner import Arm, Task, choose
 from kith.routing.plans import Utility, price_of
@@ -149,9 +149,9 @@ def _money_left(project: Project) -> float:
     return max(0.0, 1 - paid_today(project.log) / limit) if limit else 0.0
 
 
-def know(legs: Sequence[LegRow], opened: Opened, kind: str, *, cap: bool) -> Known:
-    """What tells a hopeless run of a model, opened now, from one that takes its time."""
+def habits_of(legs: Sequence[LegRow], opened: Opened, kind: str, *, cap: bool) -> Habits:
+    """What a model, opened now, is like at a kind of work: it tells a hopeless run from a slow one."""
     facts = opened.facts
     rate = float(opened.card_of(facts.digest).get("write_rate") or 0.0)
     steps = step_cap(legs, facts.name, kind, facts.digest) if cap else 0
-    return Known(steps, opened.window, rate)
+    return Habits(steps, opened.window, rate)

@@ -42,7 +42,7 @@ _DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class Allowance:
     """How long a bench may take for each model, and whether it does the small tasks, too."""
 
     seconds: float = 180.0
@@ -50,7 +50,7 @@ class Extent:
 
 
 async def bench_model(
-    project: Project, name: str, extent: Extent, answerer: Answerer, listeners: Sequence[Listener] = ()
+    project: Project, name: str, allowance: Allowance, answerer: Answerer, listeners: Sequence[Listener] = ()
 ) -> BenchResult:
     """Measure the model called `name` ("": the chosen one), and keep the result.
 
@@ -63,7 +63,7 @@ async def bench_model(
         run.emit(RunStarted(f"measure {wanted or 'a model'}", "", wanted, __version__, {"kind": KIND}))
         try:
             async with aclosing(await project.open_model(run.emit, name)) as opened:
-                result = await _measure(project, run, session.id, opened, extent)
+                result = await _measure(project, run, session.id, opened, allowance)
                 run.emit(Carded(opened.facts.digest, opened.facts.name, {_CARD_KEY: result.facts}))
                 project.learn(run, session.id, opened)
         except KithError as error:
@@ -73,7 +73,7 @@ async def bench_model(
     return result
 
 
-async def _measure(project: Project, run: Run, id: str, opened: Opened, extent: Extent) -> BenchResult:
+async def _measure(project: Project, run: Run, id: str, opened: Opened, allowance: Allowance) -> BenchResult:
     facts, terms = opened.facts, Terms(project, run, id)
     await terms.admit(opened)
     limits = replace(budget_of(project.settings), tokens=None)
@@ -89,7 +89,7 @@ async def _measure(project: Project, run: Run, id: str, opened: Opened, extent: 
         return Player(role, opened.window, small)
 
     # In the cloud every call needs consent; here the model is measured as its server speaks.
-    player = await worker(extent.seconds)
+    player = await worker(allowance.seconds)
     model = player.role.model if facts.cloud else opened.metered(tells=False)
     about = BenchResult(
         facts.name,
@@ -101,11 +101,11 @@ async def _measure(project: Project, run: Run, id: str, opened: Opened, extent: 
         parameters=facts.parameters,
         session=id,
     )
-    run.emit(Notice(f"Measuring {facts.name}; that takes about {_minutes(extent.seconds)}."))
+    run.emit(Notice(f"Measuring {facts.name}; that takes about {_minutes(allowance.seconds)}."))
     deepest = _DEEPEST_PAID if facts.cloud else sys.maxsize
-    exercises = find_exercises() if extent.tasks else ()
+    exercises = find_exercises() if allowance.tasks else ()
     subject = Subject(model, worker, _place, about, deepest, exercises)
-    return await bench(run, subject, extent.seconds)
+    return await bench(run, subject, allowance.seconds)
 
 
 def _minutes(seconds: float) -> str:

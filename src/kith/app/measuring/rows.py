@@ -10,7 +10,6 @@ from kith.memory.folding import VerdictRow
 from kith.routing.rows import CallRow, LegRow
 
 Sort = Literal["calls", "tasks", "verdicts"]
-SORTS: Final[tuple[Sort, ...]] = ("calls", "tasks", "verdicts")
 _KINDS: Final[dict[Sort, type]] = {"calls": CallRow, "tasks": LegRow, "verdicts": VerdictRow}
 # Values within a row become columns of their own.
 _WITHIN: Final[dict[str, type]] = {"usage": Usage, "timing": Timing}

@@ -6,7 +6,7 @@ from kith.core.errors import HopelessError
 from kith.core.events import Called, Event
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
-from kith.routing.hopeless import Known, why_hopeless
+from kith.routing.hopeless import Habits, why_hopeless
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Hopeful:
     """
 
     model: Model
-    known: Known
+    habits: Habits
     purpose: str = "edit"
     _calls: list[Called] = field(default_factory=list, init=False, repr=False, compare=False)
 
@@ -28,7 +28,7 @@ class Hopeful:
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask. Raises HopelessError before a call that would be in vain, and what the model raises."""
         mine = prompt.purpose == self.purpose
-        why = why_hopeless(prompt.messages, self._calls, self.known) if mine else ""
+        why = why_hopeless(prompt.messages, self._calls, self.habits) if mine else ""
         if why:
             raise HopelessError(f"stopped as hopeless: {why}")
 

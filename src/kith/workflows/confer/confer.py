@@ -231,7 +231,7 @@ def _agreed(council: Council) -> Decision:
     order = ranking(council)
     if not council.tested:
         return Decision(order[0], "agreement", "they agree", order)
-    choice = cheapest({label: council.ledger.costs.get(label, (0.0, 0.0)) for label in order})
+    choice = cheapest({label: council.ledger.cost(label) for label in order})
     rest = tuple(label for label in order if label != choice)
     return Decision(choice, "agreement", "they agree, and its author costs less", (choice, *rest))
 

@@ -1,6 +1,7 @@
 """Who confers, what that may cost, and what has been said so far."""
 
 import asyncio
+import random
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -41,12 +42,16 @@ class Ledger:
     tokens: int
     spent: int = 0
     usd: float = 0.0
-    costs: dict[str, tuple[float, float]] = field(default_factory=dict)  # by label: US dollars, seconds
+    costs: dict[str, tuple[float, float]] = field(default_factory=dict)  # by label
     first: dict[str, int] = field(default_factory=dict)  # by label: tokens of its first call
 
     def left(self, round: Round) -> int:
         """Tokens that may be used until the round's end."""
         return max(0, int(self.tokens * UNTIL[round]) - self.spent)
+
+    def cost(self, label: str) -> tuple[float, float]:
+        """US dollars and seconds of a member's calls."""
+        return self.costs.get(label, (0.0, 0.0))
 
     def hear(self, label: str, sink: Sink) -> Sink:
         """`sink`, with what the calls of a member cost taken down on the way."""
@@ -63,7 +68,7 @@ class Ledger:
         self.spent += used
         self.usd += called.usd or 0.0
         self.first.setdefault(label, used)
-        usd, seconds = self.costs.get(label, (0.0, 0.0))
+        usd, seconds = self.cost(label)
         self.costs[label] = (usd + (called.usd or 0.0), seconds + called.timing.total_s)
 
 
@@ -96,6 +101,12 @@ class Council:
     def thread(self, label: str) -> Thread:
         """The conversation with a member."""
         return self.threads.setdefault(label, Thread(f"{thread_name(self.id)}/{label}"))
+
+
+def draw_labels(number: int) -> list[str]:
+    """A, B, C ... in an order that nobody chose."""
+    labels = [chr(ord("A") + at) for at in range(number)]
+    return random.sample(labels, number)
 
 
 def thread_name(id: str) -> str:

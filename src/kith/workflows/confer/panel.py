@@ -1,6 +1,5 @@
 """A model made of models: several answer the same prompt, criticise each other, and one reply comes out."""
 
-import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Reply, Text, say
 from kith.routing.council import Proposal, Revision, Seat, agree, cheapest, holding, objections, take_revision
 from kith.workflows.confer.checks import Check, Checked, check_quote, unchecked
-from kith.workflows.confer.confer import Decision, conclude, criticise, open_minutes, ranking
-from kith.workflows.confer.members import Council, Ledger, Member, inside_ledger, thread_name
+from kith.workflows.confer.confer import By, Decision, conclude, criticise, open_minutes, ranking
+from kith.workflows.confer.members import Council, Ledger, Member, draw_labels, inside_ledger, thread_name
 from kith.workflows.confer.replies import Objection
 from kith.workflows.confer.rounds import AUTHOR, Agenda, hold_round
 
@@ -81,8 +80,6 @@ class Panel:
         return replace(reply, message=Message("assistant", (Text(texts[choice]),), author), stop="end")
 
     def _begin(self, prompt: Prompt) -> Council:
-        labels = [chr(ord("A") + at) for at in range(len(self.panelists))]
-        random.shuffle(labels)
         members = {
             label: Member(
                 Seat(label, each.server, each.slots),
@@ -90,7 +87,7 @@ class Panel:
                 each.cloud,
                 each.ability,
             )
-            for label, each in zip(labels, self.panelists, strict=True)
+            for label, each in zip(draw_labels(len(self.panelists)), self.panelists, strict=True)
         }
         shown = fit_middle(_as_text(prompt.messages), int(self.tokens * _SHOWN) * _CHARS)
         question = next((each.text for each in prompt.messages if each.role == "user"), "")
@@ -131,21 +128,17 @@ class Panel:
         if len(texts) == 1:
             return lead
         if agree(list(council.proposals.values())):
-            choice = cheapest({label: council.ledger.costs.get(label, (0.0, 0.0)) for label in texts})
+            choice = cheapest({label: council.ledger.cost(label) for label in texts})
             conclude(run, council, Decision(choice, "agreement", "they agree", (choice,)))
             return choice
         await criticise(run, council, self.check or _quotes_of(council.facts))
         await _revise(run, council, texts)
         order = sorted(ranking(council), key=lambda label: _standing(council, label, lead))
+        by: By = "limit"
+        why = "nothing that was said against any of them holds"
         if any(each.check == "confirmed" for each in council.claims):
-            decision = Decision(
-                order[0], "evidence", "the least that holds was said against it", tuple(order)
-            )
-        else:
-            decision = Decision(
-                order[0], "limit", "nothing that was said against any of them holds", tuple(order)
-            )
-        conclude(run, council, decision)
+            by, why = "evidence", "the least that holds was said against it"
+        conclude(run, council, Decision(order[0], by, why, tuple(order)))
         return order[0]
 
 

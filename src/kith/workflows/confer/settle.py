@@ -97,7 +97,7 @@ async def _count_findings(run: Run, changes: Changes) -> int:
 
 def _is_cheap(council: Council, how: Settling, made: Sequence[Made]) -> bool:
     """Whether the next plan is worth carrying out although this one passed."""
-    _, seconds = council.work.costs.get(made[0].label, (0.0, 0.0))
+    _, seconds = council.work.cost(made[0].label)
     return len(made) == 1 and seconds < how.both
 
 
