@@ -16,7 +16,7 @@ __all__ = ["Arm", "Decision", "Task", "choose"]
 DRAWS: Final = 50  # from what is believed, for one decision
 SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
-_KNOWN: Final = 30.0  # outcomes, from which on a model is known
+_KNOWN: Final = 24.0  # outcomes, from which on a model is known
 _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
 _AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 

@@ -11,7 +11,7 @@ from kith.routing.beta import chance_of, logit
 
 MASS: Final = 4.0  # outcomes that an expectation is worth
 FRONTIER: Final = 0.65  # the chance that a frontier model solves a task
-_AFTER_A_MISS: Final = -0.7  # logits: what is left is harder (-0.3 to -1.4 on open tables of outcomes)
+_AFTER_A_MISS: Final = -0.6  # logits: what is left is harder (-0.3 to -1.4 on open tables of outcomes)
 _MANY_FILES: Final = -1.5  # logits: a guess, until there is data
 _MANY: Final = ("edit-multi", "refactor")
 _TYPICAL: Final = 7.0  # billions of parameters, of a model that does not tell
