@@ -15,7 +15,7 @@ from kith.core.money import dollars
 from kith.faces.build_text import build_lines
 from kith.faces.charts import Glyphs, draw_parts, draw_share, draw_time
 from kith.faces.figures import day, figure, tokens
-from kith.faces.lines import WIDTH, count, paragraph, printable
+from kith.faces.lines import WIDTH, count, from_home, paragraph, printable
 from kith.routing.intervals import Share, Spread
 from kith.routing.rows import CallRow
 from kith.routing.speeds import Speed, write_rate
@@ -50,7 +50,8 @@ def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -
 
 
 def _headline(profile: Profile, models: int) -> Iterator[str]:
-    yield printable(profile.root) or "all folders"
+    where = printable(from_home(profile.root)) or "all folders"
+    yield where if len(where) <= WIDTH else f"...{where[3 - WIDTH :]}"
     since = f" since {day(profile.since)}" if profile.since else ""
     tasks = len({(leg.session, leg.task, leg.part) for leg in profile.legs})
     counted = f"{count(len(profile.calls), 'call')}, {count(tasks, 'task')}, {count(models, 'model')}"
