@@ -8,6 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Properties are tried on fewer examples in the ordinary run; CI's slow run tries many.
+settings.register_profile("quick", max_examples=30)
+settings.register_profile("thorough", max_examples=200)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 ROOT = Path(__file__).parent.parent
 AUTHOR = {"NAME": "A Person", "EMAIL": "person@example.org"}

@@ -88,7 +88,7 @@ def on_disk(path: Path) -> tuple[bytes, int] | None:
 
 
 @pytest.mark.parametrize("kind", TRIALS)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @example(["rm -rf src && mkdir src && echo f > src/file"])
 @example(["rm -rf docs && echo file > docs", "mv src moved", "chmod +x readme"])
 @example(["printf 'build/\\nuntracked\\n' > .gitignore", "rm untracked; echo x > notes.log"])

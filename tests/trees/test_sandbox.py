@@ -134,7 +134,9 @@ def test_background_children_end_with_the_command(root: Path) -> None:
     token = f"94{os.getpid()}"
     ran = run(root, f"setsid sleep {token} & sleep {token} & echo done")
     assert ran.output == "done\n" and ran.code == 0 and ran.seconds < 2
-    assert not is_alive(token)
+    end = time.monotonic() + 2
+    while is_alive(token):  # the kernel has ended them all; on a busy machine one may still be leaving
+        assert time.monotonic() < end
 
 
 def test_cancelling_is_quick_and_leaves_nothing(root: Path) -> None:
