@@ -107,6 +107,7 @@ def check_end(repository: Path, events: list[Event], number: int) -> None:
     assert len([each for each in packets if each.startswith("# Task")]) == 1, where
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_cut_where_one_model_follows_another(repository: Path, scripts: Path) -> None:
     whole = asyncio.run(

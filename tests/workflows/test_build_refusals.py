@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from building import DONE, PLAIN, Stage, bash, edit, snapshot, tasks, write
 from plays import (
     NOD,
@@ -119,6 +120,7 @@ def test_an_implementer_that_edits_a_locked_test_is_caught(pyflakes: Path) -> No
     assert [event.ok for event in refused] == [False, True, True]
 
 
+@pytest.mark.slow
 def test_too_little_coverage_applies_nothing_until_less_is_wanted(pyflakes: Path) -> None:
     before = snapshot(pyflakes)
     unused = TALLY_CODE + "\n\ndef unused(number):\n    if number:\n        return 1\n    return 2\n"

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from building import DONE, PLAIN, Stage, edit, write
 from plays import TALLY_CODE, one_task, script, two_tasks
 
@@ -15,6 +16,7 @@ from kith.workflows.build.machine import Step
 from kith.workflows.build.state import Build
 
 
+@pytest.mark.slow
 def test_the_log_tells_everything_that_status_shows(pyflakes: Path) -> None:
     stage = Stage(pyflakes, two_tasks(), replace(PLAIN, refine=True, coverage=None))
     assert stage.play().status == "done"

@@ -84,6 +84,7 @@ def test_each_task_of_a_build_is_a_leg_of_its_implementer(mended: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_task_that_was_rolled_back_is_not_solved_and_the_other_is(mended: Path) -> None:
     stage = Stage(
         mended,

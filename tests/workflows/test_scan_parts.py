@@ -197,6 +197,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
     root = tmp_path / "tree"
     root.mkdir()
