@@ -15,7 +15,8 @@ from kith.core.events import Called, Judged, Proposed, RunEnded, RunStarted
 from kith.core.run import new_id
 from kith.core.values import FileChange, Ran
 from kith.memory.coached import COACH, options_of
-from kith.memory.log import LOG_FILE, Log, Session
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.session import Session
 from kith.models.standin.ollama import make_id
 from kith.routing.strategies import Levers, Strategy
 from kith.workflows.coach.recorded import Recorded

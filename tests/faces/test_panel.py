@@ -20,7 +20,8 @@ from kith.core.events import (
     Stepped,
 )
 from kith.core.values import FileChange, Ran, Usage
-from kith.memory.log import Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Session
 from kith.routing.kinds import kind_of
 from kith.workflows.roles import read_role
 

@@ -15,7 +15,8 @@ from kith.app.project import Project
 from kith.app.tasks import Task, run_in
 from kith.core.decisions import Routed
 from kith.core.events import Event, Judged, Said
-from kith.memory.log import Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Session
 
 WRONG = OLD.replace("+ 1", "+ 2")
 MISS = [edit(OLD, WRONG), DONE, DONE]  # two tries, for nothing

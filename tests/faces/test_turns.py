@@ -15,7 +15,7 @@ from kith.app.tasks import Task, run_in, run_task
 from kith.core.events import Said
 from kith.core.model import Emit, Prompt
 from kith.core.values import Answer, Question, Reply
-from kith.memory.log import Session
+from kith.memory.session import Session
 from kith.models.replay import Replay
 from kith.models.stack import look
 

@@ -8,7 +8,8 @@ from kith.core.decisions import Concluded
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted
 from kith.core.values import FileChange, Usage
 from kith.memory.councils import read_results
-from kith.memory.log import Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Session
 from kith.routing.payoff import Finished
 
 CONCLUDED = Concluded("k", "plan", "A", "tests", "Do it.", {"A": "one", "B": "two"})

@@ -8,8 +8,9 @@ import pytest
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Delta, Notice, RunEnded, RunStarted, Said
 from kith.core.values import say
-from kith.memory.log import Log, Session
+from kith.memory.log import Log
 from kith.memory.past import fold
+from kith.memory.session import Session
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ from kith.core.model import Emit, Prompt
 from kith.core.run import Answerer, Run
 from kith.core.values import Answer, Changes, Question, Reply, Sampling
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.memory.log import Listener, Log, Session
+from kith.memory.log import Log
 from kith.memory.past import fold
+from kith.memory.session import Listener, Session
 from kith.models.replay import Replay
 from kith.models.wrappers.metered import Metered
 from kith.tools import standard_tools

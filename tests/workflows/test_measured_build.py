@@ -7,8 +7,8 @@ import pytest
 from building import DONE, Stage, edit, tasks, write
 
 from kith.core.events import Applied, RunEnded, RunStarted
-from kith.memory.log import Session
 from kith.memory.measured import Measured, read_measured
+from kith.memory.session import Session
 
 
 def task(name: str, after: tuple[str, ...] = ()) -> dict[str, Any]:

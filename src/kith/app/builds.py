@@ -11,7 +11,8 @@ from kith.app.project import Project, Result
 from kith.core.errors import UsageError
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.memory.log import Listener, Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Listener, Session
 from kith.workflows.attempt import Outcome
 from kith.workflows.build.build import build
 from kith.workflows.build.describe import describe
@@ -87,7 +88,7 @@ async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> R
                 threads=past.threads,
             )
 
-    code = await project.to_the_end(run, work(), f"kith build --resume {session.id}")
+    code = await project.to_the_end(session, run, work(), f"kith build --resume {session.id}")
     report = project.report(session)
     return Result(code, {**report, "build": show_build(project.log, session.id)})
 

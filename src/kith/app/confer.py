@@ -18,7 +18,7 @@ from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.memory.councils import Minutes, read_minutes
-from kith.memory.log import Listener
+from kith.memory.session import Listener
 from kith.models.stack import Opened
 from kith.routing.council import Seat
 from kith.routing.kinds import kind_of as sort_of
@@ -64,14 +64,15 @@ async def run_confer(
     answerer: Answerer,
     listeners: Sequence[Listener] = (),
     hurry: asyncio.Event | None = None,
+    id: str = "",
 ) -> Conferred:
-    """Hold a council in a session of its own; with `apply`, carry its plan out.
+    """Hold a council in a session of its own (called `id` if given); with `apply`, carry its plan out.
 
     When `hurry` is set, it decides with what is there. Raises UsageError where there are no two models.
     """
     if motion.apply:
         project.check_writable()
-    names, id = choose_models(project, motion), new_id()
+    names, id = choose_models(project, motion), id or new_id()
     work = partial(_hold, project, motion=motion, names=names, id=id, hurry=hurry or asyncio.Event())
     result = await project.perform(motion.question, "confer", work, answerer, listeners, id)
     minutes = read_minutes(record.event for record in project.log.events(id))

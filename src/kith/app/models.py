@@ -13,7 +13,8 @@ from kith.core.errors import EXIT_LIMIT, EXIT_NO_MODEL, EXIT_TRY_LATER, KithErro
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.model import Emit
 from kith.core.run import new_id
-from kith.memory.log import Listener, Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Listener, Session
 from kith.models.discovery.places import Named, Places, full_name, servers_of
 from kith.models.engine.options import EngineOptions
 from kith.models.own import OwnEngine

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kith import __version__
+from kith.app.attending import hearing, shared, until_stopped
 from kith.app.models import end_of, engine_of, places_of
 from kith.context.rooms import output_room
 from kith.core.errors import (
@@ -27,8 +28,9 @@ from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, short_id
-from kith.memory.log import LOG_FILE, Listener, Log, Session, Summary
+from kith.memory.log import LOG_FILE, Log, Summary
 from kith.memory.receipt import describe_run
+from kith.memory.session import Listener, Session
 from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened, look
@@ -101,7 +103,7 @@ class Project:
             run = self.begin(session, answerer)
             run.emit(self.started(words, {"kind": kind}))
             await self.tell_state(run)
-            code = await self.to_the_end(run, do(run))
+            code = await self.to_the_end(session, run, do(run))
             return Result(code, self.report(session))
 
     def report(self, session: Session) -> dict[str, Any]:
@@ -112,21 +114,21 @@ class Project:
         return found
 
     def begin(self, session: Session, answerer: Answerer) -> Run:
-        """The handle of a run on the person's own tree, logged in `session`."""
+        """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
-        return Run(session.emit, answerer, self.tree, limits)
+        return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
 
     def started(self, words: str, options: dict[str, str]) -> RunStarted:
         """The first event of a session."""
         return RunStarted(words, str(self.root), self.settings.model, __version__, options)
 
-    async def to_the_end(self, run: Run, work: Awaitable[Outcome], again: str = "") -> int:
+    async def to_the_end(self, session: Session, run: Run, work: Awaitable[Outcome], again: str = "") -> int:
         """Whatever happens, the log says how it ended; returns the exit code.
 
         `again` is the command that goes on with what was interrupted.
         """
         try:
-            outcome = await work
+            outcome = await until_stopped(session, work)
         except KithError as error:
             run.emit(end_of(error))
             return error.code

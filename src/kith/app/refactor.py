@@ -9,7 +9,7 @@ from kith.core.events import Event, Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Answer, Question
 from kith.core.workspace import ExecLimits
-from kith.memory.log import Listener
+from kith.memory.session import Listener
 from kith.workflows.attempt import Outcome, adopt_ready
 from kith.workflows.refactor.by_model import Rules, is_executed, refactor_by_model, word_suggestion
 from kith.workflows.refactor.hold import hold_strictly

@@ -15,8 +15,8 @@ from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Finding
 from kith.core.workspace import ExecLimits
 from kith.memory.index import Damaged, Index, open_index
-from kith.memory.log import Listener
 from kith.memory.refresh import refresh
+from kith.memory.session import Listener
 from kith.trees.files import read_file
 from kith.workflows.attempt import Outcome, adopt_ready
 from kith.workflows.review.parts import Lookup

@@ -19,8 +19,9 @@ from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
 from kith.memory.applied import holds
-from kith.memory.log import Listener, Log, Session
+from kith.memory.log import Log
 from kith.memory.past import Past
+from kith.memory.session import Listener, Session
 from kith.models.stack import Opened as Opened
 from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
@@ -106,7 +107,7 @@ async def run_in(
         run.emit(project.started(task.words, options | {"commit": await clean_commit(project.root)}))
     past = session.past()
     work = _do(project, run, session.id, task, past, opened)
-    code = await project.to_the_end(run, work, f"kith run --resume {session.id}")
+    code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
     if any(call.strategy for call in session.past().calls):
         from kith.app.coaching.strategies import settle_live  # with all that learns
 

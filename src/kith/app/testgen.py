@@ -13,7 +13,7 @@ from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Question
 from kith.core.workspace import ExecLimits
 from kith.gates.untouched import is_test_file
-from kith.memory.log import Listener
+from kith.memory.session import Listener
 from kith.workflows.attempt import Outcome
 from kith.workflows.testgen.mutation import Mutation, mutation_score
 from kith.workflows.testgen.place import Place, find_place, find_tests

@@ -1,4 +1,4 @@
-"""The one loop: finish what is unanswered, then think, until there is nothing left to answer."""
+"""The one loop: finish what is unanswered, hear what was said meanwhile, then think."""
 
 import time
 from collections.abc import Mapping
@@ -30,6 +30,8 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
     """
     await _finish(run, role, thread, left_over=True)
     for _ in range(run.limits.steps):
+        for words in run.hear():
+            begin_turn(run, thread, say(words))
         if thread.finished:
             return thread.last_words
         if _is_mute(thread):

@@ -12,6 +12,12 @@ from kith.core.workspace import ExecLimits, Workspace
 
 Sink = Callable[[Event, tuple[str, ...]], None]
 Answerer = Callable[[Question], Awaitable[Answer]]
+Hear = Callable[[], Sequence[str]]
+
+
+def nobody_speaks() -> Sequence[str]:
+    """Where nobody can say anything meanwhile."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,8 @@ class Limits:
 class Run:
     """Where to tell (`sink`), whom to ask (`answerer`), what to work on, how much, and where we are.
 
-    A new field needs a written reason.
+    A new field needs a written reason. `hear` gives what a person said since it was last asked: it is here
+    since words that steer a model belong into the conversation it is in, whichever workflow holds that.
     """
 
     sink: Sink
@@ -35,6 +42,7 @@ class Run:
     workspace: Workspace
     limits: Limits = Limits()
     path: tuple[str, ...] = ()
+    hear: Hear = nobody_speaks
 
     def emit(self, event: Event) -> None:
         self.sink(event, self.path)

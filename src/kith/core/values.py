@@ -247,7 +247,8 @@ class Verdict:
 class Question:
     """Something only a person can answer. `choices` empty means free text.
 
-    `draft` is a text that the person may answer with in their own version (choice "edit").
+    `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
+    `changes` come to, as it is shown: the log holds these, not the contents.
     """
 
     id: str
@@ -256,15 +257,30 @@ class Question:
     choices: tuple[str, ...] = ()
     changes: Changes = ()
     draft: str = ""
+    files: tuple[FileChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Of a changed file, the pieces that a person keeps, by their numbers from 0."""
+
+    path: str
+    hunks: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any."""
+    """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any.
+
+    Whoever holds no contents says "some" by the pieces that are `kept` of each file.
+    `by`: the face in which it was given.
+    """
 
     choice: str
     text: str = ""
     changes: Changes | None = None
+    kept: tuple[Kept, ...] = ()
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

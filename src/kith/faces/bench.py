@@ -32,7 +32,7 @@ from kith.faces.probe import tell_steps
 from kith.faces.signals import run_until_signal
 from kith.faces.streams import is_lively
 from kith.faces.terminal import choose_voice
-from kith.memory.log import Listener
+from kith.memory.session import Listener
 
 QUICK_MINUTES, MINUTES = 1.0, 3.0
 _NAMES: Final = {

@@ -17,7 +17,8 @@ from kith.faces.lines import printable
 from kith.faces.signals import run_until_signal
 from kith.faces.streams import is_lively
 from kith.faces.terminal import PlainVoice, TerminalVoice
-from kith.memory.log import LOG_FILE, Listener, Log
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.session import Listener
 from kith.settings import load_settings
 
 WORDS: Final = {"passed": "ok", "failed": "no", "not tested": "-"}

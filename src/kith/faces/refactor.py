@@ -26,7 +26,7 @@ from kith.faces.lines import count, printable, wrapped
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import choose_voice
-from kith.memory.log import Listener
+from kith.memory.session import Listener
 
 _SHOWN = 20
 

@@ -26,8 +26,8 @@ from kith.faces.run import print_receipt
 from kith.faces.terminal import TerminalVoice
 from kith.faces.why import show_why, why_text
 from kith.memory.applied import short_id
-from kith.memory.log import Session
 from kith.memory.past import Past
+from kith.memory.session import Session
 from kith.settings import describe_settings
 
 HELP = {

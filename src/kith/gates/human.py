@@ -2,6 +2,7 @@
 
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Answer, Changes, Question, Verdict
+from kith.edits import summarise
 
 CHOICES = ("all", "none", "some", "edit", "revise")
 
@@ -10,7 +11,7 @@ def human_gate(text: str = "Apply this change?") -> Gate:
     """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back."""
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        answer = await run.ask(Question(new_id(), "change", text, CHOICES, changes))
+        answer = await run.ask(Question(new_id(), "change", text, CHOICES, changes, files=summarise(changes)))
         return _verdict(answer)
 
     return judge

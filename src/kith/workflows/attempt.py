@@ -301,7 +301,7 @@ async def _still_good(run: Run, judges: Judges, kept: Changes) -> bool:
         return True
     run.emit(Notice("What you kept does not pass the checks.", "warning"))
     text = f"{verdict.by} fails on what you kept. Apply it all the same?"
-    answer = await run.ask(Question(new_id(), "change", text, ("all", "none"), kept))
+    answer = await run.ask(Question(new_id(), "change", text, ("all", "none"), kept, files=summarise(kept)))
     return answer.choice == "all"
 
 

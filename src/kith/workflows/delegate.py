@@ -8,7 +8,7 @@ from kith.core.decisions import Delegated
 from kith.core.errors import LimitError, ModelError, NoModelError, TreeError
 from kith.core.events import Called, Event
 from kith.core.loop import begin_turn, converse
-from kith.core.run import Run, Thread, new_id
+from kith.core.run import Run, Thread, new_id, nobody_speaks
 from kith.core.values import Changes, Ran, Usage, say
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.edits import summarise
@@ -73,7 +73,7 @@ def _listening(run: Run, bill: _Bill) -> Run:
         bill.take(event)
         run.sink(event, path)
 
-    return replace(run, sink=sink)
+    return replace(run, sink=sink, hear=nobody_speaks)  # what a person says is meant for who delegates
 
 
 async def _work(

@@ -24,7 +24,7 @@ from kith.core.model import Prompt
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Question, Sampling, Usage, say
 from kith.memory.consents import agreed
-from kith.memory.log import Session
+from kith.memory.session import Session
 from kith.memory.spending import paid_today, usual_cost
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.anthropic_facts import anthropic_endpoint

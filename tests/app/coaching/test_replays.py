@@ -6,7 +6,8 @@ from pathlib import Path
 from kith.app.coaching.replays import in_peace, is_busy
 from kith.core.events import RunEnded, RunStarted
 from kith.core.run import new_id
-from kith.memory.log import LOG_FILE, Log, Session
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.session import Session
 
 
 def test_a_task_that_is_at_work_makes_the_machine_busy(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from kith.core.money import dollars
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Question
 from kith.memory.consents import ALWAYS, ASK_AGAIN, Consent, agreed
-from kith.memory.log import Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Session
 from kith.memory.spending import paid_today, usual_cost
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import RejectedError, Sending

@@ -17,8 +17,9 @@ from kith.core.errors import BusyError, KithError, LimitError, NoModelError
 from kith.core.events import Event, Notice, RunEnded
 from kith.core.run import Answerer, Run, new_id
 from kith.memory.coached import COACH, Coaching, options_of, read_coaching
-from kith.memory.log import Listener, Log, Session
+from kith.memory.log import Log
 from kith.memory.measured import Measured, read_measured
+from kith.memory.session import Listener, Session
 from kith.memory.spending import paid_today
 from kith.models.stack import Opened
 from kith.routing.strategies import Strategy, Ways, is_of

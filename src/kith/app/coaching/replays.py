@@ -19,7 +19,8 @@ from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
 from kith.core.workspace import SizeLimits
 from kith.memory.coached import COACH, REPLAY, Replayed, options_of, read_replays
-from kith.memory.log import Log, Session
+from kith.memory.log import Log
+from kith.memory.session import Session
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
 from kith.routing.strategies import Strategy, key_of, phrase

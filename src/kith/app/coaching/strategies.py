@@ -10,8 +10,8 @@ from kith.core.errors import UsageError
 from kith.core.events import Notice, RunEnded
 from kith.core.run import new_id
 from kith.memory.coached import COACH, Coaching, Work, options_of, read_coaching
-from kith.memory.log import Listener, Session
 from kith.memory.measured import read_measured
+from kith.memory.session import Listener, Session
 from kith.routing.live import count, watch
 from kith.routing.rows import LegRow
 from kith.routing.strategies import Strategy, Ways, is_of

@@ -18,7 +18,7 @@ from kith.core.errors import KithError, UsageError
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import Workspace
-from kith.memory.log import Listener, Session
+from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats

@@ -48,7 +48,8 @@ async def _keep(work: Work, kept: Changes) -> bool:
         return True
     work.run.emit(Notice("What you kept does not pass the checks.", "warning"))
     text = f"{verdict.by} fails on what you kept. Apply it all the same?"
-    answer = await work.run.ask(Question(new_id(), "change", text, ("all", "none"), kept))
+    question = Question(new_id(), "change", text, ("all", "none"), kept, files=summarise(kept))
+    answer = await work.run.ask(question)
     return answer.choice == "all"
 
 

@@ -1,0 +1,103 @@
+"""Who else may speak to a running session: its questions, answers, words and stops come from any face.
+
+The process that works on a session asks its own face, and looks into the session's inbox at the same time:
+the first answer wins, wherever it was given.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from kith.core.events import Notice
+from kith.core.run import Answerer, Hear
+from kith.core.values import Answer, Change, Changes, Kept, Question
+from kith.edits import keep_hunks, split_hunks
+from kith.memory.inbox import Inbox
+from kith.memory.session import Session
+
+T = TypeVar("T")
+_LOOK_S = 0.1  # between two looks into the inbox, which cost some microseconds each
+
+
+def shared(session: Session, own: Answerer) -> Answerer:
+    """An answerer that takes the first answer to a question: of the process's own face, or of another one."""
+    inbox = Inbox(session.log, session.id)
+
+    async def answer(question: Question) -> Answer:
+        asking = asyncio.ensure_future(own(question))
+        try:
+            while not asking.done():
+                if given := inbox.answer_to(question.id):
+                    return _taken(session, question, given)
+                await asyncio.wait([asking], timeout=_LOOK_S)
+            said = await asking  # a cancellation at the prompt passes on
+        finally:
+            await _end(asking)
+        # Without contents: those stay with the process that holds them.
+        if inbox.claim(question.id, replace(said, changes=None)):
+            return said
+        given = inbox.answer_to(question.id)
+        return _taken(session, question, given) if given else said
+
+    return answer
+
+
+async def nobody_here(question: Question) -> Answer:
+    """The answerer of a process without a face: whoever answers does so elsewhere."""
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets this event")
+
+
+def _taken(session: Session, question: Question, given: Answer) -> Answer:
+    """Another face's answer, with the contents that it stands for."""
+    session.emit(Notice(f"Answered in {given.by or 'another face'}: {given.choice}."))
+    if given.choice != "some":
+        return given
+    return replace(given, changes=keep_pieces(question.changes, given.kept))
+
+
+def keep_pieces(changes: Changes, kept: Sequence[Kept]) -> Changes:
+    """Of each file the pieces with these numbers (those of `split_hunks`); files without any are left out."""
+    wanted = {each.path: set(each.hunks) for each in kept}
+    found: list[Change] = []
+    for change in changes:
+        numbers = wanted.get(change.path, set())
+        if numbers >= set(range(len(split_hunks(change)))):
+            found.append(change)
+        elif numbers:
+            found.append(keep_hunks(change, numbers))
+    return tuple(found)
+
+
+def hearing(session: Session) -> Hear:
+    """What others say to the model while it works."""
+    inbox = Inbox(session.log, session.id)
+
+    def hear() -> Sequence[str]:
+        return [letter.words for letter in inbox.letters()]
+
+    return hear
+
+
+async def until_stopped(session: Session, work: Awaitable[T]) -> T:
+    """Do the work, unless somebody asks elsewhere for an end: that cancels it, like Ctrl-C."""
+    inbox = Inbox(session.log, session.id)
+    inbox.is_stopped()  # what was asked of an earlier task
+    working = asyncio.ensure_future(work)
+    try:
+        while not working.done():
+            await asyncio.wait([working], timeout=_LOOK_S)
+            if not working.done() and inbox.is_stopped():
+                session.emit(Notice("Stopped from another face."))
+                working.cancel()
+        return await working
+    finally:
+        await _end(working)
+
+
+async def _end(task: "asyncio.Future[T]") -> None:
+    """Let a task end that is not needed any more; what it raises then is nobody's."""
+    if not task.done():
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,101 @@
+"""A process that works on one session for faces that only look: it takes letters, and does them one by one.
+
+So a server that is restarted, or a page that is closed, costs nobody their work: it goes on here, writes the
+log, and waits in the session's inbox for answers. Run as `python -m kith.app.working FOLDER SESSION`.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from kith.app.attending import nobody_here
+from kith.app.project import Project
+from kith.app.tasks import Task, run_task
+from kith.core.errors import BusyError, KithError
+from kith.core.events import RunEnded, RunStarted
+from kith.memory.inbox import Inbox, Letter
+from kith.memory.locks import hold
+from kith.memory.session import Session
+
+_FOLDER = "workers"  # in the folder for state: what a worker had to say that is not in the log
+_BUSY_S = 0.2
+
+
+def start_worker(
+    root: Path, state: Path, session: str, environ: Mapping[str, str] = os.environ
+) -> subprocess.Popen[bytes]:
+    """Let a process of its own take the session's letters; one is enough, another one leaves at once."""
+    folder = state / _FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # -P: nothing in the project's folder may be taken for a module of Python's.
+    command = [sys.executable, "-P", "-m", "kith.app.working", str(root), session]
+    with (folder / f"{session}.log").open("ab") as said:
+        return subprocess.Popen(
+            command,
+            cwd=root,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+
+
+async def work(root: Path, session: str) -> None:
+    """Do what the session's letters want until there are no more; leaves when another worker does it."""
+    project = Project.open(root, {})
+    folder = project.settings.state / _FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = hold(folder / f"{session}.lock")
+    if lock is None:
+        return
+    inbox = Inbox(project.log, session)
+    try:
+        while letters := inbox.letters(most=1):
+            await _do(project, session, letters[0])
+    finally:
+        Path(lock.name).unlink(missing_ok=True)
+        lock.close()
+
+
+async def _do(project: Project, session: str, letter: Letter) -> None:
+    """One task, however it ends: the log says how."""
+    try:
+        chosen = Project.open(project.root, letter.flags or {})
+        while True:
+            try:
+                return await _perform(replace(chosen, log=project.log), session, letter)
+            except BusyError:
+                if not project.log.is_open(session):
+                    raise
+                await asyncio.sleep(_BUSY_S)  # it is at work in a terminal: after that
+    except asyncio.CancelledError:
+        return  # stopped from another face: the log says so
+    except KithError as error:  # refused before there was a run
+        with Session(project.log, session) as own:
+            own.emit(RunStarted(letter.words, str(project.root), "", "", {"kind": letter.kind}))
+            own.emit(RunEnded("failed", str(error)))
+
+
+async def _perform(project: Project, session: str, letter: Letter) -> None:
+    match letter.kind:
+        case "build":
+            from kith.app.builds import run_build
+
+            await run_build(project, letter.words, nobody_here, id=session)
+        case "confer":
+            from kith.app.confer import Motion, run_confer
+
+            await run_confer(project, Motion(letter.words), nobody_here, id=session)
+        case _:
+            first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
+            task = Task(f"{letter.words}{first}", letter.plan)
+            await run_task(project, task, nobody_here, id=session)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1]), sys.argv[2]))

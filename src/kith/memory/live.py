@@ -1,0 +1,131 @@
+"""What is shown and not stored, for faces in other processes: pieces of a reply, how far a reading is.
+
+Between two logged events the writer keeps a file that is named after the first of them; it goes when the next
+one is logged. So a reader that knows the log to event N reads the file of N, and nothing is lost or doubled:
+when the file is gone, the log holds what it told of.
+"""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from kith.core.codec import encode_event
+from kith.core.events import Event
+from kith.memory.log import Log
+
+FOLDER = "live"  # in the folder for state
+_MOST = 4_000_000  # bytes of one file: beyond, what is shown waits for the log
+_AT_ONCE = 1_000  # logged events that one look reads
+
+
+def _file(log: Log, session: str, seq: int) -> Path:
+    return log.path.parent / FOLDER / f"{session}-{seq}.jsonl"
+
+
+class LiveTail:
+    """The writer's side; a disk that refuses only costs others the view of pieces."""
+
+    def __init__(self, log: Log, session: str) -> None:
+        self._log, self._session = log, session
+        self._file: IO[bytes] | None = None
+        self._size = 0
+
+    def show(self, event: Event, path: tuple[str, ...], after: int) -> None:
+        """Tell of an event that is not stored; `after` is the number of the session's last stored one."""
+        kind = type(event).__name__
+        line = f'{{"path":{json.dumps(path)},"kind":"{kind}","event":{encode_event(event)}}}\n'.encode()
+        with suppress(OSError):
+            if self._file is None:
+                place = _file(self._log, self._session, after)
+                place.parent.mkdir(mode=0o700, exist_ok=True)
+                self._file, self._size = place.open("wb", buffering=0), 0
+            if self._size + len(line) <= _MOST:
+                self._size += self._file.write(line)
+
+    def end(self) -> None:
+        """Something was stored (or the session is left): what was shown before is told by the log."""
+        if self._file is not None:
+            self._file.close()
+            with suppress(OSError):
+                os.unlink(self._file.name)  # noqa: PTH108
+            self._file = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How much of a session was seen: its events up to number `seq`, and so many bytes of what followed."""
+
+    seq: int = 0
+    byte: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.seq}.{self.byte}" if self.byte else str(self.seq)
+
+    @classmethod
+    def parse(cls, text: str) -> "Position":
+        """The position that was written so. Raises ValueError."""
+        seq, _, byte = text.partition(".")
+        if not (seq.isascii() and seq.isdecimal() and (not byte or (byte.isascii() and byte.isdecimal()))):
+            raise ValueError(f"{text!r} is no position in a session; one looks like 123 or 123.456.")
+        return cls(int(seq), int(byte or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One event as it stands in the log, still encoded; `position` is where one is after it.
+
+    `at` is 0.0 for events that are only shown.
+    """
+
+    position: Position
+    at: float
+    path: tuple[str, ...]
+    kind: str
+    body: str
+
+    @property
+    def stored(self) -> bool:
+        return self.at > 0
+
+
+class Watch:
+    """A reader of one session, which may be at work in any process. It never holds the writer up."""
+
+    def __init__(self, log: Log, session: str, position: Position = Position()) -> None:
+        self.log, self.session, self.position = log, session, position
+        self._changed = -1
+
+    def look(self) -> tuple[Seen, ...]:
+        """What happened since the last look, at most about a thousand events at once."""
+        seen: list[Seen] = []
+        changed = self.log.changed()
+        if changed != self._changed:
+            rows = self.log.rows(self.session, self.position.seq, _AT_ONCE)
+            for seq, at, path, kind, body in rows:
+                self.position = Position(seq)
+                seen.append(Seen(self.position, at, tuple(path.split("/")) if path else (), kind, body))
+            if len(rows) == _AT_ONCE:
+                return tuple(seen)
+            self._changed = changed
+        return (*seen, *self._shown())
+
+    def _shown(self) -> tuple[Seen, ...]:
+        """The whole lines that the live file of the present position has beyond it."""
+        try:
+            with _file(self.log, self.session, self.position.seq).open("rb") as file:
+                file.seek(self.position.byte)
+                data = file.read()
+        except OSError:
+            return ()
+        found, byte = [], self.position.byte
+        for line in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
+            byte += len(line)
+            told = json.loads(line)
+            self.position = Position(self.position.seq, byte)
+            found.append(
+                Seen(self.position, 0.0, tuple(told["path"]), told["kind"], json.dumps(told["event"]))
+            )
+        return tuple(found)

@@ -1,0 +1,35 @@
+"""Locks of files that go with the process that holds them."""
+
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+
+def hold(path: Path) -> IO[str] | None:
+    """The file, locked until it is closed or the process dies; None when somebody else holds it."""
+    while True:
+        file = path.open("w")
+        if not try_lock(file):
+            file.close()
+            return None
+        # The former holder removes the file as it leaves: a lock on a removed file locks nobody out.
+        if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            return file
+        file.close()
+
+
+def try_lock(file: IO[str]) -> bool:
+    """Whether an open file could be locked; it stays so until it is closed."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
