@@ -1,0 +1,123 @@
+"""What the routes act through: the chosen projects, their log, and the processes that work on sessions."""
+
+import asyncio
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kith.app.project import Project
+from kith.app.working import start_worker
+from kith.core.errors import UsageError
+from kith.core.values import Answer, Question
+from kith.memory.inbox import Inbox, Letter
+from kith.memory.live import Position, Watch
+from kith.memory.log import Log, Summary
+from kith.memory.questions import open_question
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MIND_S = 0.3  # between two looks whether letters were heard
+
+
+@dataclass(slots=True)
+class Desk:
+    """The projects that were chosen when the server started, by name; nothing outside them is reached.
+
+    All of it is used from the server's one thread: the log's connection belongs to it.
+    """
+
+    projects: dict[str, Project]
+    flags: dict[str, Any] = field(default_factory=dict)  # settings given on the command line
+    _workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _minding: set[str] = field(default_factory=set)
+
+    @property
+    def log(self) -> Log:
+        return self.first.log
+
+    @property
+    def first(self) -> Project:
+        """The project that is meant where none is named."""
+        return next(iter(self.projects.values()))
+
+    def project(self, name: str = "") -> Project:
+        """One of the projects by its name. Raises UsageError."""
+        if not name:
+            return self.first
+        if name not in self.projects:
+            raise UsageError(f"There is no project {name!r} here; there are: {', '.join(self.projects)}.")
+        return self.projects[name]
+
+    def project_of(self, session: str) -> Project | None:
+        """The project that a session belongs to; None for one of another folder, and for one that is not."""
+        if not _ID.fullmatch(session):
+            return None
+        for root in self.log.query(_ROOT, (session,)):
+            return next((each for each in self.projects.values() if str(each.root) == root[0]), None)
+        return None
+
+    def sessions(self, project: str = "", limit: int = 50) -> list[Summary]:
+        """The newest sessions of a project."""
+        return self.log.sessions(self.project(project).root, limit)
+
+    # --- what a person does --------------------------------------------------------------------
+
+    def write(self, project: Project, session: str, letter: Letter) -> None:
+        """Say something in a session: it steers the model at work, else it is the next task."""
+        Inbox(self.log, session).write(letter)
+        if session not in self._minding:
+            self._minding.add(session)
+            asyncio.get_running_loop().create_task(self._mind(project.root, session))
+
+    async def _mind(self, root: Path, session: str) -> None:
+        """See to it that the letters are heard: by whoever works on the session, else by a new worker."""
+        inbox = Inbox(self.log, session)
+        try:
+            while inbox.letters(take=False):
+                self._workers = [each for each in self._workers if each.poll() is None]
+                if not self.log.is_open(session):
+                    self._workers.append(start_worker(root, self.log.path.parent, session))
+                    await asyncio.sleep(4 * _MIND_S)  # it takes as long to begin
+                await asyncio.sleep(_MIND_S)
+        finally:
+            self._minding.discard(session)
+
+    def question(self, session: str) -> Question | None:
+        """What the session waits for now."""
+        return open_question(self.log, session)
+
+    def answer(self, session: str, question: str, answer: Answer) -> Answer | None:
+        """Answer a question; None when this answer counts, else the one that was first."""
+        inbox = Inbox(self.log, session)
+        return None if inbox.claim(question, answer) else inbox.answer_to(question)
+
+    def stop(self, session: str, by: str) -> None:
+        Inbox(self.log, session).stop(by)
+
+    def is_working(self, session: str) -> bool:
+        """Whether somebody works on a session, or is about to."""
+        return self.log.is_open(session) or bool(Inbox(self.log, session).letters(take=False))
+
+    # --- what a person sees --------------------------------------------------------------------
+
+    def watch(self, session: str, position: Position = Position()) -> Watch:
+        """A reader of the session from a position on."""
+        return Watch(self.log, session, position)
+
+
+_ROOT = """
+SELECT json_extract(body, '$.root') FROM events WHERE session = ? AND kind = 'RunStarted' ORDER BY seq LIMIT 1
+"""
+
+
+def open_desk(roots: Sequence[Path], flags: dict[str, Any]) -> Desk:
+    """The desk for these folders; two of the same name are told apart by a number."""
+    projects: dict[str, Project] = {}
+    for root in dict.fromkeys(roots):
+        name, number = root.name or "root", 2
+        while name in projects:
+            name, number = f"{root.name}-{number}", number + 1
+        projects[name] = Project.open(root, flags)
+    return Desk(projects, flags)
