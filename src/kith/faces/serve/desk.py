@@ -102,9 +102,9 @@ class Desk:
 
     # --- what a person sees --------------------------------------------------------------------
 
-    def watch(self, session: str, position: Position = Position()) -> Watch:
+    def watch(self, session: str, position: Position | None = None) -> Watch:
         """A reader of the session from a position on."""
-        return Watch(self.log, session, position)
+        return Watch(self.log, session, position or Position())
 
 
 _ROOT = """
