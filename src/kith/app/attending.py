@@ -29,6 +29,7 @@ def shared(session: Session, own: Answerer) -> Answerer:
         try:
             while not asking.done():
                 if given := inbox.answer_to(question.id):
+                    await _end(asking)  # its prompt leaves the screen before anything is said
                     return _taken(session, question, given)
                 await asyncio.wait([asking], timeout=_LOOK_S)
             said = await asking  # a cancellation at the prompt passes on
