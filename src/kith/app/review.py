@@ -65,14 +65,15 @@ async def run_review(
     model: bool = True,
     second_look: bool = False,
     apply: bool = False,
+    id: str = "",
 ) -> Told:
-    """Review what is wished for, in a session of its own; with `apply`, propose what was suggested.
+    """Review what is wished for, in a session of its own (called `id` if given).
 
-    Raises UsageError where there is nothing of that name.
+    With `apply`, what was suggested is proposed. Raises UsageError where there is nothing of that name.
     """
     if apply:
         project.check_writable()
-    subject, id, found = await find_subject(project, wish), new_id(), _Found()
+    subject, id, found = await find_subject(project, wish), id or new_id(), _Found()
     subject = replace(subject, left_out=(*subject.left_out, *find_unreadable(subject.changes)))
 
     async def do(run: Run) -> Outcome:

@@ -58,6 +58,9 @@ async def work(root: Path, session: str) -> None:
         while letters := inbox.letters(most=1):
             await _do(project, session, letters[0])
     finally:
+        said = folder / f"{session}.log"
+        if said.exists() and not said.stat().st_size:
+            said.unlink()
         Path(lock.name).unlink(missing_ok=True)
         lock.close()
 
@@ -91,6 +94,10 @@ async def _perform(project: Project, session: str, letter: Letter) -> None:
             from kith.app.confer import Motion, run_confer
 
             await run_confer(project, Motion(letter.words), nobody_here, id=session)
+        case "tool":
+            from kith.app.direct_tools import edit_with
+
+            await edit_with(project, letter.tool, letter.args or {}, nobody_here, id=session)
         case _:
             first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
             task = Task(f"{letter.words}{first}", letter.plan)

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from kith.faces.quantities import moment, money, number, percent, positive
+from kith.faces.quantities import moment, money, number, percent, port, positive
 
 FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
@@ -233,6 +233,49 @@ def scan(parser: argparse.ArgumentParser) -> None:
     forms.add_argument("--json", action="store_true", help="as JSON")
 
 
+def serve(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("projects", nargs="*", metavar="PROJECT", help="folders to serve (this one)")
+    add("--port", type=port, metavar="N", default=5484, help="which port; 0: any that is free (5484)")
+    add("--open", action="store_true", help="open the page in your browser")
+    add("--new-token", action="store_true", help="not the token of last time: open pages must come in anew")
+    group = parser.add_argument_group("for other machines").add_argument
+    group("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
+    group("--token", metavar="TOKEN", help="needed with --host; better in KITH_SERVE_TOKEN")
+    group("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+
+
+def runtime(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-m", "--model", metavar="NAME", help="which model to serve, such as file/NAME (the first found)")
+    add("--port", type=port, metavar="N", default=5485, help="which port; 0: any that is free (5485)")
+    _offline(parser)
+    group = parser.add_argument_group("limits").add_argument
+    group("--parallel", type=number, metavar="N", default=0, help="answers at once (as many as it has slots)")
+    group("--queue", type=number, metavar="N", default=32, help="requests that may wait for them (32)")
+    group("--max-tokens", type=positive, metavar="N", default=4096, help="tokens of one answer (4096)")
+    group("--max-seconds", type=positive, metavar="N", default=600, help="seconds of one answer (600)")
+    _cloud(parser.add_argument_group("models in the cloud"), "one request")
+    others = parser.add_argument_group("for other machines").add_argument
+    others("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
+    others("--token", metavar="TOKEN", help="needed with --host; better in KITH_RUNTIME_TOKEN")
+    others("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+    _model(parser)
+
+
+def client(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    actions = "run TASK, sessions, watch ID, answer ID yes|no|CHOICE, stop ID, get PATH"
+    add("words", nargs="+", metavar="WORD", help=actions)
+    add("--url", metavar="URL", help="of a server elsewhere (the one that runs here)")
+    add("--token", metavar="TOKEN", help="of a server elsewhere; better in KITH_SERVE_TOKEN")
+    add("--project", metavar="NAME", default="", help="which of the server's projects (the first)")
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
+    add("--yes", action="store_true", help="apply without asking")
+
+
 def coach(parser: argparse.ArgumentParser) -> None:
     common(parser)
     _json(parser)
@@ -348,6 +391,23 @@ def demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--model", metavar="NAME", help="run it live, with this model")
     parser.add_argument("--keep", action="store_true", help="keep the demo's folder to play with")
 
+
+def acp(parser: argparse.ArgumentParser) -> None:
+    """The editor says in which folder."""
+    add = parser.add_argument
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
+    _offline(parser)
+    _cloud(parser.add_argument_group("which models"), "one task")
+    _model(parser)
+
+
+def mcp(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--patience", type=positive, metavar="N", default=300, help="seconds to wait for an answer (300)")
+    add("--no-forms", action="store_true", help="never ask in a form of the agent's program")
+    _work(parser)
 
 def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")

@@ -86,7 +86,30 @@ COMMANDS = {
     "scan": Command(
         "say what this codebase is, without a model", arguments.scan, "scan:scan_command", "[PATH]"
     ),
+    "serve": Command(
+        "show and steer sessions from a browser, or over HTTP",
+        arguments.serve,
+        "serve.command:serve_command",
+        "[PROJECT ...]",
+    ),
+    "client": Command(
+        "ask a server of kith's: run, sessions, watch, answer, stop, get",
+        arguments.client,
+        "client:client_command",
+        "WORD ...",
+    ),
+    "runtime": Command(
+        "serve one model to other machines, in kith's roles",
+        arguments.runtime,
+        "runtime.command:runtime_command",
+    ),
     "why": Command("say why these models were asked", arguments.why, "why:why_command", "[ID]"),
+    "mcp": Command(
+        "offer trials, reviews and applying to other agents (MCP)", arguments.mcp, "mcp.command:mcp_command"
+    ),
+    "acp": Command(
+        "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)", arguments.acp, "acp.command:acp_command"
+    ),
     "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
     "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),

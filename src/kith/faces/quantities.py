@@ -52,3 +52,11 @@ def number(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
     return int(text)
+
+
+def port(text: str) -> int:
+    """A port's number; 0 stands for any that is free."""
+    value = number(text)
+    if value > 65_535:
+        raise argparse.ArgumentTypeError("takes a port from 0 to 65535")
+    return value

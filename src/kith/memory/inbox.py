@@ -15,15 +15,17 @@ class Letter:
     """Words for a session: a new task, or what steers the present one.
 
     `flags` are settings as the command line would give them; `plan`, `tool` (the one to use first) and `kind`
-    (the command: run, build, confer) count only where the words begin a task.
+    (the command: run, build, confer) count only where the words begin a task. Of kind "tool" it asks no
+    model: `tool` is used with `args`.
     """
 
     words: str
     by: str = ""
-    kind: Literal["run", "build", "confer"] = "run"
+    kind: Literal["run", "build", "confer", "tool"] = "run"
     plan: Literal["no", "yes", "show"] = "no"
     tool: str = ""
     flags: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
 
 
 class Inbox:

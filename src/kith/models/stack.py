@@ -120,15 +120,26 @@ class Opened:
         all models of a task; `permit` lets the first call of each group pass to a model in the cloud, which
         without one is not asked. The rest as above.
         """
-        spent, count = spent or Spent(), self.counter.estimate
-        metered = self.metered(tells=tells)
-        thrifty = Thrifty(metered, budget, spent, self.price, count)
-        watched = Watched(Limited(thrifty, budget, spent))
-        digest, card = self.facts.digest, self.card_of(self.facts.digest)
-        ladder = Ladder(watched, card, digest, "text" if self.facts.tools is False else None)
+        ladder = self._ladder(Watched(self._limited(budget, spent or Spent(), tells=tells)))
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
         fitted = Fitted(ladder, self.counter, by_thread)
         return self.consented(fitted, permit) if permit else fitted
+
+    def lent(self, budget: Budget, spent: Spent, permit: Permit) -> Model:
+        """The model of a program that leads the conversation by itself, within the budget.
+
+        Its calls land as everywhere, but nothing is left out of its prompts, and nothing is asked again in
+        another way than it was asked.
+        """
+        return self.consented(self._ladder(self._limited(budget, spent, tells=False)), permit)
+
+    def _limited(self, budget: Budget, spent: Spent, *, tells: bool) -> Model:
+        metered = self.metered(tells=tells)
+        return Limited(Thrifty(metered, budget, spent, self.price, self.counter.estimate), budget, spent)
+
+    def _ladder(self, model: Model) -> Model:
+        digest, card = self.facts.digest, self.card_of(self.facts.digest)
+        return Ladder(model, card, digest, "text" if self.facts.tools is False else None)
 
     def consented(self, model: Model, permit: Permit) -> Model:
         """`model`, which leads to this one, asked only after `permit`; a local one needs none."""

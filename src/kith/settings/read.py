@@ -19,6 +19,7 @@ PROJECT_KEYS = {
     *("cloud", "max_task_usd", "max_day_usd"),
 }
 _CLOUD = ("never", "ask", "allow")  # each lets through more than the one before
+_NO_SETTINGS = ("KITH_SERVE_TOKEN", "KITH_RUNTIME_TOKEN")  # secrets of commands
 # Where two name the same setting, the later one wins.
 _PEOPLES_VARIABLES = {
     "OLLAMA_HOST": "ollama_host",
@@ -153,7 +154,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         key: environ[name] for name, key in _PEOPLES_VARIABLES.items() if environ.get(name)
     }
     for name, value in environ.items():
-        if name.startswith("KITH_"):
+        if name.startswith("KITH_") and name not in _NO_SETTINGS:
             key = name.removeprefix("KITH_").lower()
             table, _, rest = key.partition("_")
             if table in TABLES and rest:

@@ -129,10 +129,15 @@ def make_role(
     `confined`: commands run in a sandbox; elsewhere the person is asked about each.
     """
     names = spec.small_tools if small else spec.tools
-    words = spec.small_words if small else spec.words
-    system = words.replace(_PLACEHOLDER, _CONFINED if confined else _ASKED)
+    system = make_words(spec, confined=confined, small=small)
     chosen = tuple(tool for tool in tools if tool.name in names)
     return Role(spec.name, system, model, chosen, _policy(spec.policy, confined), spec.purpose, sampling)
+
+
+def make_words(spec: RoleSpec, *, confined: bool = True, small: bool = False) -> str:
+    """The role's own words, as its model gets them."""
+    words = spec.small_words if small else spec.words
+    return words.replace(_PLACEHOLDER, _CONFINED if confined else _ASKED)
 
 
 def _policy(name: str, confined: bool) -> Policy:

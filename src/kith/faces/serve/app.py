@@ -1,24 +1,35 @@
 """The application: its routes, its errors, and the desk that they share."""
 
 import importlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from fastapi import FastAPI, Request
 
 from kith import __version__
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.problems import tell_problems
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI, Request
-
 API_VERSION: Final = 1
 # Each module has a `router`; the paths say what it is about.
-_ROUTES: Final = ("api.sessions",)
+_ROUTES: Final = (
+    "api.sessions",
+    "api.watching",
+    "api.answers",
+    "api.agent",
+    "api.files",
+    "api.tools",
+    "api.models",
+    "api.settings",
+    "api.health",
+    "completions",
+    "pages",
+    "following",
+    "static",
+)
 
 
-def make_app(desk: Desk) -> "FastAPI":
+def make_app(desk: Desk) -> FastAPI:
     """The whole application. The door (`guard.py`) stands before it."""
-    from fastapi import FastAPI
-
     app = FastAPI(title="kith", version=f"{API_VERSION}", description=f"kith {__version__}", docs_url=None)
     app.state.desk = desk
     tell_problems(app)
@@ -27,7 +38,7 @@ def make_app(desk: Desk) -> "FastAPI":
     return app
 
 
-def desk_of(request: "Request") -> Desk:
+async def desk_of(request: Request) -> Desk:
     """The desk, for routes: `desk: Annotated[Desk, Depends(desk_of)]`."""
     desk: Desk = request.app.state.desk
     return desk

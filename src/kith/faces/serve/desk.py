@@ -11,6 +11,7 @@ from typing import Any
 from kith.app.project import Project
 from kith.app.working import start_worker
 from kith.core.errors import UsageError
+from kith.core.run import new_id
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.live import Position, Watch
@@ -18,6 +19,7 @@ from kith.memory.log import Log, Summary
 from kith.memory.questions import open_question
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_BEGUN = "begun"  # a kind of post: the folder of a session that has no events yet
 _MIND_S = 0.3  # between two looks whether letters were heard
 
 
@@ -54,15 +56,22 @@ class Desk:
         """The project that a session belongs to; None for one of another folder, and for one that is not."""
         if not _ID.fullmatch(session):
             return None
-        for root in self.log.query(_ROOT, (session,)):
-            return next((each for each in self.projects.values() if str(each.root) == root[0]), None)
-        return None
+        told = [root for (root,) in self.log.query(_ROOT, (session,))]
+        root = next(iter(told or [body for _, body in self.log.posted(session, _BEGUN)]), "")
+        return next((each for each in self.projects.values() if str(each.root) == root), None)
 
     def sessions(self, project: str = "", limit: int = 50) -> list[Summary]:
         """The newest sessions of a project."""
         return self.log.sessions(self.project(project).root, limit)
 
     # --- what a person does --------------------------------------------------------------------
+
+    def begin(self, project: Project, letter: Letter) -> str:
+        """A new session that begins with these words; returns its id."""
+        session = new_id()
+        self.log.post(session, _BEGUN, "", str(project.root))  # until its first event says where it is
+        self.write(project, session, letter)
+        return session
 
     def write(self, project: Project, session: str, letter: Letter) -> None:
         """Say something in a session: it steers the model at work, else it is the next task."""

@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kith.core.errors import BusyError, KithError, LimitError, ModelError, NoModelError, UsageError
+from kith.core.errors import (
+    BusyError,
+    KithError,
+    LimitError,
+    ModelError,
+    NoModelError,
+    TreeError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -10,6 +18,7 @@ if TYPE_CHECKING:
 
 _STATUS: tuple[tuple[type[KithError], int], ...] = (
     (BusyError, 409),
+    (TreeError, 409),
     (NoModelError, 503),
     (ModelError, 502),
     (LimitError, 429),

@@ -1,5 +1,150 @@
-"""Sessions: begun, spoken to, watched, answered, stopped."""
+"""Sessions: begun, spoken to, stopped, taken back."""
 
-from fastapi import APIRouter
+from typing import Annotated
 
-router = APIRouter(prefix="/api", tags=["sessions"])
+from fastapi import APIRouter, Query, Request, Response
+
+from kith.core.errors import TreeError, UsageError
+from kith.faces.serve.api import versioned
+from kith.faces.serve.api.at import Id, OneDesk, OneProject, found, who
+from kith.faces.serve.api.shapes import (
+    Begun,
+    Message,
+    NewSession,
+    Project,
+    Projects,
+    SessionLine,
+    SessionList,
+    SessionNow,
+    Stopped,
+    Undone,
+    answer,
+    file_of,
+    problems,
+    question_of,
+    todo_of,
+)
+from kith.faces.serve.now import question_now, standing, todo_now
+from kith.faces.serve.problems import Refused
+from kith.memory.inbox import Letter
+
+_routes = APIRouter(tags=["sessions"])
+
+
+@_routes.get("/projects", summary="The projects that this server serves", response_model=Projects)
+async def list_projects(desk: OneDesk) -> Response:
+    named = [Project(name=name, root=str(each.root)) for name, each in desk.projects.items()]
+    return answer(Projects(projects=named))
+
+
+@_routes.get(
+    "/sessions",
+    summary="The newest sessions of a project",
+    response_model=SessionList,
+    responses=problems(),
+)
+async def list_sessions(
+    desk: OneDesk,
+    project: OneProject = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> Response:
+    lines = [
+        SessionLine(
+            id=each.id,
+            task=each.task,
+            model=each.model,
+            at=each.at,
+            status=each.status,
+            working=desk.is_working(each.id),
+        )
+        for each in desk.sessions(project, limit)
+    ]
+    return answer(SessionList(sessions=lines))
+
+
+@_routes.post(
+    "/sessions",
+    summary="Begin a session with its first task",
+    status_code=201,
+    response_model=Begun,
+    responses=problems(),
+)
+async def begin_session(desk: OneDesk, body: NewSession, request: Request) -> Response:
+    session = desk.begin(desk.project(body.project), _letter(body, who(request), desk.flags))
+    place = f"{request.url.path}/{session}"
+    return answer(Begun(session=session, position="0"), 201, {"Location": place})
+
+
+@_routes.get(
+    "/sessions/{id}",
+    summary="How a session stands",
+    response_model=SessionNow,
+    responses=problems(404),
+)
+async def show_session(desk: OneDesk, id: Id) -> Response:
+    project, position = found(desk, id), desk.log.last(id)
+    stands = standing(desk.log, id)
+    return answer(
+        SessionNow(
+            id=id,
+            project=next(name for name, each in desk.projects.items() if each is project),
+            task=stands.task,
+            model=stands.model,
+            status=stands.status,
+            text=stands.text,
+            working=desk.is_working(id),
+            question=question_of(question_now(desk, id)),
+            todo=todo_of(todo_now(desk.log, id)),
+            position=str(position),
+        )
+    )
+
+
+@_routes.post(
+    "/sessions/{id}/messages",
+    summary="Say something: it steers the model at work, else it is the next task",
+    status_code=202,
+    response_model=Begun,
+    responses=problems(404),
+)
+async def say(desk: OneDesk, id: Id, body: Message, request: Request) -> Response:
+    project, position = found(desk, id), desk.log.last(id)
+    desk.write(project, id, _letter(body, who(request), desk.flags))
+    return answer(Begun(session=id, position=str(position)), 202)
+
+
+@_routes.post(
+    "/sessions/{id}/cancel",
+    summary="Stop whoever works on a session, as Ctrl-C does",
+    status_code=202,
+    response_model=Stopped,
+    responses=problems(404, 409),
+)
+async def cancel(desk: OneDesk, id: Id, request: Request) -> Response:
+    found(desk, id)
+    if not desk.is_working(id):
+        raise Refused(409, "Nobody works on this session now.")
+    desk.stop(id, who(request))
+    return answer(Stopped(session=id), 202)
+
+
+@_routes.post(
+    "/sessions/{id}/undo",
+    summary="Take the last change of a session back",
+    response_model=Undone,
+    responses=problems(404, 409),
+)
+async def undo(desk: OneDesk, id: Id) -> Response:
+    try:
+        undone = await found(desk, id).undo(id)
+    except (UsageError, TreeError) as error:
+        raise Refused(409, f"{str(error).rstrip('.')}.") from None
+    files = [file_of(file) for file in undone.files]
+    return answer(Undone(change=undone.change_id, undoes=undone.undoes, files=files))
+
+
+def _letter(body: Message, by: str, given: dict[str, object]) -> Letter:
+    return Letter(body.words, by, body.kind, body.plan, body.tool, body.flags(given))
+
+
+router = versioned(_routes)

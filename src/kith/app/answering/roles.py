@@ -1,0 +1,22 @@
+"""The roles that others may ask a model to play: those of kith, and the person's own; never a project's."""
+
+from dataclasses import replace
+
+from kith.app.answering.request import ChatRequest
+from kith.app.asking.roles import find_role, role_names
+from kith.settings import Settings
+from kith.workflows.roles import RoleSpec, is_small, make_words
+
+
+def list_roles(chosen: Settings) -> dict[str, RoleSpec]:
+    """Every role by its name. Raises UsageError for one of the person's own that is badly written."""
+    own = chosen.roles
+    names = {path.stem for path in own.glob("*.md")} if own.is_dir() else set[str]()
+    return {name: find_role(name, own) for name in sorted(names | set(role_names()))}
+
+
+def in_role(request: ChatRequest, spec: RoleSpec, window: int) -> ChatRequest:
+    """The request, with the role's words before its own; short ones where the window (in tokens) is small."""
+    words = make_words(spec, small=is_small(window))
+    system = "\n\n".join(filter(None, (words.rstrip(), request.system)))
+    return replace(request, system=system, purpose=spec.purpose)

@@ -1,0 +1,88 @@
+"""Questions as permission requests of the editor, and its answers."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from acp.schema import AllowedOutcome, PermissionOption, PermissionOptionKind, ToolCallUpdate
+
+from kith.core.values import Answer, Question
+from kith.faces.acp import calls
+from kith.faces.acp.buffers import Buffers, tell_unsaved
+from kith.faces.acp.outbox import Outbox
+from kith.faces.acp.telling import Telling
+from kith.faces.acp.wire import Wire
+from kith.faces.lines import printable
+
+# What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
+_OPTIONS: Final[dict[str, tuple[PermissionOptionKind, str]]] = {
+    "all": ("allow_once", "Apply"),
+    "yes": ("allow_once", "Yes"),
+    "always": ("allow_always", "Always in this project"),
+    "none": ("reject_once", "Do not apply"),
+    "no": ("reject_once", "No"),
+}
+_NO: Final = {"change": "none"}  # any other kind: "no"
+
+
+class Asker:
+    """Puts a session's questions to the editor; `by` names it to the other faces."""
+
+    def __init__(
+        self, outbox: Outbox, wire: Wire, telling: Telling, buffers: Buffers, root: Path, by: str
+    ) -> None:
+        self._outbox, self._wire, self._telling = outbox, wire, telling
+        self._buffers, self._root, self._by = buffers, root, by
+
+    async def answer(self, question: Question) -> Answer:
+        """The person's answer; a change waits until what the editor has not saved is safe."""
+        call = calls.asked(question, self._contents(question), self._root)
+        self._outbox.put(calls.started(call))
+        paths = [change.path for change in question.changes if change.before is not None]
+        while True:
+            if open_ones := await self._buffers.unsaved(paths):
+                note = f"{tell_unsaved(open_ones)}: save or discard them before you apply this."
+                call = _with_note(call, note)
+            choice = await self._request(question, call)
+            if choice in _NO.values() or choice == "no" or not paths:
+                return Answer(choice, by=self._by)
+            if not (open_ones := await self._buffers.unsaved(paths)):
+                return Answer(choice, by=self._by)
+            self._telling.say(f"Not applied yet: {tell_unsaved(open_ones)}.")
+
+    async def _request(self, question: Question, call: ToolCallUpdate) -> str:
+        """One of the question's choices; what is cancelled or unknown means no."""
+        offered = _offered(question)
+        await self._outbox.flush()
+        try:
+            response = await self._outbox.client.request_permission(
+                session_id=self._outbox.session, tool_call=call, options=offered
+            )
+        except asyncio.CancelledError:
+            await self._wire.take_back(call.tool_call_id)
+            raise
+        no, outcome = _NO.get(question.kind, "no"), response.outcome
+        known = {option.option_id for option in offered}
+        return outcome.option_id if isinstance(outcome, AllowedOutcome) and outcome.option_id in known else no
+
+    def _contents(self, question: Question) -> calls.Contents:
+        if question.kind == "change":
+            return calls.diffs(question.changes, self._root)
+        shown = question.draft or self._telling.plan_words() if question.kind == "plan" else ""
+        return [calls.words("\n\n".join(filter(None, [question.text, shown])))]
+
+
+def _offered(question: Question) -> list[PermissionOption]:
+    """What the person may choose, yes before no."""
+    choices = [choice for choice in _OPTIONS if choice in question.choices]
+    no = _NO.get(question.kind, "no")
+    choices += [no] if no not in choices else []
+    return [
+        PermissionOption(option_id=choice, kind=_OPTIONS[choice][0], name=_OPTIONS[choice][1])
+        for choice in choices
+    ]
+
+
+def _with_note(call: ToolCallUpdate, note: str) -> ToolCallUpdate:
+    contents = [calls.words(printable(note)), *(call.content or ())]
+    return call.model_copy(update={"content": contents})

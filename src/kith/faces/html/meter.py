@@ -1,0 +1,117 @@
+"""What models took so far, as a panel: window, cache, speed, money, time."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kith.core.money import dollars
+from kith.faces.figures import figure
+from kith.faces.html.markup import Html, element, joined
+from kith.faces.lines import count
+
+
+@dataclass(slots=True)
+class Meter:
+    """Sums over the calls of a session's task, and the last one; it reads events as plain data, quickly."""
+
+    model: str = ""
+    window: int = 0
+    held: int = 0  # tokens in the window after the last call
+    calls: int = 0
+    read: int = 0
+    written: int = 0
+    evaluated: int = 0  # of calls that tell how they used the cache: tokens that were computed,
+    unavoidable: int = 0  # those that nobody could have spared,
+    counted: int = 0  # and all that were sent
+    read_rate: float = 0.0  # tokens a second
+    write_rate: float = 0.0
+    usd: float | None = None
+    began: float = 0.0  # seconds since the epoch
+    last: float = 0.0
+    running: bool = False
+    _windows: dict[str, int] = field(default_factory=dict)
+
+    def take(self, kind: str, body: Mapping[str, Any], at: float) -> bool:
+        """One more event; whether it changes what is shown."""
+        self.last = at
+        if kind == "RunStarted":
+            self.calls = self.read = self.written = self.evaluated = self.unavoidable = self.counted = 0
+            self.began, self.running, self.usd = at, True, None
+        elif kind == "RunEnded":
+            self.running = False
+        elif kind == "Engaged":
+            self.model = body["model"]
+            self._windows[self.model] = self.window = body.get("window", 0)
+        elif kind == "Called":
+            self._call(body)
+        return kind in ("RunStarted", "RunEnded", "Engaged", "Called")
+
+    def _call(self, body: Mapping[str, Any]) -> None:
+        usage, timing, cache = body["usage"], body["timing"], body.get("cache")
+        self.calls += 1
+        self.model = body["model"]
+        self.window = body.get("window") or self._windows.get(self.model, 0)
+        self.read, self.written = self.read + usage["input"], self.written + usage["output"]
+        if body["stop"] != "error":
+            self.held = usage["input"] + usage["output"]
+        new = max(0, usage["input"] - usage["cached"])
+        if cache:
+            new = cache["evaluated"]
+            self.evaluated, self.unavoidable = self.evaluated + new, self.unavoidable + cache["unavoidable"]
+            self.counted += usage["input"]
+        self.read_rate = _rate(new, timing["prefill_s"]) or self.read_rate
+        self.write_rate = _rate(usage["output"], timing["decode_s"]) or self.write_rate
+        if body.get("usd") is not None:
+            self.usd = (self.usd or 0.0) + body["usd"]
+
+    @property
+    def reused(self) -> float | None:
+        """Of the tokens that could come from the cache, the part that did; None while there were none."""
+        could = self.counted - self.unavoidable
+        return min(1.0, (self.counted - self.evaluated) / could) if could > 0 else None
+
+
+def _rate(tokens: int, seconds: float) -> float:
+    return tokens / seconds if tokens and seconds > 0 else 0.0
+
+
+def meter_html(meter: Meter) -> Html:
+    """The section `meter`."""
+    rows = (joined((element("dt", name), element("dd", value))) for name, value in _rows(meter))
+    return element("section", element("h2", "Meter"), element("dl", *rows), id="meter", class_="panel")
+
+
+def _rows(meter: Meter) -> Iterator[tuple[str, Html | str]]:
+    if meter.model:
+        yield "model", meter.model
+    if meter.window and meter.held:
+        share = element(
+            "meter", value=min(meter.held, meter.window), max=meter.window, aria_label="window used"
+        )
+        yield "window", joined((f"{meter.held:,} of {meter.window:,} ", share))
+    if meter.reused is not None:
+        yield "cache", f"{meter.reused:.0%} of what could be reused was"
+    if meter.read_rate:
+        yield "reading", f"{figure(meter.read_rate)} tokens/s"
+    if meter.write_rate:
+        yield "writing", f"{figure(meter.write_rate)} tokens/s"
+    if meter.calls:
+        yield "calls", f"{count(meter.calls, 'call')}, {meter.read:,} tokens read, {meter.written:,} written"
+    if meter.usd:
+        yield "cost", dollars(meter.usd)
+    if meter.began:
+        yield "elapsed", _elapsed(meter)
+
+
+def _elapsed(meter: Meter) -> Html:
+    """Seconds of the task; while it runs, the page may count on from `data-since`."""
+    since = f"{meter.began:.3f}" if meter.running else None
+    return element("time", took(meter.last - meter.began), class_="elapsed", data_since=since)
+
+
+def took(seconds: float) -> str:
+    """`4.2 s`, `3 min 5 s`, `2 h 10 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

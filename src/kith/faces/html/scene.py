@@ -1,0 +1,155 @@
+"""A session as a page: its events folded into HTML, all at once or one change after another."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from kith.core.codec import decode
+from kith.core.values import Plan, Question, TodoItem
+from kith.faces.html.entries import read_body
+from kith.faces.html.late import Late
+from kith.faces.html.markup import Html, element, joined
+from kith.faces.html.meter import Meter, meter_html
+from kith.faces.html.now import Now
+from kith.faces.html.panels import Draw, build_section, plan_section, question_section
+from kith.faces.html.patches import Patch
+from kith.faces.html.receipt import KINDS, describe, receipt_html
+from kith.faces.html.story import Story
+from kith.faces.html.todo import todo_html
+from kith.memory.live import Position, Seen
+
+NEWEST: Final = 80  # items of the log that a page begins with; the older ones are asked for
+
+_BUILDING: Final = frozenset(("Advanced", "RunEnded", "RunStarted", "Stepped", "Tasked"))
+Body = Mapping[str, Any]
+
+
+class Scene:
+    """One session as it is shown.
+
+    `live`: a page of `kith serve`, which fetches what is long or old when somebody wants it; else the page
+    holds everything itself. What `take` answers turns the page that `html` gave into the one that it would
+    give now. `build` draws the state of a build; `project` is what questions call the folder.
+    """
+
+    def __init__(
+        self, session: str, *, live: bool = True, project: str = "", build: Draw | None = None
+    ) -> None:
+        self.session, self.live, self.project = session, live, project
+        self.position = Position()
+        self.title = ""  # the first task
+        self.question: Question | None = None  # that is open
+        self._story = Story(f"/sessions/{session}" if live else None)
+        self._build = build
+        self._now = Now()
+        self._meter = Meter()
+        self._todo: tuple[TodoItem, ...] = ()
+        self._plan: Plan | None = None
+        self._task: list[Seen] = []  # what the receipt of the present task is made of
+        self._over = False
+
+    def take(self, seen: Seen) -> tuple[Patch, ...]:
+        """One more event: what changes on the page."""
+        return tuple(late.draw() for late in self._fold(seen))
+
+    def skip(self, seen: Iterable[Seen]) -> None:
+        """Events of the time before anybody looked: they count, and nothing is drawn."""
+        for each in seen:
+            for _ in self._fold(each):
+                pass
+
+    def rejoin(self) -> tuple[Patch, ...]:
+        """For a page that comes back: what is shown and not stored, as it is now."""
+        return tuple(Patch("replace", target, make()) for target, make in self._now.slots())
+
+    def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
+        """So many items before the one with this id, for a page that has not shown them."""
+        return tuple(Patch("replace", target, html) for target, html in self._story.earlier(before, count))
+
+    def item(self, id: str) -> Html | None:
+        """One item of the log with nothing left out; None when there is none of this id."""
+        return self._story.item_html(id)
+
+    def log_html(self, newest: int | None = NEWEST) -> Html:
+        """What happened, with so many of the newest items (None: all); then what waits, or came of it."""
+        log, live = self._story.log_html(newest), self._now.live_html()
+        return joined((log, live, self._question_html(), self._receipt_html()))
+
+    def panels_html(self, newest: int | None = NEWEST) -> Html:
+        """What stands beside it: to do, plan, build, time line, meter."""
+        return joined(
+            (
+                todo_html(self._todo),
+                plan_section(self._plan),
+                build_section(self._build),
+                self._story.timeline_html(newest),
+                meter_html(self._meter),
+            )
+        )
+
+    def status_html(self) -> Html:
+        """What goes on now, in words that are read aloud, and how far it is."""
+        words = element("p", self._now.now_html(), id="status", role="status", aria_live="polite")
+        return joined((words, self._now.progress_html()))
+
+    def html(self, newest: int | None = NEWEST) -> Html:
+        """All of it: the page's `main` and the panels."""
+        main = (self.log_html(newest), self.status_html())
+        place = {"data_session": self.session, "data_position": str(self.position)}
+        return joined(
+            (element("main", *main, id="session", **place), element("aside", self.panels_html(newest)))
+        )
+
+    # --- the fold ------------------------------------------------------------------------------
+
+    def _fold(self, seen: Seen) -> Iterator[Late]:
+        self.position = seen.position
+        body = read_body(seen)
+        if seen.stored:
+            yield from self._story.take(seen, body)
+            yield from self._panels(seen, body)
+        yield from self._now.take(seen, body)
+
+    def _panels(self, seen: Seen, body: Body) -> Iterator[Late]:
+        """What changes beside the log."""
+        if self._meter.take(seen.kind, body, seen.at):
+            yield Late("replace", "meter", lambda: meter_html(self._meter))
+        match seen.kind:
+            case "TodoSet":
+                self._todo = decode(body["items"], tuple[TodoItem, ...])
+                yield Late("replace", "todo", lambda: todo_html(self._todo))
+            case "Planned":
+                self._plan = decode(body["plan"], Plan)
+                yield Late("replace", "plan", lambda: plan_section(self._plan))
+            case "Asked":
+                yield from self._ask(decode(body["question"], Question))
+            case "Answered":
+                yield from self._ask(None)
+            case "RunStarted" | "RunEnded":
+                yield from self._turn(seen, body)
+        if self._build and seen.kind in _BUILDING:
+            yield Late("replace", "build", partial(build_section, self._build))
+        if seen.kind in KINDS:
+            self._task.append(seen)
+
+    def _ask(self, question: Question | None) -> Iterator[Late]:
+        if question or self.question:
+            self.question = question
+            yield Late("replace", "question", self._question_html)
+
+    def _turn(self, seen: Seen, body: Body) -> Iterator[Late]:
+        """A task begins or is over."""
+        yield from self._ask(None)
+        self._over = seen.kind == "RunEnded"
+        if not self._over:
+            self._task = []
+        if not self.title and body.get("task"):
+            self.title = body["task"]
+        yield Late("replace", "receipt", self._receipt_html)
+
+    def _question_html(self) -> Html:
+        return question_section(self.session, self.question, self._plan, self.project)
+
+    def _receipt_html(self) -> Html:
+        report = describe(self.session, self._task) if self._over else None
+        return receipt_html(report, self._meter)

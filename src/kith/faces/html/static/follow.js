@@ -1,0 +1,67 @@
+/* Follows a session: reconnects when the server was away, and drops what it has seen already. */
+
+import { carryOut, isAtEnd } from "./patches.js";
+import { attach } from "./review.js";
+
+const PATIENCE_MS = 1_000; // before the server counts as away
+const AGAIN_MS = [500, 1_000, 2_000, 4_000];
+const HIDDEN_MS = 60_000; // a page that nobody looks at leaves its connection to others
+
+export function follow(page) {
+  const link = document.querySelector("#link");
+  let seen = page.dataset.position, source = null, failed = 0, away = 0, hidden = 0;
+
+  const open = () => {
+    source = new EventSource(`${page.dataset.events}?after=${encodeURIComponent(seen)}`);
+    source.onopen = () => { clearTimeout(away); failed = away = 0; say(""); };
+    source.onerror = () => {
+      away ||= setTimeout(() => say("The server is away. Reconnecting …"), PATIENCE_MS);
+      if (source.readyState === EventSource.CLOSED) {
+        source = null;
+        setTimeout(() => source ?? open(), AGAIN_MS[Math.min(failed++, AGAIN_MS.length - 1)]);
+      }
+    };
+    source.addEventListener("patch", ({ lastEventId, data }) => {
+      if (!isAfter(lastEventId, seen)) return;
+      seen = page.dataset.position = lastEventId;
+      carryOut(JSON.parse(data), told);
+    });
+    // What is shown and not stored may have gone while the page was away.
+    source.addEventListener("rejoin", ({ data }) => carryOut(JSON.parse(data), told));
+  };
+  const say = (words) => { if (link.textContent !== words) link.textContent = words; };
+
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hidden);
+    if (document.hidden && page.dataset.state === "idle") hidden = setTimeout(() => { source?.close(); source = null; }, HIDDEN_MS);
+    else if (!document.hidden && !source) open();
+  });
+  addEventListener("scroll", showWayDown, { passive: true });
+  open();
+  told();
+}
+
+/** Whether position `one` ("SEQ" or "SEQ.BYTE") is after position `two`. */
+export function isAfter(one, two) {
+  const [[seq, byte], [seq2, byte2]] = [one, two].map((each) => each.split(".").map(Number));
+  return seq > seq2 || (seq === seq2 && (byte ?? 0) > (byte2 ?? 0));
+}
+
+let asked = null;
+
+/** The title tells a tab that asks from one that works; who reads further up is told that there is more. */
+function told() {
+  const title = document.querySelector("h1")?.textContent ?? "";
+  const asks = document.querySelector("#question:not([hidden])"), works = document.querySelector("#actions.working");
+  if (asks !== asked) attach(document);
+  asked = asks;
+  const state = asks ? "asks: " : works ? "… " : "";
+  if (document.title !== `${state}${title} - kith`) document.title = `${state}${title} - kith`;
+  document.querySelector("main").dataset.state = works ? "working" : "idle";
+  showWayDown();
+}
+
+function showWayDown() {
+  const button = document.querySelector("#to-end");
+  if (button) button.hidden = isAtEnd();
+}

@@ -1,0 +1,19 @@
+/* What makes the page lively. The server draws everything: this carries out changes, posts forms, minds keys. */
+
+import { follow } from "./follow.js";
+import { mindForms } from "./forms.js";
+import { mindKeys } from "./keys.js";
+import { loadPieces } from "./loads.js";
+
+const session = document.querySelector("main[data-events]");
+
+mindForms();
+mindKeys();
+loadPieces();
+if (session) follow(session);
+document.querySelector("#theme")?.addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* it holds until the page is left */ }
+});

@@ -1,0 +1,101 @@
+"""What frames a session's steps: its title; where one speaks to the model; what can be done now."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from kith.faces.html.listing import select, title_of
+from kith.faces.html.markup import Html, element
+from kith.faces.html.patches import Patch
+
+_SAY: Final = "Steer the model, or give it the next task"
+
+
+@dataclass(slots=True)
+class Talk:
+    """A fold of what stands above and below a session's steps; it reads events as plain data."""
+
+    session: str
+    project: str = ""
+    title: str = ""
+    began: float = 0.0  # seconds since the epoch
+    model: str = ""
+    working: bool = False
+    applied: str = ""  # the change that can be taken back
+
+    def take(self, kind: str, body: Mapping[str, Any], at: float) -> Iterator[Patch]:
+        """One more event, and what it changes."""
+        before = self.working, self.applied
+        match kind:
+            case "RunStarted":
+                self.model, self.working = body["model"], True
+                if not self.began:
+                    self.title, self.began = title_of(body["task"]), at
+                    yield Patch("replace", "head", self.head())
+            case "RunEnded":
+                self.working = False
+            case "Applied":
+                self.applied = "" if body.get("undoes") else body["change_id"]
+        if before != (self.working, self.applied):
+            yield Patch("replace", "actions", self.actions())
+
+    def head(self) -> Html:
+        """The title, and where and when it began."""
+        facts = [element("span", self.project), element("code", self.session)]
+        if self.began:
+            when = datetime.fromtimestamp(self.began, UTC)
+            facts.append(element("time", f"{when:%Y-%m-%d %H:%M} UTC", datetime=when.isoformat()))
+        title = element("h1", self.title or "A task that begins …")
+        return element("header", title, element("p", *facts, class_="facts"), id="head")
+
+    def foot(self) -> Html:
+        """Where one speaks to the model."""
+        return element(
+            "div",
+            self.actions(),
+            self._box(),
+            element("button", "To the end ↓", id="to-end", type="button", hidden=True),
+            id="talk",
+            class_="script",
+        )
+
+    def actions(self) -> Html:
+        """What can be done now."""
+        forms = [self._button("cancel", "Stop", "Esc Esc", "risky")] if self.working else []
+        if self.applied and not self.working:
+            forms.append(self._button("undo", "Take the change back"))
+        return element("div", *forms, id="actions", class_="working" if self.working else None)
+
+    def _box(self) -> Html:
+        model = [(self.model, self.model)] if self.model else [("", "Usual model")]
+        load = f"/pieces/models?first={quote(self.model, safe='')}"
+        row = element(
+            "div",
+            select("model", "Model of the next task", model, load),
+            element("span", class_="space"),
+            element("button", "Send", class_="first", title="Ctrl Enter"),
+            class_="row",
+        )
+        return element(
+            "form",
+            element(
+                "textarea", name="words", required=True, rows=1, aria_label=_SAY, placeholder=f"{_SAY} …"
+            ),
+            row,
+            element("p", class_="said", role="alert"),
+            class_="compose",
+            data_post=self._address("messages"),
+            aria_label="Say something",
+        )
+
+    def _button(self, what: str, words: str, key: str = "", kind: str | None = None) -> Html:
+        shown = [words, element("kbd", key, aria_hidden="true")] if key else [words]
+        said = element("p", class_="said", role="alert")
+        return element(
+            "form", said, element("button", *shown, class_=kind), id=what, data_post=self._address(what)
+        )
+
+    def _address(self, what: str) -> str:
+        return f"/api/sessions/{quote(self.session, safe='')}/{what}"

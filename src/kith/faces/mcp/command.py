@@ -1,0 +1,27 @@
+"""`kith mcp`: the server on standard input and output, for one project."""
+
+import argparse
+import importlib.util
+import sys
+
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.faces.arguments import settings_flags
+from kith.faces.folder import find_root
+
+
+def mcp_command(args: argparse.Namespace) -> int:
+    """Serve until the client closes standard input."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UsageError("kith mcp needs more: pip install 'kith-agent[mcp]'.")
+    from kith.faces.mcp.attending import Attendant
+    from kith.faces.mcp.server import make_server
+    from kith.faces.mcp.tools import Offered
+    from kith.faces.serve.desk import open_desk
+
+    if sys.stdin.isatty():
+        print("kith: this is for agents, which start it themselves; see docs/mcp.md.", file=sys.stderr)
+    flags = {name: value for name, value in settings_flags(args).items() if value is not None}
+    desk = open_desk([find_root(args.folder)], flags)
+    attendant = Attendant(desk, float(args.patience), forms=not args.no_forms)
+    make_server(Offered(desk.first, attendant), attendant.patience_s).run("stdio")
+    return EXIT_DONE

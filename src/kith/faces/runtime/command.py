@@ -1,0 +1,63 @@
+"""`kith runtime`: a model of this machine for others, in kith's roles."""
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from kith.app.asking.pins import ROUTE
+from kith.app.project import Project
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.faces.arguments import settings_flags
+from kith.faces.lines import printable, wrapped
+from kith.faces.serve.command import Place, given_token, is_loopback, listen
+from kith.faces.serve.tokens import new_token
+
+TOKEN: Final = "KITH_RUNTIME_TOKEN"
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def runtime_command(args: argparse.Namespace) -> int:
+    """Serve one model until Ctrl-C; answers in progress are finished first."""
+    try:
+        from kith.faces.runtime.gate import Gate
+        from kith.faces.runtime.running import run_station
+        from kith.faces.runtime.station import Station
+    except ImportError as error:
+        raise UsageError("kith runtime needs more: pip install 'kith-agent[web]'") from error
+
+    given = given_token(args, os.environ, TOKEN)
+    token = given or new_token()
+    # No project is worked on: an empty folder stands for it, and no project's settings are read.
+    with (
+        TemporaryDirectory(prefix="kith-runtime-") as folder,
+        listen(args.host or _LOOPBACK, args.port) as door,
+    ):
+        flags = {**settings_flags(args), "max_task_seconds": args.max_seconds}
+        project = Project.open(Path(folder), flags)
+        if project.settings.model == ROUTE:
+            raise UsageError("kith runtime serves one model; name it with -m.")
+        place = Place(args.host or _LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
+        _say_hello(place, token, chosen=bool(given))
+        station = Station(project, project.settings.model, args.parallel, args.max_tokens, Gate(args.queue))
+        asyncio.run(run_station(station, door, place, token))
+    print("Stopped.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _say_hello(place: Place, token: str, *, chosen: bool) -> None:
+    """Where it is, and how another kith asks it."""
+
+    def say(line: str) -> None:
+        print(wrapped(printable(line), sys.stdout), flush=True)
+
+    print(f"{place.url}  (token: {'as given' if chosen else token})", flush=True)
+    say("Another kith asks it as -m box/role/NAME, with this in its config.toml and the token in BOX_KEY:")
+    print(f'  [endpoints.box]\n  url = "{place.url}"\n  key_env = "BOX_KEY"', flush=True)
+    if not is_loopback(place.host):
+        say(
+            f"Other machines reach {place.host}, and nothing is encrypted; kith's docs/serve.md tells of TLS."
+        )

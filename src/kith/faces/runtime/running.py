@@ -1,0 +1,74 @@
+"""The runtime's process: uvicorn around the door, ended by a signal only when the answers in progress are."""
+
+import asyncio
+import socket
+import sys
+from types import FrameType
+
+import uvicorn
+
+from kith.core.events import Event, Notice
+from kith.faces.lines import printable, wrapped
+from kith.faces.runtime.app import make_app, with_health
+from kith.faces.runtime.station import Station
+from kith.faces.serve.command import Place
+from kith.faces.serve.guard import Door, guard
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that turns away who waits when it is told to end; told twice, it ends at once."""
+
+    station: Station
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self.station.gate.close()
+
+
+async def run_station(station: Station, listener: socket.socket, place: Place, token: str) -> None:
+    """Serve until SIGINT or SIGTERM. Raises what keeps the model from being loaded."""
+    app = guard(make_app(station), Door(token, place.port, place.host, place.names))
+    config = uvicorn.Config(
+        with_health(app, station),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=30,
+    )
+    server = _Server(config)
+    server.station = station
+    loading = asyncio.create_task(_load(station, server))
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        loading.cancel()
+        await asyncio.gather(loading, return_exceptions=True)
+        await station.close()
+    if not loading.cancelled():
+        loading.result()
+
+
+async def _load(station: Station, server: uvicorn.Server) -> None:
+    """Load the model; without one there is nothing to serve."""
+    try:
+        await station.load(_tell)
+    except BaseException:
+        station.gate.close()
+        server.should_exit = True
+        raise
+    _say(f"{station.name} is ready; {station.gate.parallel} at once, and {station.gate.room} may wait.")
+
+
+def _tell(event: Event) -> None:
+    if isinstance(event, Notice):
+        _say(event.text)
+
+
+def _say(text: str) -> None:
+    print(wrapped(printable(text), sys.stderr), file=sys.stderr, flush=True)

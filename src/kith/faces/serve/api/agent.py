@@ -1,0 +1,159 @@
+"""One question, one answer: the client keeps the conversation, and the server keeps nothing but its log."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from kith.core.values import Question
+from kith.faces.serve.api import versioned
+from kith.faces.serve.api.at import OneDesk, who
+from kith.faces.serve.api.shapes import (
+    MOST_WORDS,
+    Asked,
+    Check,
+    File,
+    Name,
+    Sent,
+    Todo,
+    Words,
+    answer,
+    chosen_flags,
+    file_of,
+    problems,
+    question_of,
+    todo_of,
+)
+from kith.faces.serve.desk import Desk
+from kith.faces.serve.now import Standing, change_now, question_now, standing, todo_now
+from kith.faces.serve.steps import Step, steps_of
+from kith.memory.inbox import Letter
+from kith.memory.log import Log
+from kith.memory.receipt import describe_run
+
+KEPT: Final = 20  # of the conversation before, the newest turns
+_LOOK_S: Final = 0.1
+_routes = APIRouter(tags=["agent"])
+
+
+class Turn(Sent):
+    """What was said before, and by whom."""
+
+    role: Literal["user", "assistant", "system", "tool"]
+    content: Annotated[str, Field(max_length=MOST_WORDS)]
+
+
+class Wanted(Sent):
+    """A task, with the conversation so far: the client's own, since the server keeps none for it."""
+
+    prompt: Words
+    tool: Name = Field("", description="The tool to use first; empty: the model chooses.")
+    context: list[Turn] = Field([], max_length=10_000, description="The newest 20 are kept.")
+    model: Name = Field("", description="As `kith -m` takes it; empty: as it is configured.")
+    read_only: bool = False
+    check: Check | None = Field(
+        None, description="Commands that decide about the change; `none`: nothing does."
+    )
+    timeout_s: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 600.0
+    project: Name = Field("", description="One of /projects; empty: the first.")
+
+
+class Done(TypedDict):
+    """What came of a task. A `question` waits for a yes at /sessions/{id}/answers/{question}."""
+
+    tasks: list[Todo]
+    steps: list[Step]
+    changes: list[File]
+    session: str
+    question: Asked | None
+    receipt: dict[str, Any]
+
+
+class Outcome(TypedDict):
+    """`success`: it is done, or waits for a yes; else `error` says in a sentence why not."""
+
+    success: bool
+    message: str
+    data: Done
+    error: str | None
+
+
+@_routes.post(
+    "/agent",
+    summary="Do a task, and answer when it is done or waits for a yes",
+    description="Stateless: the whole conversation comes with the request, and only the log remembers it.",
+    response_model=Outcome,
+    responses=problems(),
+)
+async def do_task(desk: OneDesk, body: Wanted, request: Request) -> Response:
+    words = render(body.context, body.prompt)
+    flags = desk.flags | chosen_flags(body.model, body.read_only, body.check)
+    session = desk.begin(desk.project(body.project), Letter(words, who(request), tool=body.tool, flags=flags))
+    question = await _wait(desk, session, body.timeout_s)
+    return answer(await _outcome(desk, session, question, body.timeout_s))
+
+
+def render(context: Sequence[Turn], prompt: str) -> str:
+    """The words of a task that goes on with a conversation."""
+    if not context:
+        return prompt
+    said = "\n\n".join(f"{turn.role}:\n{_quoted(turn.content)}" for turn in context[-KEPT:])
+    return f"# What was said before\n\n{said}\n\n# Now\n\n{prompt}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+async def _wait(desk: Desk, session: str, seconds: float) -> Question | None:
+    """Until the task has ended, or waits for a yes, or the time is over."""
+    end, seen = time.monotonic() + seconds, -1
+    while time.monotonic() < end:
+        if (changed := desk.log.changed()) != seen:
+            seen = changed
+            if question := question_now(desk, session):
+                return question
+            if standing(desk.log, session).status != "unfinished":
+                return None
+        await asyncio.sleep(_LOOK_S)
+    return None
+
+
+async def _outcome(desk: Desk, session: str, question: Question | None, seconds: float) -> Outcome:
+    stands = standing(desk.log, session)
+    steps, receipt = await asyncio.to_thread(_told, desk.log.path, session)
+    data = Done(
+        tasks=todo_of(todo_now(desk.log, session)),
+        steps=steps,
+        changes=[file_of(file) for file in change_now(desk, session)[1]],
+        session=session,
+        question=question_of(question),
+        receipt=receipt,
+    )
+    error = None if question or stands.status == "done" else _why(stands, seconds)
+    message = question.text if question else stands.text
+    return Outcome(success=error is None, message=message, data=data, error=error)
+
+
+def _why(stands: Standing, seconds: float) -> str:
+    if stands.status == "unfinished":
+        return f"It is still at work after {seconds:g} s; its session tells how it goes on."
+    return stands.text
+
+
+def _told(log: Path, session: str) -> tuple[list[Step], dict[str, Any]]:
+    """The steps and the receipt, read with a connection of its own."""
+    own = Log(log)
+    try:
+        events = [record.event for record in own.events(session)]
+        return steps_of(events), describe_run(session, own.past(session))
+    finally:
+        own.close()
+
+
+router = versioned(_routes)

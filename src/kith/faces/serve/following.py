@@ -1,0 +1,131 @@
+"""What changes on a session's page, as a stream: a fold of its events that many a page can join anywhere."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
+
+from kith.faces.html.entries import read_body
+from kith.faces.html.markup import Html, element
+from kith.faces.html.patches import Patch
+from kith.faces.html.scene import Scene
+from kith.faces.html.talk import Talk
+from kith.faces.serve.api import versioned
+from kith.faces.serve.api.at import Id, OneDesk, found
+from kith.faces.serve.desk import Desk
+from kith.faces.serve.events import HEADERS, position_of, stream
+from kith.memory.live import Position, Seen
+
+_routes = APIRouter(include_in_schema=False)
+
+
+class Shown:
+    """A session's page as it is now, here or in a browser."""
+
+    def __init__(self, desk: Desk, session: str) -> None:
+        """Raises Refused for a session that is not of these projects."""
+        project = found(desk, session).root.name
+        self.watch = desk.watch(session)
+        self.scene, self.talk = Scene(session, project=project), Talk(session, project)
+
+    def html(self, newest: int | None) -> Html:
+        """The page's own part, with so many of the newest items (None: all)."""
+        scene = self.scene
+        flow = (self.talk.head(), scene.log_html(newest), scene.status_html(), self.talk.foot())
+        return element(
+            "main",
+            element("div", *flow, class_="flow"),
+            element("aside", scene.panels_html(newest), aria_label="About this session"),
+            id="session",
+            tabindex="-1",
+            data_session=scene.session,
+            data_position=str(scene.position),
+            data_events=f"/api/sessions/{scene.session}/patches",
+        )
+
+    async def catch_up(self, position: Position | None = None) -> list[Seen]:
+        """Fold what happened up to a position (None: all there is); returns what was found beyond it."""
+        until = (position.seq, position.byte) if position else None
+        while seen := self.watch.look():
+            known = [
+                each for each in seen if until is None or (each.position.seq, each.position.byte) <= until
+            ]
+            self.scene.skip(known)
+            for each in known:
+                list(self._talked(each))
+            if len(known) < len(seen):
+                return list(seen[len(known) :])
+            await asyncio.sleep(0)  # a long session lets others go on meanwhile
+        return []
+
+    def take(self, seen: Iterable[Seen]) -> list[Patch]:
+        """More events: what they change."""
+        return merge(patch for each in seen for patch in (*self.scene.take(each), *self._talked(each)))
+
+    def _talked(self, seen: Seen) -> Iterable[Patch]:
+        return self.talk.take(seen.kind, read_body(seen), seen.at) if seen.stored else ()
+
+
+def merge(patches: Iterable[Patch]) -> list[Patch]:
+    """The same in fewer patches: pieces of a text become one; of what is replaced again, the last stays."""
+    found: list[Patch] = []
+    for patch in patches:
+        last = found[-1] if found else None
+        if last and patch.op == last.op == "text" and patch.target == last.target:
+            found[-1] = Patch("text", patch.target, last.html + patch.html)
+        elif last and patch.op == last.op == "replace" and patch.target == last.target:
+            found[-1] = patch
+        else:
+            found.append(patch)
+    return found
+
+
+@_routes.get("/sessions/{id}/patches")
+async def patches(
+    desk: OneDesk,
+    id: Id,
+    after: Annotated[str, Query(max_length=60)] = "",
+    last_event_id: Annotated[str, Header(max_length=60)] = "",
+) -> StreamingResponse:
+    """The changes of a session's page from a position on."""
+    told = _told(Shown(desk, id), position_of(after, last_event_id))
+    return StreamingResponse(told, headers=HEADERS, media_type="text/event-stream")
+
+
+@_routes.get("/sessions/{id}/earlier")
+async def earlier(desk: OneDesk, id: Id, before: Annotated[str, Query(max_length=60)]) -> Response:
+    """Items before one that a page shows, as patches."""
+    shown = Shown(desk, id)
+    await shown.catch_up()
+    return Response(_json(shown.scene.earlier(before)), media_type="application/json")
+
+
+async def _told(shown: Shown, position: Position) -> AsyncIterator[bytes]:
+    """First what a page that was away may show and is over, then what is new."""
+    beyond = await shown.catch_up(position)
+    yield _frame("rejoin", shown.scene.rejoin())
+    if beyond:
+        yield _patches(shown, beyond)
+    async for data in stream(shown.watch, lambda seen: _patches(shown, seen)):
+        yield data
+
+
+def _patches(shown: Shown, seen: Iterable[Seen]) -> bytes:
+    return _frame("patch", shown.take(seen), shown.scene.position)
+
+
+def _frame(kind: str, patches: Iterable[Patch], position: Position | None = None) -> bytes:
+    """One server-sent event. With a position it is never carried out twice."""
+    number = f"id: {position}\n" if position else ""
+    return f"{number}event: {kind}\ndata: {_json(patches)}\n\n".encode()
+
+
+def _json(patches: Iterable[Patch]) -> str:
+    return json.dumps([asdict(patch) for patch in patches])
+
+
+router = versioned(_routes)

@@ -1,0 +1,73 @@
+"""How a session stands, from a few rows of the log: nothing is folded that nobody asked for."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from kith.core.codec import decode_event
+from kith.core.events import Applied, Event, Proposed, RunEnded, RunStarted, TodoSet
+from kith.core.values import FileChange, Question, TodoItem
+from kith.faces.serve.desk import Desk
+from kith.memory.log import Log
+
+ChangeState = Literal["waiting", "applied", "proposed", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The last task of a session: what was wanted, of which model, how it ended ("unfinished": not yet)."""
+
+    task: str = ""
+    model: str = ""
+    status: str = "unfinished"
+    text: str = ""
+
+
+def standing(log: Log, session: str) -> Standing:
+    """How a session stands. Raises KithError."""
+    started = _last(log, session, "RunStarted")
+    if not isinstance(started, RunStarted):
+        return Standing()
+    ended = _last(log, session, "RunEnded", "RunStarted")
+    if not isinstance(ended, RunEnded):
+        return Standing(started.task, started.model)
+    return Standing(started.task, started.model, ended.status, ended.text)
+
+
+def todo_now(log: Log, session: str) -> tuple[TodoItem, ...]:
+    """The model's list."""
+    told = _last(log, session, "TodoSet")
+    return told.items if isinstance(told, TodoSet) else ()
+
+
+def question_now(desk: Desk, session: str) -> Question | None:
+    """The question that somebody waits with; one whose process died is asked again when it is resumed."""
+    return desk.question(session) if desk.log.is_open(session) else None
+
+
+def change_now(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange, ...]]:
+    """The change of the last task, and what has become of it."""
+    question = question_now(desk, session)
+    if question and question.files:
+        return "waiting", question.files
+    match _last(desk.log, session, "Applied", "Proposed", "RunStarted"):
+        case Applied(files=files):
+            return "applied", files
+        case Proposed(files):
+            return "proposed", files
+    return "none", ()
+
+
+def was_asked(log: Log, session: str, question: str) -> bool:
+    """Whether a question with this id was ever asked in the session."""
+    query = "SELECT body FROM events WHERE session = ? AND kind = 'Asked'"
+    return any(json.loads(body)["question"]["id"] == question for (body,) in log.query(query, (session,)))
+
+
+def _last(log: Log, session: str, *kinds: str) -> Event | None:
+    """The newest event of these kinds."""
+    marks = ", ".join("?" * len(kinds))
+    query = f"SELECT kind, body FROM events WHERE session = ? AND kind IN ({marks}) ORDER BY seq DESC LIMIT 1"
+    for kind, body in log.query(query, (session, *kinds)):
+        return decode_event(kind, body)
+    return None

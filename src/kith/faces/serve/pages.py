@@ -1,0 +1,117 @@
+"""The pages: sessions, one session, files, models, the profile; and pieces that are asked for again."""
+
+import time
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import HTMLResponse
+
+from kith.core.errors import TreeError
+from kith.faces.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
+from kith.faces.html.markup import Html, element
+from kith.faces.html.page import frame, page
+from kith.faces.html.scene import NEWEST
+from kith.faces.html.sources import file_html, files_html
+from kith.faces.serve.api.at import Id, OneDesk
+from kith.faces.serve.desk import Desk
+from kith.faces.serve.following import Shown
+from kith.faces.serve.problems import Refused
+from kith.memory.inbox import Inbox
+from kith.memory.log import Summary
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+Text = Annotated[str, Query(max_length=4_096)]
+_MOST: Final = 100  # sessions in the list
+
+
+@router.get("/")
+async def first_page(desk: OneDesk) -> str:
+    """All sessions, and the form for the next one."""
+    from kith.tools import standard_tools
+
+    choices = Choices([tool.name for tool in standard_tools()], list(desk.projects))
+    where = f" in {desk.first.root.name}" if len(desk.projects) == 1 else ""
+    greeting = element("h1", f"What should be done{where}?", class_="greet")
+    main = _main(greeting, composer(choices), overview(rows_of(desk), time.time()), kind="measure")
+    return page("Sessions", frame(main, kind="one"), "/")
+
+
+@router.get("/sessions/{id}")
+async def session_page(desk: OneDesk, id: Id, all: Annotated[bool, Query()] = False) -> str:
+    """One session as it is now; its page goes on from there."""
+    shown = Shown(desk, id)
+    await shown.catch_up()
+    for letter in Inbox(desk.log, id).letters(take=False):
+        shown.talk.model = shown.talk.model or str((letter.flags or {}).get("model", ""))
+    body = frame(sidebar(rows_of(desk), time.time(), id), shown.html(None if all else NEWEST))
+    return page(shown.talk.title or "Session", body, content="session")
+
+
+@router.get("/sessions/{id}/items/{item}")
+async def item_page(desk: OneDesk, id: Id, item: Annotated[str, Path(max_length=60)]) -> str:
+    """One item of a session with nothing left out."""
+    shown = Shown(desk, id)
+    await shown.catch_up()
+    whole = shown.scene.item(item)
+    if whole is None:
+        raise Refused(404, "There is no such step in this session.")
+    back = element("p", element("a", shown.talk.title, href=f"/sessions/{id}#{item}"), class_="crumbs")
+    return page(shown.talk.title, frame(_main(back, element("ol", whole, id="log")), kind="one"))
+
+
+@router.get("/files")
+async def files_page(desk: OneDesk, project: Text = "", path: Text = "") -> str:
+    """The files of a project, or one of them."""
+    tree = desk.project(project).tree
+    if not path:
+        return page("Files", frame(_main(files_html(await tree.files(), project)), kind="one"), "/files")
+    try:
+        data = await tree.read(path)
+    except TreeError as error:
+        raise Refused(404, f"{str(error).rstrip('.')}.") from None
+    text = (
+        data.decode(errors="replace")
+        if b"\0" not in data[:8_000]
+        else f"{len(data):,} bytes that are no text"
+    )
+    return page(path, frame(_main(file_html(path, text, project)), kind="one"), "/files")
+
+
+def _main(*content: Html, kind: str | None = None) -> Html:
+    return element("main", *content, id="content", class_=kind, tabindex="-1")
+
+
+# --- pieces ----------------------------------------------------------------------------------
+
+
+@router.get("/pieces/sessions")
+async def sessions_piece(desk: OneDesk, here: Annotated[str, Query(max_length=64)] = "") -> str:
+    """The list's items, again."""
+    return items(rows_of(desk), time.time(), here)
+
+
+@router.get("/pieces/models")
+async def models_piece(desk: OneDesk, first: Annotated[str, Query(max_length=300)] = "") -> str:
+    """The models that can be asked, as options; `first` stands above them, else the usual one."""
+    from kith.app.models import list_all
+
+    listed = await list_all(desk.first.settings, desk.log)
+    return model_options([(row.name, row.write_rate) for row in listed.rows], first)
+
+
+def rows_of(desk: Desk) -> list[Row]:
+    """The newest sessions of all projects, newest first."""
+    several = len(desk.projects) > 1
+    rows = [
+        _row(desk, each, name if several else "")
+        for name in desk.projects
+        for each in desk.sessions(name, _MOST)
+    ]
+    return sorted(rows, key=lambda row: row.at, reverse=True)[:_MOST]
+
+
+def _row(desk: Desk, summary: Summary, project: str) -> Row:
+    status = summary.status
+    if status == "unfinished" and desk.is_working(summary.id):
+        status = "asks" if desk.question(summary.id) else "working"
+    return Row(summary.id, summary.task, summary.at, status, summary.model, project)

@@ -1,0 +1,116 @@
+"""Who may come in: the token, what is derived from it, and the note that tells `kith client` of a server."""
+
+import hmac
+import json
+import os
+import re
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from kith.core.errors import UsageError
+
+_BYTES = 32  # of randomness in a token
+_SHORTEST = 32  # characters of a token that a person chose: what 128 bits take in hex
+_LEGAL = re.compile(r"[A-Za-z0-9._~+/=-]*")  # what RFC 6750 lets a bearer token consist of
+_NONCE = re.compile(r"[A-Za-z0-9_-]{16,128}")
+
+
+def new_token() -> str:
+    """A token that cannot be guessed."""
+    return secrets.token_urlsafe(_BYTES)
+
+
+def check_token(token: str) -> str:
+    """A token that a person chose. Raises UsageError where it could be guessed, or cannot be sent."""
+    if not _LEGAL.fullmatch(token):
+        raise UsageError("A token consists of letters, digits and . _ ~ + / = - only.")
+    if len(token) < _SHORTEST:
+        raise UsageError(
+            f"A token of {len(token)} characters could be guessed; take {_SHORTEST}: openssl rand -hex 16"
+        )
+    return token
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two secrets are equal, in a time that does not tell where they differ."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def cookie_for(token: str, port: int) -> str:
+    """What a browser carries instead of the token: browsers show a cookie to every port of a host."""
+    return _derived(token, f"cookie {port}")
+
+
+def proof_for(token: str, port: int, nonce: str) -> str:
+    """What only a server that holds the token can say to a nonce."""
+    return _derived(token, f"hello {port} {nonce}")
+
+
+def is_nonce(text: str) -> bool:
+    return bool(_NONCE.fullmatch(text))
+
+
+def _derived(token: str, what: str) -> str:
+    return hmac.new(token.encode(), f"kith {what}".encode(), sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A server that runs, or ran: for commands of the same user, in a file that nobody else can read."""
+
+    url: str
+    token: str
+    port: int
+    pid: int
+
+    def write(self, state: Path) -> None:
+        place = _place(state, self.port)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = place.with_suffix(f".{os.getpid()}")
+        with suppress(FileNotFoundError):
+            fresh.unlink()
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(asdict(self), file)
+        fresh.replace(place)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is still there; that it is the server, its proof says."""
+        try:
+            os.kill(self.pid, 0)
+        except OSError:
+            return False
+        return True
+
+
+def _place(state: Path, port: int) -> Path:
+    return state / f"serve-{port}.json"
+
+
+def read_note(state: Path, port: int) -> Note | None:
+    """What the last server on this port wrote; None for none, and for what others could have read."""
+    try:
+        place = _place(state, port)
+        facts = place.stat()
+        if facts.st_mode & 0o077 or facts.st_uid != os.getuid():
+            return None
+        return Note(**json.loads(place.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def notes(state: Path) -> list[Note]:
+    """The servers whose processes are there, the newest first."""
+    places = sorted(state.glob("serve-*.json"), key=lambda place: place.stat().st_mtime, reverse=True)
+    names = (re.fullmatch(r"serve-(\d+)\.json", place.name) for place in places)
+    read = (read_note(state, int(name[1])) for name in names if name)
+    return [note for note in read if note and note.alive]
+
+
+def forget(state: Path, port: int) -> None:
+    """Take the note of a port away."""
+    _place(state, port).unlink(missing_ok=True)

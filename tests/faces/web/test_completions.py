@@ -1,0 +1,301 @@
+"""Other programs ask models through `kith serve`, as they would ask OpenAI."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from outside import StandIn
+
+from kith.core.events import Called, Event, RunEnded, RunStarted, ToolBegan
+from kith.memory.log import Log
+
+CHAT, MODELS = "/v1/chat/completions", "/v1/models"
+HELLO = [{"role": "user", "content": "Say hello."}]
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather in a town.",
+        "parameters": {
+            "type": "object",
+            "properties": {"town": {"type": "string"}},
+            "required": ["town"],
+            "additionalProperties": False,
+        },
+    },
+}
+CALL = {"calls": [{"name": "weather", "args": {"town": "Ulm"}}]}
+Asking = Callable[..., httpx2.Client]
+
+
+@pytest.fixture
+def asking(start_serving: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asking:
+    """A client of a server whose model plays these replies."""
+
+    def start(*replies: Any) -> httpx2.Client:
+        script = tmp_path / "replies.json"
+        script.write_text(json.dumps(list(replies)))
+        monkeypatch.setenv("KITH_MODEL", f"replay/{script}")
+        client: httpx2.Client = start_serving().client
+        return client
+
+    return start
+
+
+def events(text: str) -> list[Any]:
+    """The data of a stream of events; the end mark is the word DONE."""
+    lines = (line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: "))
+    return ["DONE" if line == "[DONE]" else json.loads(line) for line in lines]
+
+
+def logged(home: Path, session: str) -> list[Event]:
+    log = Log(home / ".local" / "state" / "kith" / "log.sqlite3")
+    return [record.event for record in log.events(session)]
+
+
+def ending(home: Path, session: str) -> RunEnded:
+    """How a session ended, waited for."""
+    for _ in range(100):
+        ends = [event for event in logged(home, session) if isinstance(event, RunEnded)]
+        if ends:
+            return ends[0]
+        time.sleep(0.05)
+    raise AssertionError("the session goes on")
+
+
+def test_a_question_is_answered_and_measured(asking: Asking, home: Path) -> None:
+    client = asking(
+        {"text": "Hello.", "thinking": "A greeting.", "usage": {"input": 9, "output": 3, "cached": 4}}
+    )
+    answer = client.post(CHAT, json={"model": "route", "messages": HELLO, "frequency_penalty": 1})
+    assert answer.status_code == 200
+    told = answer.json()
+    assert told["object"] == "chat.completion" and told["model"] == "replay/replies"
+    (choice,) = told["choices"]
+    assert choice["finish_reason"] == "stop"
+    assert choice["message"] == {"role": "assistant", "content": "Hello.", "reasoning_content": "A greeting."}
+    assert told["usage"] == {
+        "prompt_tokens": 9,
+        "completion_tokens": 3,
+        "total_tokens": 12,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
+    happened = logged(home, answer.headers["x-kith-session"])
+    (began,) = [event for event in happened if isinstance(event, RunStarted)]
+    (call,) = [event for event in happened if isinstance(event, Called)]
+    assert (began.options["kind"], began.task) == ("endpoint", "Say hello.")
+    assert (call.purpose, call.usage.input, call.usage.output) == ("endpoint", 9, 3)
+
+
+def test_a_reply_streams_in_pieces(asking: Asking) -> None:
+    client = asking("One two three.")
+    body = {"model": "route", "messages": HELLO, "stream": True, "stream_options": {"include_usage": True}}
+    answer = client.post(CHAT, json=body)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    *chunks, usage, done = events(answer.text)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert deltas[0] == {"role": "assistant", "content": ""}
+    assert "".join(delta.get("content", "") for delta in deltas) == "One two three."
+    assert len([delta for delta in deltas if delta.get("content")]) == 3
+    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks][-2:] == [None, "stop"]
+    assert usage["choices"] == [] and usage["usage"]["total_tokens"] > 0
+    assert done == "DONE"
+    assert len({chunk["id"] for chunk in (*chunks, usage)}) == 1
+
+
+def test_tools_are_the_askers_and_are_never_run_here(asking: Asking, home: Path) -> None:
+    client = asking(CALL, {"text": "It is 12 degrees.", "expect": "12 degrees in Ulm"})
+    body = {"model": "route", "messages": [*HELLO], "tools": [WEATHER]}
+    answer = client.post(CHAT, json=body)
+    (choice,) = answer.json()["choices"]
+    assert choice["finish_reason"] == "tool_calls" and choice["message"]["content"] is None
+    (call,) = choice["message"]["tool_calls"]
+    assert call["type"] == "function"
+    assert json.loads(call["function"]["arguments"]) == {"town": "Ulm"}
+    assert not any(isinstance(each, ToolBegan) for each in logged(home, answer.headers["x-kith-session"]))
+    result = {"role": "tool", "tool_call_id": call["id"], "content": "12 degrees in Ulm"}
+    again = client.post(CHAT, json={**body, "messages": [*HELLO, choice["message"], result]})
+    assert again.json()["choices"][0]["message"]["content"] == "It is 12 degrees."
+
+
+def test_a_call_streams_whole(asking: Asking) -> None:
+    client = asking({"text": "I look.", **CALL})
+    answer = client.post(CHAT, json={"model": "route", "messages": HELLO, "tools": [WEATHER], "stream": True})
+    chunks = [each["choices"][0] for each in events(answer.text)[:-1]]
+    (call,) = [call for chunk in chunks for call in chunk["delta"].get("tool_calls", ())]
+    assert (call["index"], call["function"]["name"]) == (0, "weather")
+    assert json.loads(call["function"]["arguments"]) == {"town": "Ulm"}
+    assert chunks[-1]["finish_reason"] == "tool_calls"
+
+
+def test_what_is_wished_reaches_the_model(start_serving: Callable[..., Any], stand_in: StandIn) -> None:
+    server = stand_in(['{"town": "Ulm"}', '{"name": "weather", "arguments": {"town": "Ulm"}}'], "vllm")
+    client = start_serving().client
+    schema = WEATHER["function"]["parameters"]  # type: ignore[index]
+    wishes = {"temperature": 0.5, "top_p": 0.9, "seed": 7, "stop": ["END"], "max_completion_tokens": 55}
+    shaped = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema, "strict": True}}
+    said = [{"role": "system", "content": "Be brief."}, *HELLO]
+    body = {"model": "openai/standin", "messages": said, "response_format": shaped, **wishes}
+    assert client.post(CHAT, json=body).json()["choices"][0]["message"]["content"] == '{"town": "Ulm"}'
+    sent = server.requests[0].body
+    assert sent["response_format"]["json_schema"]["schema"] == schema
+    assert sent["messages"] == said
+    names = {"max_completion_tokens": "max_tokens"}
+    assert {names.get(key, key): sent[names.get(key, key)] for key in wishes} == {
+        names.get(key, key): value for key, value in wishes.items()
+    }
+    must = {"model": "openai/standin", "messages": HELLO, "tools": [WEATHER], "tool_choice": "required"}
+    (choice,) = client.post(CHAT, json=must).json()["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["message"]["tool_calls"][0]["function"]["name"] == "weather"
+    looks = [visit for visit in server.visits if visit == "GET /v1/models"]
+    assert len(looks) < 5, "the model is looked at once, and kept open"
+
+
+def test_the_list_has_what_can_be_asked(start_serving: Callable[..., Any], stand_in: StandIn) -> None:
+    stand_in(["Hello."], "vllm")
+    first, *others = start_serving().client.get(MODELS).json()["data"]
+    assert (first["id"], first["object"], first["owned_by"]) == ("route", "model", "kith")
+    (found,) = [each for each in others if each["id"] == "openai/standin"]
+    assert found["owned_by"] == "vLLM" and found["max_model_len"] > 0
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "model"),
+    [
+        (404, "model_not_found", "no-such-model"),
+        (404, "model_not_found", "ollama/"),
+        (404, "model_not_found", "replay//etc/passwd"),
+        (404, "model_not_found", "file//etc/weights.gguf"),
+        (404, "model_not_found", "~/weights.gguf"),
+    ],
+)
+def test_a_model_that_is_not_there_is_said(asking: Asking, status: int, code: str, model: str) -> None:
+    client = asking("Hello.")
+    for stream in (False, True):
+        answer = client.post(CHAT, json={"model": model, "messages": HELLO, "stream": stream})
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["type"]) == (status, code, "invalid_request_error")
+        assert error["message"]
+
+
+def test_nonsense_is_refused_in_openais_shape(asking: Asking) -> None:
+    client = asking()
+    deep = "[" * 50_000
+    bodies = [
+        *("", "[]", "null", "{", deep, '{"model": NaN}', '{"model": 1e999}', '{"n": ' + "9" * 5000 + "}"),
+        *('{"model": "route"}', '{"model": "route", "messages": []}', '{"messages": [{}]}'),
+        *(json.dumps({"model": "route", "messages": each}) for each in ("x", [1], [{"role": "robot"}])),
+        *(json.dumps({"model": each, "messages": HELLO}) for each in (None, 1, "", "\u0000", ["route"])),
+        *(json.dumps({"model": "route", "messages": HELLO, **each}) for each in _WRONG),
+    ]
+    for body in bodies:
+        answer = client.post(CHAT, content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 400, body[:80]
+        assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
+    lone = client.post(
+        CHAT,
+        content='{"model": "\\ud800", "messages": [{"role": "user", "content": "\\udfff"}]}',
+        headers={"content-type": "application/json"},
+    )
+    assert lone.status_code in (400, 404)
+
+
+_WRONG: list[dict[str, Any]] = [
+    {"temperature": "hot"},
+    {"temperature": 3},
+    {"top_p": True},
+    {"max_tokens": 0},
+    {"max_tokens": 1.5},
+    {"seed": 1 << 70},
+    {"stop": 5},
+    {"stop": [5]},
+    {"n": 2},
+    {"stream": "yes"},
+    {"stream_options": []},
+    {"tools": {}},
+    {"tools": [{"type": "web_search"}]},
+    {"tools": [{"type": "function", "function": {"name": "two words"}}]},
+    {"tools": [{"type": "function", "function": {"name": "a", "parameters": {"properties": []}}}]},
+    {"tools": [{"type": "function", "function": {"name": "a", "parameters": {"required": "x"}}}]},
+    {"tools": [{"type": "function", "function": {"name": "a", "parameters": {"type": "array"}}}]},
+    {"tools": [WEATHER, WEATHER]},
+    {"tool_choice": "required"},
+    {"tool_choice": {"type": "function", "function": {"name": "other"}}, "tools": [WEATHER]},
+    {"response_format": {"type": "xml"}},
+    {"response_format": {"type": "json_schema"}},
+    {"messages": [{"role": "tool", "tool_call_id": "none", "content": "x"}]},
+    {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+    {"messages": [{"role": "user", "content": None}]},
+    {"messages": [{"role": "assistant", "tool_calls": [{"id": "a"}]}]},
+]
+
+
+def test_a_prompt_that_does_not_fit_is_said_as_programs_know_it(
+    start_serving: Callable[..., Any], stand_in: StandIn
+) -> None:
+    stand_in(["Hello."], "vllm", window=300)
+    body = {"model": "openai/standin", "messages": [{"role": "user", "content": "word " * 2000}]}
+    answer = start_serving().client.post(CHAT, json=body)
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert error["code"] == "context_length_exceeded" and "maximum context length" in error["message"]
+
+
+def test_a_failure_in_mid_stream_is_told_in_the_stream(asking: Asking) -> None:
+    client = asking({"error": {"text": "out of memory"}})
+    answer = client.post(CHAT, json={"model": "route", "messages": HELLO})
+    assert (answer.status_code, answer.json()["error"]["message"]) == (502, "out of memory")
+
+
+def test_the_cloud_is_asked_only_where_it_was_agreed(
+    start_serving: Callable[..., Any], stand_in: StandIn, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stand_in(["Hello."] * 3, "vllm")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    config = home / ".config" / "kith"
+    config.mkdir(parents=True)
+    endpoint = f'[endpoints.far]\nkind = "vllm"\nurl = "{server.url}"\ncloud = true\n'
+    (config / "config.toml").write_text(endpoint)
+    body = {"model": "far/standin", "messages": HELLO}
+    refused = start_serving().client.post(CHAT, json=body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "consent_missing")
+    assert "in the cloud" in refused.json()["error"]["message"] and server.requests == []
+    (config / "config.toml").write_text(f'cloud = "allow"\n{endpoint}')
+    (config / "prices.toml").write_text('["vllm/standin"]\ninput = 10\noutput = 50\n')
+    answered = start_serving().client.post(CHAT, json=body)
+    assert answered.status_code == 200 and len(server.requests) == 1
+    (call,) = [e for e in logged(home, answered.headers["x-kith-session"]) if isinstance(e, Called)]
+    assert call.usd and call.usd > 0
+    (config / "config.toml").write_text(f'cloud = "allow"\nmax_day_usd = 0.000001\n{endpoint}')
+    spent = start_serving().client.post(CHAT, json=body)
+    assert (spent.status_code, spent.json()["error"]["code"]) == (429, "limit_reached")
+    assert len(server.requests) == 1
+
+
+def test_who_is_down_is_passed_over(
+    start_serving: Callable[..., Any], stand_in: StandIn, home: Path
+) -> None:
+    stand_in(["Hello from the second."], "vllm")
+    config = home / ".config" / "kith"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[route]\nlocal = ["ollama/gone", "openai/standin"]\n')
+    answer = start_serving().client.post(CHAT, json={"model": "route", "messages": HELLO})
+    assert answer.json()["choices"][0]["message"]["content"] == "Hello from the second."
+    assert answer.json()["model"] == "vllm/standin"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_ends_the_call(asking: Asking, home: Path, stream: bool) -> None:
+    client = asking({"text": "Too late.", "delay": 20})
+    log = Log(home / ".local" / "state" / "kith" / "log.sqlite3")
+    with pytest.raises(httpx2.TimeoutException):
+        client.post(CHAT, json={"model": "route", "messages": HELLO, "stream": stream}, timeout=1.0)
+    (session,) = log.of_kind("endpoint")
+    assert ending(home, session).status == "interrupted"
+    (call,) = [event for event in logged(home, session) if isinstance(event, Called)]
+    assert call.error == "cancelled"
