@@ -34,7 +34,7 @@ from kith.memory.live import Seen, Watch
 from kith.memory.log import Log
 
 MODEL = "ollama/qwen3:8b"
-WORDS = "The failure comes from `median()`:\n\n- it takes **one** value,\n- it should take two.\n\n```\nx = 1\n```\n"
+WORDS = "The fault is in `median()`:\n\n- it takes **one** value,\n- it should take two.\n\n```\nx = 1\n```\n"
 OUTPUT = "".join(f"tests/test_stats.py::test_{n} PASSED [{n}%]\n" for n in range(60))
 DIFF = "diff --git a/s.py b/s.py\n--- a/s.py\n+++ b/s.py\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
 
@@ -61,12 +61,12 @@ def events(number: int) -> Iterator[Event]:
 
 
 def timed(what: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
-    """The best of several: milliseconds, and what came out."""
+    """The best of several: milliseconds of a processor, and what came out."""
     best, found = float("inf"), None
     for _ in range(times):
-        began = time.perf_counter()
+        began = time.process_time()
         found = what()
-        best = min(best, 1_000 * (time.perf_counter() - began))
+        best = min(best, 1_000 * (time.process_time() - began))
     return best, found
 
 

@@ -19,7 +19,7 @@ LOADED = (
     *("kith.faces.build", "kith.faces.status", "kith.app.tasks", "kith.app.builds", "kith.app.models"),
     *("kith.models.providers.ollama", "kith.models.providers.openai_like", "kith.models.replay", "httpx2"),
     *("kith.trees.overlay", "kith.trees.copy", "kith.gates.distil", "kith.models.discovery.catalogue"),
-    *("platformdirs", "sqlite3", "asyncio"),
+    *("kith.faces.acp.agent", "acp", "platformdirs", "sqlite3", "asyncio"),
 )
 _LONGEST = 1 << 20  # bytes of a request
 _lock = threading.Lock()
@@ -36,6 +36,11 @@ def run_forked(
         code = _ask(words, folder, (given, out, err), seconds)
         texts = [_text(file) for file in (out, err)]
     return subprocess.CompletedProcess(["kith", *words], code, *texts)
+
+
+def talk_forked(words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float) -> int:
+    """`kith WORDS` with these three streams, while somebody talks with it; returns its exit code."""
+    return _ask(words, folder, files, seconds)
 
 
 def _text(file: IO[bytes]) -> str:

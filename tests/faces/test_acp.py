@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acp import RequestError, spawn_agent_process, text_block
+from acp import RequestError, connect_to_agent, spawn_agent_process, text_block
 from acp.client.connection import ClientSideConnection
 from acp.helpers import embedded_text_resource, resource_block, resource_link_block
 from acp.schema import (
@@ -25,6 +25,7 @@ from acp.schema import (
     RequestPermissionResponse,
     ToolCallUpdate,
 )
+from forked import talk_forked
 
 from kith.core.values import Answer
 from kith.memory.inbox import Inbox
@@ -56,7 +57,6 @@ class Editor:
         self.unsaved: dict[str, str] = {}  # what buffers hold, by path
         self.cancelled: list[int] = []
         self.conn: ClientSideConnection
-        self.process: asyncio.subprocess.Process
 
     def on_connect(self, conn: Any) -> None:
         """Nothing to do."""
@@ -103,20 +103,35 @@ class Editor:
 
 
 @asynccontextmanager
-async def started(editor: Editor, reads: bool = True) -> AsyncIterator[Editor]:
-    files = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=reads))
-    async with spawn_agent_process(
-        editor,
-        *COMMAND,
-        env=dict(os.environ),
-        observers=[editor.listen],
-        use_unstable_protocol=True,
-    ) as (editor.conn, editor.process):
-        who = Implementation(name="a-test", title="The test", version="1")
-        answer = await editor.conn.initialize(1, client_capabilities=files, client_info=who)
-        assert answer.protocol_version == 1 and not answer.auth_methods
-        assert answer.agent_capabilities and answer.agent_capabilities.load_session
-        yield editor
+async def started(editor: Editor, folder: Path) -> AsyncIterator[Editor]:
+    """An editor, and its kith at the other end of two pipes."""
+    (given, ours), (theirs, told) = os.pipe(), os.pipe()
+    files = [os.fdopen(given, "rb"), os.fdopen(told, "wb"), (folder / "stderr").open("wb")]
+    words = ("acp", "--check", "none")
+    running = asyncio.create_task(asyncio.to_thread(talk_forked, words, folder, tuple(files), 120))
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(theirs, "rb"))
+    flow = asyncio.streams.FlowControlMixin(loop)
+    pipe, _ = await loop.connect_write_pipe(lambda: flow, os.fdopen(ours, "wb"))
+    writer = asyncio.StreamWriter(pipe, flow, reader, loop)
+    editor.conn = connect_to_agent(
+        editor, writer, reader, observers=[editor.listen], use_unstable_protocol=True
+    )
+    await greet(editor)
+    yield editor
+    for file in files:
+        file.close()  # else it would not be the last who holds them
+    writer.close()
+    assert await asyncio.wait_for(running, 20) == 0, (folder / "stderr").read_text()
+    await editor.conn.close()
+
+
+async def greet(editor: Editor) -> None:
+    files = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=True))
+    who = Implementation(name="a-test", title="The test", version="1")
+    answer = await editor.conn.initialize(1, client_capabilities=files, client_info=who)
+    assert answer.protocol_version == 1 and not answer.auth_methods
+    assert answer.agent_capabilities and answer.agent_capabilities.load_session
 
 
 async def until(what: Callable[[], object]) -> Any:
@@ -142,7 +157,9 @@ def log(home: Path) -> Log:
     return Log(home / ".local/state/kith" / LOG_FILE)
 
 
-def test_a_task_is_shown_approved_and_told_again(repository: Path, script: Callable[..., Path]) -> None:
+def test_a_task_is_shown_approved_and_told_again(
+    repository: Path, tmp_path: Path, script: Callable[..., Path]
+) -> None:
     todo = {"name": "todo", "args": {"items": [{"text": "mend it", "state": "active"}]}}
     look = {"name": "read", "args": {"paths": ["utils.py"], "start": 4}}
     file = script(
@@ -150,7 +167,7 @@ def test_a_task_is_shown_approved_and_told_again(repository: Path, script: Calla
     )
 
     async def play() -> None:
-        async with started(Editor()) as editor:
+        async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository, file)
             assert await editor.say(id, "Mend mean()") == "end_turn"
             whole = str(repository / "utils.py")
@@ -189,14 +206,16 @@ def test_a_task_is_shown_approved_and_told_again(repository: Path, script: Calla
     asyncio.run(play())
 
 
-def test_two_sessions_at_once_and_a_rejection(repository: Path, script: Callable[..., Path]) -> None:
+def test_two_sessions_at_once_and_a_rejection(
+    repository: Path, tmp_path: Path, script: Callable[..., Path]
+) -> None:
     later = {"text": "As you say.", "expect": "not applied.*use max"}
     files = [script(EDIT, "Mended.", later), script({"text": "Elsewhere.", "delay": 0.2})]
 
     async def play() -> None:
-        async with started(Editor(refuse)) as editor:
+        async with started(Editor(refuse), tmp_path) as editor:
             one, two = [await editor.open(repository, file) for file in files]
-            await editor.conn.set_session_mode("plan", two)
+            await editor.conn.set_session_mode(mode_id="plan", session_id=two)
             assert await asyncio.gather(editor.say(one, "Mend it"), editor.say(two, "What is it?")) == [
                 "end_turn",
                 "end_turn",
@@ -213,12 +232,14 @@ def test_two_sessions_at_once_and_a_rejection(repository: Path, script: Callable
     asyncio.run(play())
 
 
-def test_a_task_is_cancelled_and_the_next_one_is_not(repository: Path, script: Callable[..., Path]) -> None:
+def test_a_task_is_cancelled_and_the_next_one_is_not(
+    repository: Path, tmp_path: Path, script: Callable[..., Path]
+) -> None:
     sleep = {"text": "I wait.", "calls": [{"name": "bash", "args": {"command": "sleep 30"}}]}
     file = script(sleep, "Never said.")
 
     async def play() -> None:
-        async with started(Editor()) as editor:
+        async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Wait"))
             await until(lambda: editor.updates(id, "tool_call"))
@@ -234,12 +255,12 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(repository: Path, script: C
     asyncio.run(play())
 
 
-def test_a_plan_is_asked_about_first(repository: Path, script: Callable[..., Path]) -> None:
+def test_a_plan_is_asked_about_first(repository: Path, tmp_path: Path, script: Callable[..., Path]) -> None:
     plan = {"steps": ["Look", "Mend"], "modify": ["utils.py"]}
     file = script(json.dumps(plan), EDIT, "Mended.")
 
     async def play() -> None:
-        async with started(Editor()) as editor:
+        async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository, file)
             assert await editor.say(id, "/plan Mend it") == "end_turn"
             first, second = editor.asked
@@ -254,10 +275,10 @@ def test_a_plan_is_asked_about_first(repository: Path, script: Callable[..., Pat
 
 
 def test_files_come_with_a_prompt_and_what_is_not_saved_is_kept(
-    repository: Path, script: Callable[..., Path]
+    repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
     utils = repository / "utils.py"
-    file = script(EDIT | {"expect": "Mend `utils.py` lines 4-6, as in `notes.md` .*max it"}, "Mended.")
+    file = script(EDIT | {"expect": "Mend `utils.py` lines 4-6, as in `notes.md`.*max it"}, "Mended.")
     link = resource_link_block("utils.py", f"{utils.as_uri()}#L4:6")
     note = resource_block(embedded_text_resource((repository / "notes.md").as_uri(), "max it"))
 
@@ -271,7 +292,7 @@ def test_files_come_with_a_prompt_and_what_is_not_saved_is_kept(
     editor.unsaved[str(utils)] = "# half a thought\n"
 
     async def play() -> None:
-        async with started(editor):
+        async with started(editor, tmp_path):
             id = await editor.open(repository, file)
             assert await editor.say(id, "Mend ", link, ", as in ", note) == "end_turn"
             words = editor.words(id)
@@ -282,7 +303,9 @@ def test_files_come_with_a_prompt_and_what_is_not_saved_is_kept(
     asyncio.run(play())
 
 
-def test_another_face_may_answer_first(repository: Path, script: Callable[..., Path], log: Log) -> None:
+def test_another_face_may_answer_first(
+    repository: Path, tmp_path: Path, script: Callable[..., Path], log: Log
+) -> None:
     file = script(EDIT, "Mended.")
 
     async def never(call: ToolCallUpdate, options: list[PermissionOption]) -> str | None:
@@ -290,7 +313,7 @@ def test_another_face_may_answer_first(repository: Path, script: Callable[..., P
         return None
 
     async def play() -> None:
-        async with started(Editor(never)) as editor:
+        async with started(Editor(never), tmp_path) as editor:
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Mend it"))
             await until(lambda: editor.asked)
@@ -305,12 +328,14 @@ def test_another_face_may_answer_first(repository: Path, script: Callable[..., P
     asyncio.run(play())
 
 
-def test_words_that_come_meanwhile_steer(repository: Path, script: Callable[..., Path]) -> None:
+def test_words_that_come_meanwhile_steer(
+    repository: Path, tmp_path: Path, script: Callable[..., Path]
+) -> None:
     look = {"name": "bash", "args": {"command": "sleep 1"}}
     file = script({"calls": [look]}, {"text": "With tabs.", "expect": "use tabs"}, "Again.")
 
     async def play() -> None:
-        async with started(Editor()) as editor:
+        async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Look"))
             await until(lambda: editor.updates(id, "tool_call"))
@@ -321,7 +346,7 @@ def test_words_that_come_meanwhile_steer(repository: Path, script: Callable[...,
 
 
 def test_an_editor_that_dies_costs_nobody_the_work(
-    repository: Path, script: Callable[..., Path], log: Log
+    repository: Path, tmp_path: Path, script: Callable[..., Path], log: Log
 ) -> None:
     file = script(EDIT, "Mended.")
 
@@ -330,14 +355,11 @@ def test_an_editor_that_dies_costs_nobody_the_work(
         return None
 
     async def play() -> str:
-        async with started(Editor(never)) as editor:
+        async with started(Editor(never), tmp_path) as editor:
             id = await editor.open(repository, file)
             asyncio.create_task(editor.say(id, "Mend it")).add_done_callback(lambda task: task.exception())
             await until(lambda: editor.asked)
-            assert editor.process.stdin
-            editor.process.stdin.close()
-            assert await asyncio.wait_for(editor.process.wait(), 10) == 0
-            return id
+            return id  # and the editor is gone
 
     id = asyncio.run(play())
     past = log.past(id)
@@ -350,7 +372,7 @@ def test_an_editor_that_dies_costs_nobody_the_work(
 
 def test_mistakes_get_one_sentence_each(repository: Path, tmp_path: Path) -> None:
     async def play() -> None:
-        async with started(Editor()) as editor:
+        async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository)
             wrong = [
                 (editor.conn.new_session(cwd="here", mcp_servers=[]), "'here' is no absolute path."),
@@ -361,7 +383,7 @@ def test_mistakes_get_one_sentence_each(repository: Path, tmp_path: Path) -> Non
                     "There is no session 'nobody'.",
                 ),
                 (editor.say(id, " "), "The prompt is empty."),
-                (editor.conn.set_session_mode("fast", id), "There is no mode 'fast'"),
+                (editor.conn.set_session_mode(mode_id="fast", session_id=id), "There is no mode 'fast'"),
                 (editor.conn.list_sessions(cursor="x"), "'x' is no cursor"),
             ]
             for call, sentence in wrong:
@@ -400,6 +422,20 @@ def test_no_line_ends_it_and_nothing_else_is_on_stdout(repository: Path) -> None
         assert [each["error"]["code"] for each in answers if each.get("id", 0) is None].count(-32600) == 3
         kith.stdin.close()
         assert await asyncio.wait_for(kith.wait(), 10) == 0
+
+    asyncio.run(play())
+
+
+def test_the_package_starts_it_as_an_editor_would(repository: Path) -> None:
+    async def play() -> None:
+        editor, env = Editor(), dict(os.environ)
+        async with spawn_agent_process(editor, *COMMAND, env=env) as (editor.conn, process):
+            await greet(editor)
+            opened = await editor.conn.new_session(cwd=str(repository), mcp_servers=[])
+            assert opened.modes and opened.modes.current_mode_id == "auto"
+            assert [option.id for option in opened.config_options or []] == ["mode", "model"]
+            await until(lambda: editor.updates(opened.session_id, "available_commands_update"))
+        assert process.returncode == 0
 
     asyncio.run(play())
 

@@ -265,15 +265,38 @@ def runtime(parser: argparse.ArgumentParser) -> None:
 
 
 def client(parser: argparse.ArgumentParser) -> None:
-    common(parser)
+    """Which server: the one that runs here, or another one."""
     add = parser.add_argument
-    actions = "run TASK, sessions, watch ID, answer ID yes|no|CHOICE, stop ID, get PATH"
-    add("words", nargs="+", metavar="WORD", help=actions)
     add("--url", metavar="URL", help="of a server elsewhere (the one that runs here)")
     add("--token", metavar="TOKEN", help="of a server elsewhere; better in KITH_SERVE_TOKEN")
-    add("--project", metavar="NAME", default="", help="which of the server's projects (the first)")
-    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
+    add("--project", metavar="NAME", default="", help="one of the server's projects (the first)")
+
+
+def client_run(parser: argparse.ArgumentParser) -> None:
+    client(parser)
+    add = parser.add_argument
+    add("task", nargs="+", metavar="TASK", help="what to do")
+    add("-m", "--model", metavar="NAME", default="", help="as the server calls it; or route")
+    add("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
+    add("--read-only", action="store_true", help="look and answer, change nothing")
     add("--yes", action="store_true", help="apply without asking")
+
+
+def client_one(parser: argparse.ArgumentParser) -> None:
+    client(parser)
+    parser.add_argument("id", metavar="ID", help="of a session, as kith client sessions shows it")
+    parser.set_defaults(yes=False)
+
+
+def client_answer(parser: argparse.ArgumentParser) -> None:
+    client_one(parser)
+    parser.add_argument("choice", metavar="CHOICE", help="yes, no, or one of the question's choices")
+    parser.add_argument("words", nargs="*", metavar="WORDS", help="what to do differently, after `revise`")
+
+
+def client_get(parser: argparse.ArgumentParser) -> None:
+    client(parser)
+    parser.add_argument("path", metavar="PATH", help="such as sessions, models or /metrics")
 
 
 def coach(parser: argparse.ArgumentParser) -> None:
@@ -300,6 +323,14 @@ def why(parser: argparse.ArgumentParser) -> None:
     common(parser)
     parser.add_argument("id", nargs="?", metavar="ID", help="of a session (the last one)")
     _json(parser)
+
+
+def export(parser: argparse.ArgumentParser) -> None:
+    common(parser)
+    add = parser.add_argument
+    add("id", nargs="?", metavar="ID", help="of a session (the last one)")
+    add("--format", choices=("html", "md", "json"), help="a page without scripts, Markdown, or JSON (html)")
+    add("-o", "--output", metavar="FILE", help="write it there, not to stdout")
 
 
 def undo(parser: argparse.ArgumentParser) -> None:

@@ -92,12 +92,21 @@ COMMANDS = {
         "serve.command:serve_command",
         "[PROJECT ...]",
     ),
-    "client": Command(
-        "ask a server of kith's: run, sessions, watch, answer, stop, get",
-        arguments.client,
-        "client:client_command",
-        "WORD ...",
+    "client run": Command(
+        "do a task through a server of kith's", arguments.client_run, "client:run_command", "TASK ..."
     ),
+    "client sessions": Command("list a server's sessions", arguments.client, "client:sessions_command"),
+    "client watch": Command(
+        "follow a session to its end", arguments.client_one, "client:watch_command", "ID"
+    ),
+    "client answer": Command(
+        "answer what a session asks",
+        arguments.client_answer,
+        "client:answer_command",
+        "ID yes|no|CHOICE [WORDS]",
+    ),
+    "client stop": Command("stop a session", arguments.client_one, "client:stop_command", "ID"),
+    "client get": Command("print what the API says", arguments.client_get, "client:get_command", "PATH"),
     "runtime": Command(
         "serve one model to other machines, in kith's roles",
         arguments.runtime,
@@ -112,6 +121,7 @@ COMMANDS = {
     ),
     "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
+    "export": Command("write a session to one file", arguments.export, "export:export_command", "[ID]"),
     "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),
     "models pull": Command("download a model", arguments.pull, "pull:pull_command", "REPO[:QUANT]"),
     "models recommend": Command(

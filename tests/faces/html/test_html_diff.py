@@ -19,10 +19,42 @@ from kith.faces.html.questions import answered_html, question_html
 from kith.memory.councils import Minutes
 
 _VOID = {"input", "br", "hr"}
-_OURS = set(
-    "div span p code pre ul ol li dl dt dd h2 h3 strong i del ins a article section header details summary table "
-    "tbody tr td form button kbd label input textarea noscript blockquote progress em".split()
-)
+_OURS = {
+    *(
+        "div",
+        "span",
+        "p",
+        "code",
+        "pre",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+        "h2",
+        "h3",
+        "strong",
+        "i",
+        "em",
+        "a",
+    ),
+    *(
+        "article",
+        "section",
+        "header",
+        "details",
+        "summary",
+        "table",
+        "tbody",
+        "tr",
+        "td",
+        "ins",
+        "del",
+        "kbd",
+    ),
+    *("form", "button", "label", "input", "textarea", "noscript", "blockquote", "progress"),
+}
 HOSTILE = "<img src=x onerror=alert(1)>\"'</textarea><script>x</script>\u202e\x1b[2J"
 
 
@@ -123,7 +155,7 @@ def test_marked_words_are_places_in_their_lines(old: str, new: str) -> None:
         assert all(begin < end <= len(words) for begin, end in spans)
     gone, come = changed_words(old, new)
     if gone or come:
-        assert _without(old, gone).split() == _without(new, come).split() or " " in old + new
+        assert _without(old, gone).split() == _without(new, come).split()
 
 
 def _without(words: str, spans: list[tuple[int, int]]) -> str:
@@ -211,7 +243,7 @@ def test_each_part_of_a_change_can_be_kept_by_name() -> None:
 def test_every_kind_of_question_has_its_answers(question: Question, choices: list[str]) -> None:
     page = Page(question_html("s", question, "kith", Plan((HOSTILE,), modify=(HOSTILE,))))
     assert page.values("value") == choices
-    assert "id=asked" not in page.all("p", "asked")[0]
+    assert "img" not in [tag for tag, _, _ in page.found]
 
 
 def test_a_draft_is_there_to_the_letter() -> None:

@@ -164,23 +164,15 @@ def test_the_list_has_what_can_be_asked(start_serving: Callable[..., Any], stand
     assert found["owned_by"] == "vLLM" and found["max_model_len"] > 0
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "model"),
-    [
-        (404, "model_not_found", "no-such-model"),
-        (404, "model_not_found", "ollama/"),
-        (404, "model_not_found", "replay//etc/passwd"),
-        (404, "model_not_found", "file//etc/weights.gguf"),
-        (404, "model_not_found", "~/weights.gguf"),
-    ],
-)
-def test_a_model_that_is_not_there_is_said(asking: Asking, status: int, code: str, model: str) -> None:
+def test_a_model_that_is_not_there_is_said_and_strangers_open_no_files(asking: Asking) -> None:
     client = asking("Hello.")
-    for stream in (False, True):
-        answer = client.post(CHAT, json={"model": model, "messages": HELLO, "stream": stream})
+    names = ("no-such-model", "ollama/", "replay//etc/passwd", "file//etc/weights.gguf", "~/weights.gguf")
+    for number, model in enumerate(names):
+        answer = client.post(CHAT, json={"model": model, "messages": HELLO, "stream": bool(number % 2)})
         error = answer.json()["error"]
-        assert (answer.status_code, error["code"], error["type"]) == (status, code, "invalid_request_error")
-        assert error["message"]
+        assert (answer.status_code, error["code"]) == (404, "model_not_found")
+        assert error["type"] == "invalid_request_error" and error["message"]
+        assert ("is a file" in error["message"]) == (number > 1)
 
 
 def test_nonsense_is_refused_in_openais_shape(asking: Asking) -> None:
@@ -246,10 +238,25 @@ def test_a_prompt_that_does_not_fit_is_said_as_programs_know_it(
     assert error["code"] == "context_length_exceeded" and "maximum context length" in error["message"]
 
 
-def test_a_failure_in_mid_stream_is_told_in_the_stream(asking: Asking) -> None:
-    client = asking({"error": {"text": "out of memory"}})
-    answer = client.post(CHAT, json={"model": "route", "messages": HELLO})
-    assert (answer.status_code, answer.json()["error"]["message"]) == (502, "out of memory")
+def test_a_failure_is_told_before_or_within_the_stream(
+    start_serving: Callable[..., Any], stand_in: StandIn
+) -> None:
+    broken = {"text": "One two", "error": {"status": 200, "text": "out of memory"}}
+    stand_in([{"error": {"status": 400, "text": "no"}}, broken, "One two three", broken, "Four"], "vllm")
+    client = start_serving().client
+    body = {"model": "openai/standin", "messages": HELLO, "stream": True}
+    refused = client.post(CHAT, json=body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (502, "model_failed")
+    # What goes on as it had begun is one reply for whoever reads it; what does not is none.
+    assert _words(events(client.post(CHAT, json=body).text)) == "One two three"
+    *pieces, error, done = events(client.post(CHAT, json=body).text)
+    assert _words(pieces) == "One two" and done == "DONE"
+    assert "said something else" in error["error"]["message"]
+
+
+def _words(chunks: list[Any]) -> str:
+    choices = [chunk["choices"][0] for chunk in chunks if chunk != "DONE"]
+    return "".join(choice["delta"].get("content", "") for choice in choices)
 
 
 def test_the_cloud_is_asked_only_where_it_was_agreed(
@@ -277,9 +284,7 @@ def test_the_cloud_is_asked_only_where_it_was_agreed(
     assert len(server.requests) == 1
 
 
-def test_who_is_down_is_passed_over(
-    start_serving: Callable[..., Any], stand_in: StandIn, home: Path
-) -> None:
+def test_who_is_down_is_passed_over(start_serving: Callable[..., Any], stand_in: StandIn, home: Path) -> None:
     stand_in(["Hello from the second."], "vllm")
     config = home / ".config" / "kith"
     config.mkdir(parents=True)

@@ -15,8 +15,12 @@ def list_roles(chosen: Settings) -> dict[str, RoleSpec]:
     return {name: find_role(name, own) for name in sorted(names | set(role_names()))}
 
 
+def words_of(spec: RoleSpec, window: int) -> str:
+    """A role's words as a model with this window (in tokens, 0: unknown) gets them."""
+    return make_words(spec, small=is_small(window)).rstrip()
+
+
 def in_role(request: ChatRequest, spec: RoleSpec, window: int) -> ChatRequest:
-    """The request, with the role's words before its own; short ones where the window (in tokens) is small."""
-    words = make_words(spec, small=is_small(window))
-    system = "\n\n".join(filter(None, (words.rstrip(), request.system)))
+    """The request, with the role's words before its own."""
+    system = "\n\n".join(filter(None, (words_of(spec, window), request.system)))
     return replace(request, system=system, purpose=spec.purpose)

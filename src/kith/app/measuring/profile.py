@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from kith.app.measuring.build_profile import Builds, describe_builds, read_builds
+from kith.app.measuring.series import Experiment, list_experiments
 from kith.app.project import Project
 from kith.core.errors import UsageError
+from kith.memory.coached import read_coaching
 from kith.memory.folding import VerdictRow
 from kith.memory.measured import read_measured
 from kith.routing.intervals import Share, Spread, share_of
@@ -53,6 +55,7 @@ class Profile:
     trends: tuple[Trend, ...]
     shifts: tuple[Shift, ...]
     builds: Builds
+    experiments: tuple[Experiment, ...] = ()
 
 
 def read_profile(project: Project, scope: Scope) -> Profile:
@@ -85,6 +88,16 @@ def read_profile(project: Project, scope: Scope) -> Profile:
         trends,
         find_shifts(calls, trends),
         builds,
+        _read_experiments(project, scope),
+    )
+
+
+def _read_experiments(project: Project, scope: Scope) -> tuple[Experiment, ...]:
+    """Those of the models and kinds of work that are wanted; they are no folder's own."""
+    return tuple(
+        each
+        for each in list_experiments(read_coaching(project.log))
+        if scope.model in each.model and scope.kind in ("", each.kind) and each.at >= scope.since
     )
 
 

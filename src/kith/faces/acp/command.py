@@ -24,15 +24,16 @@ def acp_command(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> None:
-    from acp.core import AgentSideConnection
-
-    from kith.faces.acp.agent import Editor
     from kith.faces.acp.wire import open_wire
 
     try:
         wire = await open_wire()
-    except ValueError as error:  # a file is no pipe
+    except ValueError as error:
         raise UsageError(_NO_EDITOR) from error
+    from acp.agent.connection import AgentSideConnection
+
+    from kith.faces.acp.agent import Editor
+
     editor = Editor(settings_flags(args), wire)
     # Resuming and closing a session are stable by now; the package still files them under "unstable".
     connection = AgentSideConnection(cast(Any, editor), wire, listening=False, use_unstable_protocol=True)

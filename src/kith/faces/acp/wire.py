@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -88,6 +89,9 @@ async def open_wire() -> Wire:
     Raises ValueError where they are no pipes.
     """
     loop = asyncio.get_running_loop()
+    modes = [os.fstat(number).st_mode for number in (0, 1)]
+    if not all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in modes):
+        raise ValueError("no pipes")
     sys.stdout.flush()
     given, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123  -- its descriptor is wanted

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from kith.core.codec import decode_event
@@ -43,6 +44,7 @@ class Entry:
         return next((each for each in found if isinstance(each, kind)), None)
 
 
+@lru_cache(maxsize=2_048)  # an item asks for its events again and again while it is drawn
 def read_event(seen: Seen) -> Event:
     """The event itself; one that cannot be read says so."""
     try:

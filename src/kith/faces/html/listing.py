@@ -157,7 +157,6 @@ def _row(choices: Choices) -> Html:
             title="The command whose exit code says whether the work is right",
             spellcheck="false",
         ),
-        element("span", class_="space"),
         element("button", "Start", class_="first", title="Ctrl Enter"),
         class_="row",
     )

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from kith.core.money import dollars
 from kith.faces.figures import figure
 from kith.faces.html.markup import Html, element, joined
 from kith.faces.lines import count
+
+
+_TELLING: Final = frozenset(("RunStarted", "RunEnded", "Engaged", "Called"))
 
 
 @dataclass(slots=True)
@@ -33,6 +36,8 @@ class Meter:
 
     def take(self, kind: str, body: Mapping[str, Any], at: float) -> bool:
         """One more event; whether it changes what is shown."""
+        if kind not in _TELLING:
+            return False
         self.last = at
         if kind == "RunStarted":
             self.calls = self.read = self.written = self.evaluated = self.unavoidable = self.counted = 0
@@ -42,9 +47,9 @@ class Meter:
         elif kind == "Engaged":
             self.model = body["model"]
             self._windows[self.model] = self.window = body.get("window", 0)
-        elif kind == "Called":
+        else:
             self._call(body)
-        return kind in ("RunStarted", "RunEnded", "Engaged", "Called")
+        return True
 
     def _call(self, body: Mapping[str, Any]) -> None:
         usage, timing, cache = body["usage"], body["timing"], body.get("cache")

@@ -3,7 +3,6 @@
 from typing import Final
 
 from kith.faces.html.markup import NOTHING, Html, element, joined
-from kith.faces.lines import count
 
 _SHORT_CHARS, _SHORT_LINES = 600, 10  # what is shown at once
 _MOST: Final = 24_000  # characters that one output puts on a page
@@ -24,12 +23,12 @@ def output_html(output: str, name: str, whole: str | None = None, lost: int = 0)
     that were left out before anybody could keep them.
     """
     lines = output.count("\n") + (not output.endswith("\n"))
-    gone = element("p", f"[{count(lost, 'byte')} were not kept]", class_="cut") if lost else NOTHING
+    gone = element("p", f"[{lost:,} bytes were not kept]", class_="cut") if lost else NOTHING
     if not output:
         return gone
     if len(output) <= _SHORT_CHARS and lines <= _SHORT_LINES:
         return joined((element("pre", output, class_="output"), gone))
-    size = f"{name}: {count(lines, 'line')}, {len(output):,} characters"
+    size = f"{name}: {lines:,} {'line' if lines == 1 else 'lines'}, {len(output):,} characters"
     summary = element("summary", size)
     return element("details", summary, _body(output, whole), gone, class_="fold")
 

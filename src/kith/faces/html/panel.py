@@ -31,7 +31,9 @@ def panel_html(minutes: Minutes) -> Html:
         "section",
         element("p", minutes.question, class_="words question") if minutes.question else NOTHING,
         element("div", *columns, class_="columns"),
-        element("div", element("h3", "Judge"), *judged, class_="judge") if judged else NOTHING,
+        element("div", element("p", element("strong", "Judge")), *judged, class_="judge")
+        if judged
+        else NOTHING,
         _conclusion(minutes.concluded) if minutes.concluded else NOTHING,
         class_="council",
         aria_label="Council",
@@ -45,10 +47,11 @@ def _speaks(who: str) -> bool:
 def _column(minutes: Minutes, who: str, chosen: bool) -> Html:
     heard = [what for speaker, what in minutes.said if speaker == who]
     head = element(
-        "h3",
+        "p",
         element("span", who, class_="label"),
         element("span", minutes.members.get(who, ""), class_="dim"),
         element("span", "its proposal holds", class_="good") if chosen else NOTHING,
+        class_="member",
     )
     said = [_claim(what) if isinstance(what, Claimed) else _message(what) for what in heard]
     return element("section", head, *said, class_="speaker chosen" if chosen else "speaker", aria_label=who)

@@ -113,9 +113,9 @@ def _change_buttons(question: Question, choose: bool) -> list[Html]:
     pieces = sum(len(pieces_of(file)) for file in question.files)
     every = "Apply it" if pieces == 1 else f"Apply all {count(pieces, 'part')}"
     return [
-        _button("all", every, "", "first"),
+        _button("all", every, "Enter", "first"),
         _button("some", "Apply what is kept", "Enter", disabled=True),
-        _button("none", "Apply nothing"),
+        _button("none", "Apply nothing", "Enter"),
         _revise() if "revise" in question.choices else NOTHING,
     ]
 
@@ -130,7 +130,12 @@ def _yes_no(question: Question, project: str) -> list[Html]:
 
 
 def _button(value: str, words: str, key: str = "", kind: str = "", disabled: bool = False) -> Html:
-    shown = element("kbd", key, aria_hidden="true") if key else NOTHING
+    # Enter gives the first answer, which another one may become.
+    shown = (
+        element("kbd", key, class_="enter" if key == "Enter" else None, aria_hidden="true")
+        if key
+        else NOTHING
+    )
     return element("button", words, shown, name="choice", value=value, class_=kind or None, disabled=disabled)
 
 

@@ -33,12 +33,12 @@ def describe(session: str, seen: Iterable[Seen]) -> dict[str, Any]:
     return describe_run(session, fold(map(read_event, seen)))
 
 
-def receipt_html(report: Mapping[str, Any] | None, meter: Meter) -> Html:
+def receipt_html(report: Mapping[str, Any] | None, meter: Meter | None = None) -> Html:
     """The section `receipt`, hidden until the task is over."""
     if report is None:
         return element("section", id="receipt", hidden=True)
     parts = [element("h2", f"Receipt: {_WORDS.get(report['status'], report['status'])}"), *_parts(report)]
-    return element("section", *parts, _cost(meter), id="receipt", class_="panel")
+    return element("section", *parts, _cost(meter or Meter()), id="receipt", class_="panel")
 
 
 def _parts(report: Mapping[str, Any]) -> Iterator[Html]:

@@ -1,6 +1,7 @@
 """A session as a page: its events folded into HTML, all at once or one change after another."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ from kith.core.codec import decode
 from kith.core.values import Plan, Question, TodoItem
 from kith.faces.html.entries import read_body
 from kith.faces.html.late import Late
-from kith.faces.html.markup import Html, element, joined
+from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import Meter, meter_html
 from kith.faces.html.now import Now
 from kith.faces.html.panels import Draw, build_section, plan_section, question_section
@@ -18,7 +19,7 @@ from kith.faces.html.story import Story
 from kith.faces.html.todo import todo_html
 from kith.memory.live import Position, Seen
 
-NEWEST: Final = 80  # items of the log that a page begins with; the older ones are asked for
+NEWEST: Final = 60  # items of the log that a page begins with; the older ones are asked for
 
 _BUILDING: Final = frozenset(("Advanced", "RunEnded", "RunStarted", "Stepped", "Tasked"))
 Body = Mapping[str, Any]
@@ -46,7 +47,7 @@ class Scene:
         self._todo: tuple[TodoItem, ...] = ()
         self._plan: Plan | None = None
         self._task: list[Seen] = []  # what the receipt of the present task is made of
-        self._over = False
+        self._done: tuple[list[Seen], Meter] | None = None  # a task that is over, and what it took
 
     def take(self, seen: Seen) -> tuple[Patch, ...]:
         """One more event: what changes on the page."""
@@ -92,12 +93,15 @@ class Scene:
         words = element("p", self._now.now_html(), id="status", role="status", aria_live="polite")
         return joined((words, self._now.progress_html()))
 
-    def html(self, newest: int | None = NEWEST) -> Html:
-        """All of it: the page's `main` and the panels."""
-        main = (self.log_html(newest), self.status_html())
-        place = {"data_session": self.session, "data_position": str(self.position)}
-        return joined(
-            (element("main", *main, id="session", **place), element("aside", self.panels_html(newest)))
+    def html(self, newest: int | None = NEWEST, head: Html = NOTHING) -> Html:
+        """The whole `main`: what happened, under a `head`, and the panels."""
+        return element(
+            "main",
+            element("div", head, self.log_html(newest), self.status_html(), class_="flow"),
+            element("aside", self.panels_html(newest), aria_label="About this session"),
+            id="session",
+            data_session=self.session,
+            data_position=str(self.position),
         )
 
     # --- the fold ------------------------------------------------------------------------------
@@ -140,16 +144,18 @@ class Scene:
     def _turn(self, seen: Seen, body: Body) -> Iterator[Late]:
         """A task begins or is over."""
         yield from self._ask(None)
-        self._over = seen.kind == "RunEnded"
-        if not self._over:
-            self._task = []
-        if not self.title and body.get("task"):
-            self.title = body["task"]
+        if seen.kind == "RunEnded":
+            self._done = ([*self._task, seen], replace(self._meter))
+        else:
+            self._task, self._done = [], None
+            self.title = self.title or str(body["task"])
         yield Late("replace", "receipt", self._receipt_html)
 
     def _question_html(self) -> Html:
         return question_section(self.session, self.question, self._plan, self.project)
 
     def _receipt_html(self) -> Html:
-        report = describe(self.session, self._task) if self._over else None
-        return receipt_html(report, self._meter)
+        if self._done is None:
+            return receipt_html(None)
+        seen, meter = self._done
+        return receipt_html(describe(self.session, seen), meter)

@@ -54,19 +54,36 @@ class Talk:
         """Where one speaks to the model."""
         return element(
             "div",
-            self.actions(),
+            self._form("cancel", "It is told to stop."),
+            self._form("undo", "The change is taken back.", once=True),
             self._box(),
-            element("button", "To the end ↓", id="to-end", type="button", hidden=True),
+            element(
+                "button",
+                "↓",
+                id="to-end",
+                aria_label="To the end",
+                title="To the end (G)",
+                type="button",
+                hidden=True,
+            ),
             id="talk",
             class_="script",
         )
 
     def actions(self) -> Html:
-        """What can be done now."""
-        forms = [self._button("cancel", "Stop", "Esc Esc", "risky")] if self.working else []
-        if self.applied and not self.working:
-            forms.append(self._button("undo", "Take the change back"))
-        return element("div", *forms, id="actions", class_="working" if self.working else None)
+        """What can be done now: each button belongs to a form outside of the box."""
+        buttons = []
+        if self.working:
+            key = element("kbd", "Esc Esc", aria_hidden="true")
+            buttons.append(element("button", "Stop ", key, form="cancel", class_="risky"))
+        elif self.applied:
+            buttons.append(element("button", "Take the change back", form="undo"))
+        return element("span", *buttons, id="actions", class_="working" if self.working else None)
+
+    def _form(self, what: str, sent: str, once: bool = False) -> Html:
+        """A form without fields, and where it is said what came of it."""
+        said = element("p", class_="said", role="alert")
+        return element("form", said, id=what, data_post=self._address(what), data_sent=sent, data_once=once)
 
     def _box(self) -> Html:
         model = [(self.model, self.model)] if self.model else [("", "Usual model")]
@@ -74,7 +91,7 @@ class Talk:
         row = element(
             "div",
             select("model", "Model of the next task", model, load),
-            element("span", class_="space"),
+            self.actions(),
             element("button", "Send", class_="first", title="Ctrl Enter"),
             class_="row",
         )
@@ -88,13 +105,6 @@ class Talk:
             class_="compose",
             data_post=self._address("messages"),
             aria_label="Say something",
-        )
-
-    def _button(self, what: str, words: str, key: str = "", kind: str | None = None) -> Html:
-        shown = [words, element("kbd", key, aria_hidden="true")] if key else [words]
-        said = element("p", class_="said", role="alert")
-        return element(
-            "form", said, element("button", *shown, class_=kind), id=what, data_post=self._address(what)
         )
 
     def _address(self, what: str) -> str:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from kith import __version__
 from kith.app.answering.listing import Offered
 from kith.app.answering.request import ChatRequest
-from kith.app.answering.roles import list_roles
+from kith.app.answering.roles import list_roles, words_of
 from kith.core.errors import KithError
 from kith.core.model import Emit
 from kith.core.run import new_id
@@ -59,7 +59,12 @@ async def roles(station: Here) -> dict[str, Any]:
     """The roles that can be played, with their words, and the tools that a client of theirs may offer."""
     found = list_roles(station.settings).values()
     rows = [
-        {"name": each.name, "purpose": each.purpose, "tools": each.tools, "words": each.words}
+        {
+            "name": each.name,
+            "purpose": each.purpose,
+            "tools": each.tools,
+            "words": words_of(each, station.window),
+        }
         for each in found
     ]
     return {"roles": rows}

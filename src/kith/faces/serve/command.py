@@ -1,6 +1,7 @@
 """`kith serve`: the door on a port of this machine, and the lines that say so."""
 
 import argparse
+import errno
 import os
 import socket
 import sys
@@ -59,7 +60,7 @@ def serve_command(args: argparse.Namespace) -> int:
         finally:
             if args.port == 0:  # the same port will not come again
                 forget(state, place.port)
-    print("Stopped. Work in progress goes on by itself; kith serve shows it again.")
+    print("Stopped. Work in progress goes on by itself.")
     return EXIT_DONE
 
 
@@ -103,7 +104,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        if error.errno == 98 or "in use" in str(error):
+        if error.errno == errno.EADDRINUSE:
             raise BusyError(
                 f"Port {port} is taken by another program; choose one with --port N (0: any that is free)."
             ) from error

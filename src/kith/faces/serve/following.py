@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
@@ -21,6 +21,7 @@ from kith.faces.serve.events import HEADERS, position_of, stream
 from kith.memory.live import Position, Seen
 
 _routes = APIRouter(include_in_schema=False)
+_UNDONE: Final = "SELECT 1 FROM events WHERE kind = 'Applied' AND json_extract(body, '$.undoes') = ? LIMIT 1"
 
 
 class Shown:
@@ -61,6 +62,11 @@ class Shown:
                 return list(seen[len(known) :])
             await asyncio.sleep(0)  # a long session lets others go on meanwhile
         return []
+
+    def forget_undone(self) -> None:
+        """A change is taken back in a session of its own."""
+        told = self.watch.log.query(_UNDONE, (self.talk.applied,))
+        self.talk.applied = "" if told else self.talk.applied
 
     def take(self, seen: Iterable[Seen]) -> list[Patch]:
         """More events: what they change."""

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -66,7 +65,7 @@ class Door:
     _origins: dict[str, set[str]] = field(default_factory=dict)  # schemes by name
 
     def __post_init__(self) -> None:
-        bound = f"[{self.host}]" if ":" in self.host else self.host
+        bound = _bracketed(self.host)
         for name in (*_OWN_NAMES, bound):
             self._origins.setdefault(name, set()).add("http")
         for name in self.names:
@@ -81,18 +80,20 @@ class Door:
     def schemes(self, authority: str) -> set[str]:
         """By which schemes pages of this authority are ours; none: it is not our name."""
         found = _AUTHORITY.fullmatch(authority.lower())
-        return self._origins.get(found[1], set()) if found else set()
+        if not found:
+            return set()
+        # Only a name can be rebound: where every address is served, any address is ours.
+        everywhere = self.host in ("0.0.0.0", "::") and _is_address(found[1])
+        return self._origins.get(found[1], {"http"} if everywhere else set())
 
     def knows(self, headers: Mapping[str, str]) -> bool:
         """Whether a request carries the token, or the cookie that stands for it."""
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return same(given.strip(), self.token)
-        try:
-            crumb = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
-        except CookieError:
-            return False
-        return crumb is not None and same(crumb.value, cookie_for(self.token, self.port))
+        crumbs = (crumb.strip().partition("=") for crumb in headers["cookie"].split(";"))
+        own = cookie_for(self.token, self.port)
+        return any(name == self.cookie and same(value, own) for name, _, value in crumbs)
 
     def refuse(self) -> _Closed:
         """The answer to a wrong token. The right one always gets in: nobody can lock the person out."""
@@ -102,6 +103,19 @@ class Door:
         self._failed.append(now)
         sentence = "This needs the token: open the address that `kith serve` printed, or send it as a bearer."
         return _Closed(401, sentence, ("www-authenticate", "Bearer"))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _is_address(host: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return bool(ip_address(host.strip("[]")))
+    except ValueError:
+        return False
 
 
 def guard(app: Application, door: Door) -> Application:

@@ -36,9 +36,16 @@ export function follow(page) {
     if (document.hidden && page.dataset.state === "idle") hidden = setTimeout(() => { source?.close(); source = null; }, HIDDEN_MS);
     else if (!document.hidden && !source) open();
   });
+  document.addEventListener("click", (event) => {
+    const door = event.target.closest("a[data-before]");
+    if (!door) return;
+    event.preventDefault();
+    showEarlier(page.dataset.session, door);
+  });
   addEventListener("scroll", showWayDown, { passive: true });
   open();
-  told();
+  told(false);
+  showNow();
 }
 
 /** Whether position `one` ("SEQ" or "SEQ.BYTE") is after position `two`. */
@@ -49,19 +56,37 @@ export function isAfter(one, two) {
 
 let asked = null;
 
-/** The title tells a tab that asks from one that works; who reads further up is told that there is more. */
-function told() {
+/** After each change. The title tells a tab that asks from one that works; who was at the end is led to a question. */
+function told(atEnd) {
   const title = document.querySelector("h1")?.textContent ?? "";
   const asks = document.querySelector("#question:not([hidden])"), works = document.querySelector("#actions.working");
-  if (asks !== asked) attach(document);
+  if (asks !== asked) {
+    attach(document);
+    if (asks && atEnd) asks.scrollIntoView();
+  }
   asked = asks;
   const state = asks ? "asks: " : works ? "… " : "";
   if (document.title !== `${state}${title} - kith`) document.title = `${state}${title} - kith`;
-  document.querySelector("main").dataset.state = works ? "working" : "idle";
+  document.querySelector("#session").dataset.state = works ? "working" : "idle";
   showWayDown();
+}
+
+/** A session that goes on is shown where it is now; one that is over, from its beginning. */
+function showNow() {
+  if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") return;
+  if (asked) asked.scrollIntoView();
+  else if (document.querySelector("#actions.working")) scrollTo(0, document.documentElement.scrollHeight);
 }
 
 function showWayDown() {
   const button = document.querySelector("#to-end");
   if (button) button.hidden = isAtEnd();
+}
+
+/** What is older than the page; without this script the link leads to a page that holds all. */
+async function showEarlier(session, door) {
+  const address = `/api/sessions/${session}/earlier?before=${encodeURIComponent(door.dataset.before)}`;
+  const response = await fetch(address).catch(() => null);
+  if (response?.ok) carryOut(await response.json(), told);
+  else location.assign(door.href);
 }

@@ -27,7 +27,7 @@ export async function send(form, submitter) {
   form.dispatchEvent(new CustomEvent("kith:post", { bubbles: true, detail: body }));
   try {
     const { ok, status, answer } = await post(form.dataset.post, body);
-    if (ok) finish(form, answer);
+    if (ok) finish(form, submitter, answer);
     else if (status === 409 && answer.first) tell(form, `Answered already in ${answer.first.by || "another face"}: ${answer.first.choice}.`, true);
     else tell(form, answer.detail ?? `The server refused (${status}).`);
   } catch {
@@ -63,12 +63,13 @@ function bodyOf(form, submitter) {
   return body;
 }
 
-function finish(form, answer) {
+function finish(form, submitter, answer) {
   if (form.dataset.go) {
     location.assign(form.dataset.go.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name] ?? "")));
     return;
   }
   form.reset();
+  if (submitter && "once" in form.dataset) submitter.hidden = true;
   if (form.dataset.sent) tell(form, form.dataset.sent, true);
 }
 

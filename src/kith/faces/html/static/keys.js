@@ -11,7 +11,7 @@ export function mindKeys() {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (key === "Escape" && !document.querySelector("dialog[open]")) {
       const now = event.timeStamp;
-      if (before === "Escape" && now - at < TWICE_MS) document.querySelector("#cancel")?.requestSubmit();
+      if (before === "Escape" && now - at < TWICE_MS) document.querySelector("#actions.working [form=cancel]")?.click();
       else if (target.matches("input, textarea, select")) target.blur();
       [before, at] = [before === "Escape" && now - at < TWICE_MS ? "" : key, now];
       return;

@@ -29,7 +29,7 @@ function work() {
   while (done < waiting.length && (done % 8 || performance.now() < until)) apply(waiting[done++]);
   waiting.splice(0, done);
   if (stay) scrollTo(scrollX, document.documentElement.scrollHeight);
-  carriedOut();
+  carriedOut(stay);
   asked = waiting.length > 0;
   if (asked) requestAnimationFrame(work);
 }

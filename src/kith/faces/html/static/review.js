@@ -9,7 +9,10 @@ const watched = new WeakSet();
 /** Let the questions in `root` be answered, now and whenever others come; calling it again does no harm. */
 export function attach(root = document) {
   showViews(root);
-  for (const form of root.querySelectorAll(FORM)) count(form);
+  for (const form of root.querySelectorAll(FORM)) {
+    count(form);
+    form.dataset.ready = "";
+  }
   if (watched.has(root.ownerDocument ?? root)) return;
   const page = root.ownerDocument ?? root;
   watched.add(page);
@@ -114,8 +117,10 @@ function stand(piece) {
   piece.tabIndex = -1;
   piece.focus({ preventScroll: true });
   const bar = piece.closest(FORM).querySelector(".asking").getBoundingClientRect();
-  const top = Math.max(bar.bottom, 0) + 8, { top: at, bottom, height } = piece.getBoundingClientRect();
-  if (at < top || bottom > innerHeight) scrollBy({ top: height > innerHeight - top || at < top ? at - top : bottom - innerHeight + 24 });
+  const talk = document.querySelector("#talk")?.getBoundingClientRect().top ?? innerHeight;
+  const top = Math.max(bar.bottom, 0) + 8, end = Math.min(talk, innerHeight) - 8; // what nothing covers
+  const { top: at, bottom, height } = piece.getBoundingClientRect();
+  if (at < top || bottom > end) scrollBy({ top: height > end - top || at < top ? at - top : bottom - end });
 }
 
 function keep(form, piece, kept) {

@@ -1,0 +1,69 @@
+"""`kith export`: a session as one file, to keep or to send."""
+
+import argparse
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.faces.folder import find_root
+from kith.memory.live import Seen, Watch
+from kith.memory.log import LOG_FILE, Log
+from kith.settings import load_settings
+
+FORMATS = ("html", "md", "json")
+
+
+def export_command(args: argparse.Namespace) -> int:
+    """Write the session to a file, or to stdout."""
+    root = find_root(args.folder)
+    log = Log(load_settings(root, {}).state / LOG_FILE)
+    told = write_session(log, find_session(log, root, args.id or "last"), _format(args))
+    if args.output in (None, "-"):
+        sys.stdout.write(told)
+        return EXIT_DONE
+    path = Path(args.output)
+    try:
+        path.write_text(told, encoding="utf-8")
+    except OSError as error:
+        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+    print(f"Wrote {path}.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def write_session(log: Log, session: str, format: str) -> str:
+    """All that the log has of a session as "html", "md" or "json". Raises UsageError."""
+    missing = [name for name in ("markdown_it", "nh3") if find_spec(name) is None]
+    if format != "json" and missing:
+        raise UsageError(f"kith export --format {format} needs more: pip install 'kith-agent[web]'")
+    from kith.faces.html.export import export_data, export_markdown, export_page
+
+    seen = read_session(log, session)
+    if format == "json":
+        return json.dumps(export_data(session, seen), indent=2) + "\n"
+    return export_page(session, seen) if format == "html" else export_markdown(session, seen)
+
+
+def read_session(log: Log, session: str) -> list[Seen]:
+    """Every stored event of a session."""
+    watch = Watch(log, session)
+    found: list[Seen] = []
+    while stored := [each for each in watch.look() if each.stored]:
+        found += stored
+    return found
+
+
+def find_session(log: Log, root: Path, wanted: str) -> str:
+    """The session whose id begins so; "last": the newest one of this folder. Raises UsageError."""
+    if wanted != "last":
+        return log.find(wanted)
+    for session in log.sessions(root, 1):
+        return session.id
+    raise UsageError(f"There was no session in {root} yet; a task begins with: kith run.")
+
+
+def _format(args: argparse.Namespace) -> str:
+    """As it was asked for, else as the file's name ends."""
+    end = Path(args.output or "").suffix.removeprefix(".")
+    return str(args.format or (end if end in FORMATS else FORMATS[0]))
