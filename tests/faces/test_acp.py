@@ -243,11 +243,14 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Wait"))
             await until(lambda: editor.updates(id, "tool_call"))
+            with pytest.raises(RequestError, match="at work here"):
+                await editor.conn.load_session(cwd=str(repository), session_id=id, mcp_servers=[])
             await editor.conn.cancel(id)
             await editor.conn.cancel(id)
             assert await asyncio.wait_for(prompt, 10) == "cancelled"
             (call,) = editor.updates(id, "tool_call_update")
             assert call["status"] == "failed", "no call is left running"
+            assert editor.words(id).endswith("Interrupted. To go on: /resume")
             await editor.conn.set_config_option("model", id, f"replay/{script('Still here.')}")
             assert await editor.say(id, "And now?") == "end_turn"
             assert editor.words(id).endswith("Still here.")

@@ -36,7 +36,7 @@ def shared(session: Session, own: Answerer) -> Answerer:
         finally:
             await _end(asking)
         # Without contents: those stay with the process that holds them.
-        if inbox.claim(question.id, replace(said, changes=None)):
+        if inbox.claim(question.id, replace(said, changes=None, by=said.by or "the terminal")):
             return said
         given = inbox.answer_to(question.id)
         return _taken(session, question, given) if given else said
@@ -63,8 +63,9 @@ def keep_pieces(changes: Changes, kept: Sequence[Kept]) -> Changes:
     wanted = {each.path: set(each.hunks) for each in kept}
     found: list[Change] = []
     for change in changes:
-        numbers = wanted.get(change.path, set())
-        if numbers >= set(range(len(split_hunks(change)))):
+        known = set(range(len(split_hunks(change))))
+        numbers = wanted.get(change.path, set()) & known
+        if change.path in wanted and numbers == known:
             found.append(change)
         elif numbers:
             found.append(keep_hunks(change, numbers))
@@ -84,7 +85,6 @@ def hearing(session: Session) -> Hear:
 async def until_stopped(session: Session, work: Awaitable[T]) -> T:
     """Do the work, unless somebody asks elsewhere for an end: that cancels it, like Ctrl-C."""
     inbox = Inbox(session.log, session.id)
-    inbox.is_stopped()  # what was asked of an earlier task
     working = asyncio.ensure_future(work)
     try:
         while not working.done():

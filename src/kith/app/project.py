@@ -28,6 +28,7 @@ from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, short_id
+from kith.memory.inbox import Inbox
 from kith.memory.log import LOG_FILE, Log, Summary
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session
@@ -115,6 +116,7 @@ class Project:
 
     def begin(self, session: Session, answerer: Answerer) -> Run:
         """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
+        Inbox(session.log, session.id).forget_stops()
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
         return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
 

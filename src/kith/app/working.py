@@ -16,13 +16,14 @@ from kith.app.attending import nobody_here
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, KithError
-from kith.core.events import RunEnded, RunStarted
+from kith.core.events import Event, RunEnded, RunStarted
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold
-from kith.memory.session import Session
+from kith.memory.session import Listener, Session
 
 _FOLDER = "workers"  # in the folder for state: what a worker had to say that is not in the log
 _BUSY_S = 0.2
+_FREE = 3
 
 
 def start_worker(
@@ -50,58 +51,74 @@ async def work(root: Path, session: str) -> None:
     project = Project.open(root, {})
     folder = project.settings.state / _FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = hold(folder / f"{session}.lock")
-    if lock is None:
-        return
     inbox = Inbox(project.log, session)
-    try:
-        while letters := inbox.letters(most=1):
-            await _do(project, session, letters[0])
-    finally:
-        said = folder / f"{session}.log"
-        if said.exists() and not said.stat().st_size:
-            said.unlink()
-        Path(lock.name).unlink(missing_ok=True)
-        lock.close()
+    while inbox.next_letter():  # one may come while the lock is let go, and its own worker has left already
+        lock = hold(folder / f"{session}.lock")
+        if lock is None:
+            return
+        try:
+            while found := inbox.next_letter():
+                await _do(project, session, *found)
+        finally:
+            said = folder / f"{session}.log"
+            if said.exists() and not said.stat().st_size:
+                said.unlink()
+            Path(lock.name).unlink(missing_ok=True)
+            lock.close()
 
 
-async def _do(project: Project, session: str, letter: Letter) -> None:
-    """One task, however it ends: the log says how."""
+async def _do(project: Project, session: str, number: int, letter: Letter) -> None:
+    """One task, however it ends: the log says how.
+
+    Its letter is heard when that stands in the log: a process that is killed before loses nobody's words.
+    """
+    inbox = Inbox(project.log, session)
+
+    def hear(event: Event, path: tuple[str, ...]) -> None:
+        if isinstance(event, RunStarted):
+            inbox.heard(number)
+
+    free = 0  # looks at which nobody else worked on the session, and yet it was busy
     try:
         chosen = Project.open(project.root, letter.flags or {})
         while True:
             try:
-                return await _perform(replace(chosen, log=project.log), session, letter)
+                return await _perform(replace(chosen, log=project.log), session, letter, hear)
             except BusyError:
-                if not project.log.is_open(session):
+                free = 0 if project.log.is_open(session) else free + 1
+                if free > _FREE:  # then it is something else that is busy
                     raise
                 await asyncio.sleep(_BUSY_S)  # it is at work in a terminal: after that
+                if inbox.next_letter() != (number, letter):
+                    return  # it was heard there
     except asyncio.CancelledError:
         return  # stopped from another face: the log says so
     except KithError as error:  # refused before there was a run
         with Session(project.log, session) as own:
             own.emit(RunStarted(letter.words, str(project.root), "", "", {"kind": letter.kind}))
             own.emit(RunEnded("failed", str(error)))
+    finally:
+        inbox.heard(number)
 
 
-async def _perform(project: Project, session: str, letter: Letter) -> None:
+async def _perform(project: Project, session: str, letter: Letter, listener: Listener) -> None:
     match letter.kind:
         case "build":
             from kith.app.builds import run_build
 
-            await run_build(project, letter.words, nobody_here, id=session)
+            await run_build(project, letter.words, nobody_here, [listener], id=session)
         case "confer":
             from kith.app.confer import Motion, run_confer
 
-            await run_confer(project, Motion(letter.words), nobody_here, id=session)
+            await run_confer(project, Motion(letter.words), nobody_here, [listener], id=session)
         case "tool":
             from kith.app.direct_tools import edit_with
 
-            await edit_with(project, letter.tool, letter.args or {}, nobody_here, id=session)
+            await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
         case _:
             first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
             task = Task(f"{letter.words}{first}", letter.plan)
-            await run_task(project, task, nobody_here, id=session)
+            await run_task(project, task, nobody_here, [listener], id=session)
 
 
 if __name__ == "__main__":

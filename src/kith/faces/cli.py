@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.faces import arguments
+from kith.faces import arguments, served
 from kith.faces.streams import FULL, drop_output, open_streams
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
@@ -88,25 +88,23 @@ COMMANDS = {
     ),
     "serve": Command(
         "show and steer sessions from a browser, or over HTTP",
-        arguments.serve,
+        served.serve,
         "serve.command:serve_command",
         "[PROJECT ...]",
     ),
     "client run": Command(
-        "do a task through a server of kith's", arguments.client_run, "client:run_command", "TASK ..."
+        "do a task through a server of kith's", served.client_run, "client:run_command", "TASK ..."
     ),
-    "client sessions": Command("list a server's sessions", arguments.client, "client:sessions_command"),
-    "client watch": Command(
-        "follow a session to its end", arguments.client_one, "client:watch_command", "ID"
-    ),
+    "client sessions": Command("list a server's sessions", served.client, "client:sessions_command"),
+    "client watch": Command("follow a session to its end", served.client_one, "client:watch_command", "ID"),
     "client answer": Command(
         "answer what a session asks",
-        arguments.client_answer,
+        served.client_answer,
         "client:answer_command",
         "ID yes|no|CHOICE [WORDS]",
     ),
-    "client stop": Command("stop a session", arguments.client_one, "client:stop_command", "ID"),
-    "client get": Command("print what the API says", arguments.client_get, "client:get_command", "PATH"),
+    "client stop": Command("stop a session", served.client_one, "client:stop_command", "ID"),
+    "client get": Command("print what the API says", served.client_get, "client:get_command", "PATH"),
     "runtime": Command(
         "serve one model to other machines, in kith's roles",
         arguments.runtime,

@@ -46,6 +46,14 @@ _STATUS = {"plan": "planning"} | dict.fromkeys(
     ("measure", "lock", "check", "weigh", "finish"), "running tests and gates"
 )
 _PLURAL = ("tests", "types", "secrets", "limits")  # gates
+# What can hide, reorder or join text: marks of direction, what has no width or no glyph, separators of lines,
+# selectors of variations, notes on ruby, music's brackets, tags; and halves of a pair.
+_HIDDEN = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+    *((0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xD800, 0xDFFF)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A)),
+    (0xE0000, 0xE0FFF),
+)
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
@@ -264,10 +272,7 @@ def _is_plain(char: str) -> bool:
     code = ord(char)
     if char in "\n\t" or 0x20 <= code < 0x7F:
         return True
-    # Bidirectional overrides, zero-width characters, tags and variation selectors can hide or reorder text.
-    hidden = (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xE0000, 0xE0FFF)
-    surrogate = 0xD800 <= code <= 0xDFFF
-    return code >= 0xA0 and not surrogate and code != 0xFEFF and not any(a <= code <= b for a, b in hidden)
+    return code >= 0xA0 and not any(first <= code <= last for first, last in _HIDDEN)
 
 
 def _spell(char: str) -> str:

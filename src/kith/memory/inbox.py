@@ -49,6 +49,16 @@ class Inbox:
         """Say something to the model: at its next step while it works, else as its next task."""
         self.log.post(self.session, "letter", "", json.dumps(encode(letter)))
 
+    def next_letter(self) -> tuple[int, Letter] | None:
+        """The oldest letter that was not heard yet, with its number; it counts as heard by `heard`."""
+        for number, body in self.log.posted(self.session, "letter")[:1]:
+            return number, decode(json.loads(body), Letter)
+        return None
+
+    def heard(self, number: int) -> None:
+        """A letter became a task."""
+        self.log.take([number])
+
     def letters(self, take: bool = True, most: int | None = None) -> tuple[Letter, ...]:
         """What was said and not heard yet, oldest first; it counts as heard then (`take`)."""
         rows = self.log.posted(self.session, "letter")[:most]
@@ -59,6 +69,12 @@ class Inbox:
     def stop(self, by: str = "") -> None:
         """Let whoever works on the session stop."""
         self.log.post(self.session, "stop", "", json.dumps({"by": by, "at": time.time()}))
+
+    def forget_stops(self) -> None:
+        """Stops that were asked of earlier tasks count no more; one that came after a letter is for that."""
+        first = min((number for number, _ in self.log.posted(self.session, "letter")), default=None)
+        stops = [number for number, _ in self.log.posted(self.session, "stop")]
+        self.log.take([number for number in stops if first is None or number < first])
 
     def is_stopped(self, take: bool = True) -> bool:
         """Whether somebody asked for an end since that was last taken."""

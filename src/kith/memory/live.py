@@ -41,7 +41,9 @@ class LiveTail:
             if self._file is None:
                 place = _file(self._log, self._session, after)
                 place.parent.mkdir(mode=0o700, exist_ok=True)
-                self._file, self._size = place.open("wb", buffering=0), 0
+                # What a process that died had shown stays: readers count bytes from its beginning.
+                self._file = place.open("ab", buffering=0)
+                self._size = self._file.tell()
             if self._size + len(line) <= _MOST:
                 self._size += self._file.write(line)
 
@@ -68,9 +70,14 @@ class Position:
     def parse(cls, text: str) -> "Position":
         """The position that was written so. Raises ValueError."""
         seq, _, byte = text.partition(".")
-        if not (seq.isascii() and seq.isdecimal() and (not byte or (byte.isascii() and byte.isdecimal()))):
+        if not (_is_number(seq) and (not byte or _is_number(byte))):
             raise ValueError(f"{text!r} is no position in a session; one looks like 123 or 123.456.")
         return cls(int(seq), int(byte or 0))
+
+
+def _is_number(text: str) -> bool:
+    """Whether it is one that SQLite and files can count to."""
+    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +130,11 @@ class Watch:
         found, byte = [], self.position.byte
         for line in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
             byte += len(line)
-            told = json.loads(line)
             self.position = Position(self.position.seq, byte)
+            try:
+                told = json.loads(line)
+            except ValueError:  # cut short by the death of who wrote it
+                continue
             found.append(
                 Seen(self.position, 0.0, tuple(told["path"]), told["kind"], json.dumps(told["event"]))
             )

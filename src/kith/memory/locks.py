@@ -2,21 +2,33 @@
 
 import os
 import sys
+import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
+
+_LOOKS: Final = 5  # who only asks whether a file is locked, or is just leaving, holds it for a moment
+_LOOK_S: Final = 0.01
 
 
 def hold(path: Path) -> IO[str] | None:
     """The file, locked until it is closed or the process dies; None when somebody else holds it."""
     while True:
         file = path.open("w")
-        if not try_lock(file):
+        if not _lock_soon(file):
             file.close()
             return None
         # The former holder removes the file as it leaves: a lock on a removed file locks nobody out.
         if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
             return file
         file.close()
+
+
+def _lock_soon(file: IO[str]) -> bool:
+    for look in range(_LOOKS):
+        if try_lock(file):
+            return True
+        time.sleep(_LOOK_S if look < _LOOKS - 1 else 0)
+    return False
 
 
 def try_lock(file: IO[str]) -> bool:

@@ -335,14 +335,16 @@ class Log:
 
     def is_open(self, session: str) -> bool:
         """Whether a process works on a session now."""
-        path = self.path.parent / "locks" / f"{session}.lock"
-        if not path.exists():
+        try:
+            with (self.path.parent / "locks" / f"{session}.lock").open("r+") as file:
+                return not try_lock(file)
+        except FileNotFoundError:
             return False
-        with path.open("r+") as file:
-            return not try_lock(file)
 
     def delete(self, session: str) -> None:
-        """Forget a session for good."""
+        """Forget a session for good. Raises BusyError while somebody works on it."""
+        if self.is_open(session):
+            raise BusyError(f"Session {session} is at work; stop it before you forget it.")
         with self._in_words("written"):
             self._db.execute("DELETE FROM events WHERE session = ?", (session,))
             self._db.execute("DELETE FROM post WHERE session = ?", (session,))

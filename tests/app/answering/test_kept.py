@@ -1,4 +1,4 @@
-"""Models that stay open: one for all who ask at once, and let go of when they were idle, too many or broken."""
+"""Models that stay open: one for all who ask at once, and let go of when idle, too many or broken."""
 
 import asyncio
 import json

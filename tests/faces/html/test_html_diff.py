@@ -4,7 +4,7 @@ import json
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.core.decisions import Claimed, Concluded
@@ -121,6 +121,7 @@ _lines = st.lists(
 )
 
 
+@settings(deadline=None)  # pygments is loaded in the first example
 @given(_lines, _lines, st.sampled_from(["a.py", "a.txt", "a.c", "a.html"]))
 def test_every_line_is_shown_as_it_is(before: list[str], after: list[str], path: str) -> None:
     (file,) = summarise((change("\n".join(before) + "\n", "\n".join(after) + "\n", path),))

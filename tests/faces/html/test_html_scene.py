@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper import Node, carry_out, read_page
 
@@ -97,7 +97,7 @@ def turn(words: str, number: int) -> list[Told]:
 
 
 def change(words: str) -> list[Told]:
-    """A change, what a gate says of it, and the person; the file has a name as near to the words as can be."""
+    """A change, what a gate says of it, and the person; the file is called by the words, as far as can be."""
     name = "".join(char for char in words if char not in "\0/\n")[:80] or "name"
     before = words.encode("utf-8", "surrogatepass")
     files = summarise((Change(f"{name}.py", before, before + b"\nmore\n"),))
@@ -174,6 +174,7 @@ def stories(draw: st.DrawFn) -> list[Told]:
     return told if draw(st.booleans()) else [*told, (RunEnded("done", draw(WORDS)), ())]
 
 
+@settings(deadline=None)
 @given(stories(), st.data())
 def test_patches_give_the_page_that_a_fold_gives(told: list[Told], data: st.DataObject) -> None:
     events = seen(told)
@@ -186,6 +187,7 @@ def test_patches_give_the_page_that_a_fold_gives(told: list[Told], data: st.Data
     assert page == page_of(scene)
 
 
+@settings(deadline=None)
 @given(stories(), st.data())
 def test_a_page_that_was_away_joins_again_anywhere(told: list[Told], data: st.DataObject) -> None:
     events = seen(told)
@@ -269,6 +271,7 @@ def test_what_is_hostile_stays_text_in_every_channel(words: str, live: bool) -> 
     assert "evil.example/p.png" not in "".join(node.attributes.get("src") or "" for node in page)
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_characters="\n\0"), min_size=1, max_size=60))
 def test_the_skeleton_does_not_depend_on_what_is_said(words: str) -> None:
     calm = Scene("s")

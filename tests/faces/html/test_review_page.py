@@ -111,6 +111,15 @@ def test_all_and_none_are_sent_as_such(ask: Ask) -> None:
     assert (asked.sent, again.sent) == ([{"choice": "none"}], [{"choice": "all"}])
 
 
+def test_enter_agrees_to_nothing_before_somebody_stands_on_it(ask: Ask) -> None:
+    asked = ask(CHANGE)
+    asked.press("Enter")
+    assert asked.page.locator("form:not([data-busy]):not([data-over])").count() == 1
+    asked.press("j", "n", "Enter")
+    asked.said()
+    assert [body["choice"] for body in asked.sent] == ["some"]
+
+
 def test_comments_become_words_for_the_model(ask: Ask) -> None:
     asked = ask(CHANGE)
     asked.press("j", "j", "c")

@@ -1,6 +1,7 @@
 """A chat request's body, whatever a stranger sends: understood, or refused in words; never anything else."""
 
 import json
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -111,10 +112,8 @@ def test_anything_in_any_place_is_understood_or_refused(place: tuple[Any, ...], 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
-    try:
+    with suppress(MalformedError):
         assert isinstance(read_body(raw), dict)
-    except MalformedError:
-        pass
 
 
 @pytest.mark.parametrize("pit", ["[" * 200_000, '{"a":' * 500 + "1" + "}" * 500])

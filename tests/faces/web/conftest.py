@@ -24,6 +24,7 @@ def start_serving(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     for each in started:
         if each.process.poll() is None:
             each.stop()
+        each.end_workers()
 
 
 @pytest.fixture

@@ -3,13 +3,15 @@
 import os
 import re
 import signal
-import subprocess
-import sys
+import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
+from begetter import Begotten
 
 _FIRST = re.compile(r"(http://\S+)/\?token=(\S+)")
 
@@ -23,9 +25,8 @@ class Serving:
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     url: str = ""
     token: str = ""
-    process: subprocess.Popen[str] = field(init=False)
+    process: Begotten = field(init=False)
     client: httpx2.Client = field(init=False)
-    said: list[str] = field(default_factory=list)
 
     @property
     def first(self) -> str:
@@ -40,38 +41,34 @@ class Serving:
         return Path(self.environ["XDG_STATE_HOME"]) / "kith"
 
     def start(self, port: int = 0) -> "Serving":
-        command = [sys.executable, "-m", "kith", "serve", "--port", str(port), *self.options]
-        self.process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.said.append(line)
-            if found := _FIRST.search(line):
-                self.url, self.token = found.groups()
-                break
-        assert self.url, f"kith serve did not start:\n{''.join(self.said)}"
-        self.client = httpx2.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=20
-        )
+        words = ["serve", "--port", str(port), *self.options]
+        out = Path(tempfile.mkstemp(prefix="serve-", dir=self.folder.parent)[1])
+        self.process, self.url = Begotten(words, self.folder, self.environ, out), ""
+        until = time.monotonic() + 30
+        while not (found := _FIRST.search(self.said)):
+            ended = self.process.poll() is not None
+            assert not ended and time.monotonic() < until, f"kith serve did not start:\n{self.said}"
+            time.sleep(0.01)
+        self.url, self.token = found.groups()
+        headers = {"Authorization": f"Bearer {self.token}"}
+        self.client = httpx2.Client(base_url=self.url, headers=headers, timeout=20, verify=False)
         return self
 
-    def stop(self) -> str:
-        """End it; returns the rest of what it said."""
-        self.client.close()
-        return self.end(signal.SIGTERM)
+    @property
+    def said(self) -> str:
+        """All its lines."""
+        return self.process.out.read_text()
 
-    def end(self, how: signal.Signals) -> str:
-        """End it by a signal; returns the rest of what it said."""
-        assert self.process.stdout
+    def end(self, how: signal.Signals = signal.SIGTERM) -> str:
+        """End it by a signal; returns all that it said."""
+        self.client.close()
         self.process.send_signal(how)
         self.process.wait(10)
-        return self.process.stdout.read()
+        return self.said
+
+    def stop(self) -> str:
+        """End it; returns all that it said."""
+        return self.end()
 
     def restart(self) -> "Serving":
         """The same server on the same port."""
@@ -79,3 +76,11 @@ class Serving:
         if self.process.poll() is None:
             self.stop()
         return self.start(port)
+
+    def end_workers(self) -> None:
+        """End the processes that work on sessions of this server; some wait for an answer for good."""
+        for place in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                words = place.read_bytes().split(b"\0")
+                if b"kith.app.working" in words and os.fsencode(self.folder) in words:
+                    os.kill(int(place.parent.name), signal.SIGKILL)

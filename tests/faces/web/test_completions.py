@@ -1,16 +1,19 @@
 """Other programs ask models through `kith serve`, as they would ask OpenAI."""
 
+import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from outside import StandIn
+from outside import Kith, StandIn
 
 from kith.core.events import Called, Event, RunEnded, RunStarted, ToolBegan
+from kith.faces.serve.app import make_app
+from kith.faces.serve.desk import open_desk
 from kith.memory.log import Log
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
@@ -29,21 +32,63 @@ WEATHER = {
     },
 }
 CALL = {"calls": [{"name": "weather", "args": {"town": "Ulm"}}]}
-Asking = Callable[..., httpx2.Client]
+
+
+class Inside:
+    """A client of the server's application, in this process; the door has tests of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.loop = asyncio.new_event_loop()
+        transport = httpx2.ASGITransport(app=make_app(open_desk([folder], {})))
+        self.client = httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=20)
+
+    def get(self, path: str) -> httpx2.Response:
+        return self.loop.run_until_complete(self.client.get(path))
+
+    def post(self, path: str, **what: Any) -> httpx2.Response:
+        return self.loop.run_until_complete(self.client.post(path, **what))
+
+
+Start = Callable[[], Inside]
+Asking = Callable[..., Inside]
 
 
 @pytest.fixture
-def asking(start_serving: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asking:
-    """A client of a server whose model plays these replies."""
+def start(repository: Path) -> Iterator[Start]:
+    """Starts a server's application, with the settings as they are then."""
+    started: list[Inside] = []
 
-    def start(*replies: Any) -> httpx2.Client:
+    def begin() -> Inside:
+        started.append(Inside(repository))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        each.loop.run_until_complete(each.client.aclose())
+        each.loop.close()
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts these replies into the model's place."""
+
+    def write(*replies: Any) -> None:
         script = tmp_path / "replies.json"
         script.write_text(json.dumps(list(replies)))
         monkeypatch.setenv("KITH_MODEL", f"replay/{script}")
-        client: httpx2.Client = start_serving().client
-        return client
 
-    return start
+    return write
+
+
+@pytest.fixture
+def asking(start: Start, play: Callable[..., None]) -> Asking:
+    """A client of a server whose model plays these replies."""
+
+    def begin(*replies: Any) -> Inside:
+        play(*replies)
+        return start()
+
+    return begin
 
 
 def events(text: str) -> list[Any]:
@@ -132,9 +177,9 @@ def test_a_call_streams_whole(asking: Asking) -> None:
     assert chunks[-1]["finish_reason"] == "tool_calls"
 
 
-def test_what_is_wished_reaches_the_model(start_serving: Callable[..., Any], stand_in: StandIn) -> None:
+def test_what_is_wished_reaches_the_model(start: Start, stand_in: StandIn) -> None:
     server = stand_in(['{"town": "Ulm"}', '{"name": "weather", "arguments": {"town": "Ulm"}}'], "vllm")
-    client = start_serving().client
+    client = start()
     schema = WEATHER["function"]["parameters"]  # type: ignore[index]
     wishes = {"temperature": 0.5, "top_p": 0.9, "seed": 7, "stop": ["END"], "max_completion_tokens": 55}
     shaped = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema, "strict": True}}
@@ -156,9 +201,9 @@ def test_what_is_wished_reaches_the_model(start_serving: Callable[..., Any], sta
     assert len(looks) < 5, "the model is looked at once, and kept open"
 
 
-def test_the_list_has_what_can_be_asked(start_serving: Callable[..., Any], stand_in: StandIn) -> None:
+def test_the_list_has_what_can_be_asked(start: Start, stand_in: StandIn) -> None:
     stand_in(["Hello."], "vllm")
-    first, *others = start_serving().client.get(MODELS).json()["data"]
+    first, *others = start().get(MODELS).json()["data"]
     assert (first["id"], first["object"], first["owned_by"]) == ("route", "model", "kith")
     (found,) = [each for each in others if each["id"] == "openai/standin"]
     assert found["owned_by"] == "vLLM" and found["max_model_len"] > 0
@@ -227,23 +272,19 @@ _WRONG: list[dict[str, Any]] = [
 ]
 
 
-def test_a_prompt_that_does_not_fit_is_said_as_programs_know_it(
-    start_serving: Callable[..., Any], stand_in: StandIn
-) -> None:
+def test_a_prompt_that_does_not_fit_is_said_as_programs_know_it(start: Start, stand_in: StandIn) -> None:
     stand_in(["Hello."], "vllm", window=300)
     body = {"model": "openai/standin", "messages": [{"role": "user", "content": "word " * 2000}]}
-    answer = start_serving().client.post(CHAT, json=body)
+    answer = start().post(CHAT, json=body)
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert error["code"] == "context_length_exceeded" and "maximum context length" in error["message"]
 
 
-def test_a_failure_is_told_before_or_within_the_stream(
-    start_serving: Callable[..., Any], stand_in: StandIn
-) -> None:
+def test_a_failure_is_told_before_or_within_the_stream(start: Start, stand_in: StandIn) -> None:
     broken = {"text": "One two", "error": {"status": 200, "text": "out of memory"}}
     stand_in([{"error": {"status": 400, "text": "no"}}, broken, "One two three", broken, "Four"], "vllm")
-    client = start_serving().client
+    client = start()
     body = {"model": "openai/standin", "messages": HELLO, "stream": True}
     refused = client.post(CHAT, json=body)
     assert (refused.status_code, refused.json()["error"]["code"]) == (502, "model_failed")
@@ -260,7 +301,7 @@ def _words(chunks: list[Any]) -> str:
 
 
 def test_the_cloud_is_asked_only_where_it_was_agreed(
-    start_serving: Callable[..., Any], stand_in: StandIn, home: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, stand_in: StandIn, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = stand_in(["Hello."] * 3, "vllm")
     monkeypatch.delenv("OPENAI_BASE_URL")
@@ -269,38 +310,55 @@ def test_the_cloud_is_asked_only_where_it_was_agreed(
     endpoint = f'[endpoints.far]\nkind = "vllm"\nurl = "{server.url}"\ncloud = true\n'
     (config / "config.toml").write_text(endpoint)
     body = {"model": "far/standin", "messages": HELLO}
-    refused = start_serving().client.post(CHAT, json=body)
+    refused = start().post(CHAT, json=body)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "consent_missing")
     assert "in the cloud" in refused.json()["error"]["message"] and server.requests == []
     (config / "config.toml").write_text(f'cloud = "allow"\n{endpoint}')
     (config / "prices.toml").write_text('["vllm/standin"]\ninput = 10\noutput = 50\n')
-    answered = start_serving().client.post(CHAT, json=body)
+    answered = start().post(CHAT, json=body)
     assert answered.status_code == 200 and len(server.requests) == 1
     (call,) = [e for e in logged(home, answered.headers["x-kith-session"]) if isinstance(e, Called)]
     assert call.usd and call.usd > 0
     (config / "config.toml").write_text(f'cloud = "allow"\nmax_day_usd = 0.000001\n{endpoint}')
-    spent = start_serving().client.post(CHAT, json=body)
+    spent = start().post(CHAT, json=body)
     assert (spent.status_code, spent.json()["error"]["code"]) == (429, "limit_reached")
     assert len(server.requests) == 1
 
 
-def test_who_is_down_is_passed_over(start_serving: Callable[..., Any], stand_in: StandIn, home: Path) -> None:
+def test_who_is_down_is_passed_over(start: Start, stand_in: StandIn, home: Path) -> None:
     stand_in(["Hello from the second."], "vllm")
     config = home / ".config" / "kith"
     config.mkdir(parents=True)
     (config / "config.toml").write_text('[route]\nlocal = ["ollama/gone", "openai/standin"]\n')
-    answer = start_serving().client.post(CHAT, json={"model": "route", "messages": HELLO})
+    answer = start().post(CHAT, json={"model": "route", "messages": HELLO})
     assert answer.json()["choices"][0]["message"]["content"] == "Hello from the second."
     assert answer.json()["model"] == "vllm/standin"
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_ends_the_call(asking: Asking, home: Path, stream: bool) -> None:
-    client = asking({"text": "Too late.", "delay": 20})
-    log = Log(home / ".local" / "state" / "kith" / "log.sqlite3")
-    with pytest.raises(httpx2.TimeoutException):
-        client.post(CHAT, json={"model": "route", "messages": HELLO, "stream": stream}, timeout=1.0)
-    (session,) = log.of_kind("endpoint")
-    assert ending(home, session).status == "interrupted"
-    (call,) = [event for event in logged(home, session) if isinstance(event, Called)]
-    assert call.error == "cancelled"
+def test_a_client_that_leaves_ends_the_call(
+    start_serving: Callable[..., Any], play: Callable[..., None], home: Path
+) -> None:
+    play({"text": "Too late.", "delay": 20}, {"text": "Too late.", "delay": 20}, "In time.")
+    client = start_serving().client
+    for stream in (True, False):
+        body = {"model": "route", "messages": HELLO, "stream": stream}
+        with pytest.raises(httpx2.TimeoutException):
+            client.post(CHAT, json=body, timeout=1.0)
+    sessions = Log(home / ".local" / "state" / "kith" / "log.sqlite3").of_kind("endpoint")
+    assert [ending(home, session).status for session in sessions] == ["interrupted"] * 2
+    calls = [event for session in sessions for event in logged(home, session) if isinstance(event, Called)]
+    assert [call.error for call in calls] == ["cancelled"] * 2
+    with client.stream("POST", CHAT, json={"model": "route", "messages": HELLO, "stream": True}) as answer:
+        assert _words(events("".join(answer.iter_text()))) == "In time."
+
+
+def test_why_a_model_was_chosen_is_said_and_a_project_has_its_own_sessions_only(
+    start: Start, stand_in: StandIn, kith: Kith, home: Path
+) -> None:
+    stand_in(["Hello."], "vllm")
+    config = home / ".config" / "kith"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[route]\nlocal = ["openai/standin"]\n')
+    answer = start().post(CHAT, json={"model": "route", "messages": HELLO})
+    assert "there is no other model" in kith("why", answer.headers["x-kith-session"]).stdout
+    assert kith("sessions").stdout == "" and "Say hello." in kith("sessions", "--all").stdout

@@ -143,6 +143,11 @@ def test_what_a_browser_says_of_the_asking_page_counts(browser, site):
     assert browser.get("/", headers={"Sec-Fetch-Site": site}).status_code == 403
 
 
+def test_a_person_reads_a_sentence(stranger):
+    answer = stranger.get("/", headers={"Accept": "text/html,*/*", "Host": "evil.test"})
+    assert answer.headers["content-type"].startswith("text/plain") and "{" not in answer.text
+
+
 def test_its_own_page_may_ask(door, browser):
     for site in ("same-origin", "none"):
         answer = browser.get("/api/no-such", headers={"Origin": door.url, "Sec-Fetch-Site": site})
@@ -203,6 +208,26 @@ def test_the_first_address_becomes_a_cookie_and_the_token_leaves_it(door):
     assert "; HttpOnly" in cookie and "; SameSite=Strict" in cookie and "; Path=/" in cookie
     assert "Domain" not in cookie and "Max-Age" not in cookie
     assert stranger.get("/api/no-such").status_code == 404, "the cookie lets in"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_a_cookie_that_another_user_has_seen_is_nothing_to_them(door, browser):
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    asked = f"GET /api/no-such HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+
+    def status_as(user: int) -> int:
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.setuid(user)
+            with socket.create_connection(("127.0.0.1", door.port), 5) as connection:
+                connection.sendall(asked.encode())
+                os.write(write, connection.recv(12))
+            os._exit(0)
+        os.wait()
+        return int(os.read(read, 12).split()[1])
+
+    assert status_as(0) == 404
+    assert status_as(12345) in (401, 429)
 
 
 def test_the_first_address_leads_nowhere_else(door, stranger):

@@ -210,22 +210,18 @@ def _in_a_terminal(folder: Path, model: str) -> tuple[int, int]:
     return pid, terminal
 
 
-def test_a_plan_is_edited_before_it_is_followed(tabs, play, start_serving, sandbox):
-    plan = {
-        "steps": ["Look at mean()", "Mend it"],
-        "assumptions": [],
-        "read": ["utils.py"],
-        "modify": ["utils.py"],
-    }
-    play(json.dumps(plan), {"text": "Done as planned.", "expect": "Only look"})
+def test_a_plan_is_shown_and_agreed_to(tabs, play, start_serving, sandbox):
+    plan = json.dumps({"steps": ["Look at mean()", "Mend it"], "read": ["utils.py"], "modify": ["utils.py"]})
+    play(plan, {"text": "As planned."})
     serving = start_serving()
-    session = begin(serving, "Mend mean()", plan="show")
-    tab = tabs(serving, f"/sessions/{session}")
-    draft = tab.page.locator("#question textarea[name=draft]")
-    draft.wait_for()
-    draft.fill(draft.input_value().replace("Mend it", "Only look"))
-    tab.page.get_by_role("button", name="Go on with my version").click()
-    tab.see("#plan", "Only look")
+    tab = tabs(serving)
+    tab.page.locator("textarea[name=words]").fill("Mend mean()")
+    tab.page.get_by_label("Plan first").check()
+    tab.page.get_by_role("button", name="Start").click()
+    assert "Mend it" in tab.see("#question form")
+    tab.press("q", "Enter")
+    tab.see("#plan", "Mend it")
+    tab.see("#log", "As planned.")
     tab.see("#receipt", "Receipt")
 
 

@@ -147,8 +147,17 @@ def test_the_words_of_a_role_come_first_and_a_limit_holds(start: Start, stand_in
     assert models[0] == "vllm/standin" and "role/tester" in models
 
 
-def test_what_is_not_there_and_what_is_nonsense(playing: Start) -> None:
+def test_strangers_and_nonsense_are_refused_and_anybody_sees_the_health(playing: Start) -> None:
     runtime = playing("Hello.")
+    for path in ("/roles", "/v1/models", "/metrics"):
+        assert httpx2.get(f"{runtime.url}{path}").status_code == 401
+    assert httpx2.post(f"{runtime.url}/roles/worker", json=HELLO).status_code == 401
+    evil = {"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}
+    assert httpx2.post(f"{runtime.url}/roles/worker", json=HELLO, headers=evil).status_code == 403
+    assert httpx2.get(f"{runtime.url}/roles", headers={**evil, "Host": "evil.example"}).status_code == 421
+    health = httpx2.get(f"{runtime.url}/health")
+    assert health.json() == {"status": "ok", "running": 0, "waiting": 0, "room": 32}
+    assert TOKEN not in "".join(runtime.said)
     for name in ("robot", "..%2f..%2fetc%2fpasswd", "%00"):
         answer = runtime.client.post(f"/roles/{name}", json=HELLO)
         assert (
@@ -171,19 +180,6 @@ def test_what_is_not_there_and_what_is_nonsense(playing: Start) -> None:
     for model in ("role/robot", "another"):
         answer = runtime.client.post("/v1/chat/completions", json={**body, "model": model})
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
-
-
-def test_only_who_has_the_token_asks_and_anybody_sees_the_health(playing: Start) -> None:
-    runtime = playing("Hello.")
-    for path in ("/roles", "/v1/models", "/metrics"):
-        assert httpx2.get(f"{runtime.url}{path}").status_code == 401
-    assert httpx2.post(f"{runtime.url}/roles/worker", json=HELLO).status_code == 401
-    evil = {"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}
-    assert httpx2.post(f"{runtime.url}/roles/worker", json=HELLO, headers=evil).status_code == 403
-    assert httpx2.get(f"{runtime.url}/roles", headers={**evil, "Host": "evil.example"}).status_code == 421
-    health = httpx2.get(f"{runtime.url}/health")
-    assert health.json() == {"status": "ok", "running": 0, "waiting": 0, "room": 32}
-    assert TOKEN not in "".join(runtime.said)
 
 
 def test_the_queue_is_bounded_and_told(playing: Start) -> None:
@@ -267,7 +263,10 @@ def test_a_kith_elsewhere_works_with_it(
 
 
 @pytest.mark.slow
-def test_the_own_engine_answers_in_roles(start: Start, tiny_gguf: Path) -> None:
+def test_the_own_engine_answers_in_roles(
+    start: Start, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KITH_ENGINE_IDLE", "1")
     runtime = start("-m", str(tiny_gguf), "--window", "2048", "--max-tokens", "40").ready()
     told = runtime.ask("reviewer", max_tokens=8).json()
     assert (told["stop"], told["usage"]["output"]) == ("length", 8) and told["usage"]["input"] > 50

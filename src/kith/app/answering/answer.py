@@ -89,11 +89,11 @@ class _Loan(Terms):
         await super().permit(sending)
 
     def end(self, *, failed: bool) -> None:
-        """Keep what the models taught, and give them back."""
+        """Give the models back, and keep what they taught."""
+        for held in self.held:
+            self.models.give_back(held, failed=failed)
         for held in self.held:
             self.project.learn(self.run, self.session, held.opened)
-            self.models.give_back(held, failed=failed)
-        self.held.clear()
 
 
 def _check_name(chosen: Settings, name: str) -> None:
@@ -157,16 +157,15 @@ async def _ask_in_turn(loan: _Loan, request: ChatRequest) -> Reply:
 async def _call(loan: _Loan, opened: Opened, request: ChatRequest, emit: Emit | None = None) -> Reply:
     """Ask a model that was admitted."""
     emit = emit or loan.run.emit
-    prompt = request.prompt(loan.project.settings.sampling)
-    model = opened.lent(budget_of(loan.project.settings), loan.spent, loan.permit)
+    chosen = loan.project.settings
+    usual = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
+    model, prompt = opened.lent(budget_of(chosen), loan.spent, loan.permit), request.prompt(usual)
     if not request.must_call:
         return await model(prompt, emit)
     reply = await model(prompt, _without_words(emit))
-    found = (
-        None
-        if reply.message.calls
-        else read_choice(reply.message.text, request.tools, reply.stop == "length")
-    )
+    if reply.message.calls or reply.stop == "length":
+        return reply
+    found = read_choice(reply.message.text, request.tools, cut=False)
     if found is None or not found.calls:
         return reply
     return replace(reply, message=replace(reply.message, parts=found.calls), stop="tools")

@@ -1,9 +1,10 @@
-"""What was measured, as it is drawn: speeds in bins of time, cache and cost by day, plans, experiments."""
+"""What was measured, as it is drawn: speeds in bins of time, cache and cost by period, plans, experiments."""
 
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache
 from typing import Final
 
@@ -13,6 +14,8 @@ from kith.routing.rows import CallRow, LegRow
 from kith.routing.trials import HORIZON, LOOKS, chances, measure
 
 _BINS: Final = 32  # at most, of one line
+_DAY_S: Final = 86_400
+_FEW_DAYS: Final = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """One day of a model: prompt tokens that were sent, and those of them that its server had to compute."""
+    """One period of a model: prompt tokens that were sent, and those of them that had to be computed."""
 
     at: float
     input: int
@@ -42,7 +45,7 @@ class Cached:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """One day's dollars, by model; `unpriced` counts calls whose price nobody knows."""
+    """One period's dollars, by model; `unpriced` counts calls whose price nobody knows."""
 
     at: float
     usd: dict[str, float] = field(default_factory=dict)
@@ -113,38 +116,45 @@ def _bin(cell: Sequence[tuple[float, float]]) -> Bin:
     return Bin(cell[len(cell) // 2][0], len(cell), middle, low, high)
 
 
-def cached_by_day(calls: Iterable[CallRow]) -> tuple[Cached, ...]:
-    """The days on which prompts were sent."""
+def period_of(calls: Sequence[CallRow]) -> int:
+    """Days that are told together, of calls in the order of time: one, or more where there would be many."""
+    span = (calls[-1].at - calls[0].at) / _DAY_S if calls else 0.0
+    return 1 if span <= _FEW_DAYS else 7 if span <= 7 * _FEW_DAYS else 30
+
+
+def cached_by(calls: Iterable[CallRow], days: int) -> tuple[Cached, ...]:
+    """The periods of so many days in which prompts were sent."""
     sums: dict[float, list[int]] = defaultdict(lambda: [0, 0])
     for call in calls:
         if call.usage.input and not call.error:
-            day = sums[_midnight(call.at)]
-            day[0] += call.usage.input
-            day[1] += call.evaluated
+            period = sums[_beginning(call.at, days)]
+            period[0] += call.usage.input
+            period[1] += call.evaluated
     return tuple(Cached(at, *sums[at]) for at in sorted(sums))
 
 
-def paid_by_day(calls: Iterable[CallRow]) -> tuple[Paid, ...]:
-    """The days on which anything was paid, or on which it is not known what was."""
+def paid_by(calls: Iterable[CallRow], days: int) -> tuple[Paid, ...]:
+    """The periods of so many days in which anything was paid, or it is not known what was."""
     usd: dict[float, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     unpriced: Counter[float] = Counter()
     for call in calls:
         if call.usd:
-            usd[_midnight(call.at)][call.model] += call.usd
+            usd[_beginning(call.at, days)][call.model] += call.usd
         elif call.usd is None and call.cloud and not call.error:
-            unpriced[_midnight(call.at)] += 1
+            unpriced[_beginning(call.at, days)] += 1
     return tuple(Paid(at, dict(usd[at]), unpriced[at]) for at in sorted(usd.keys() | unpriced.keys()))
 
 
-@cache
-def _day_begins(day: tuple[int, int, int]) -> float:
-    return time.mktime((*day, 0, 0, 0, 0, 0, -1))
-
-
-def _midnight(at: float) -> float:
-    """The beginning of a moment's day, by this machine's clock."""
+def _beginning(at: float, days: int) -> float:
+    """The first moment of a moment's period, by this machine's clock; weeks begin on Mondays."""
     local = time.localtime(at)
-    return _day_begins((local.tm_year, local.tm_mon, local.tm_mday))
+    number = date(local.tm_year, local.tm_mon, local.tm_mday).toordinal()
+    return _day_begins(number - (number - 1) % days)
+
+
+@cache
+def _day_begins(number: int) -> float:
+    return time.mktime(date.fromordinal(number).timetuple())
 
 
 def count_plans(legs: Iterable[LegRow]) -> tuple[Planned, ...]:

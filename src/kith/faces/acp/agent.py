@@ -191,6 +191,8 @@ class Editor:
         if root != str(project.root):
             raise UsageError(f"Session {session} belongs to {root}; open that folder.")
         if session in self._open:
+            if self._open[session].at_work:
+                raise UsageError(f"Session {session} is at work here; stop it first.")
             await self._open.pop(session).close()
         return await self._begin(project, session)
 

@@ -4,7 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
+from acp.exceptions import RequestError
 from acp.schema import AllowedOutcome, PermissionOption, PermissionOptionKind, ToolCallUpdate
+from pydantic import ValidationError
 
 from kith.core.values import Answer, Question
 from kith.faces.acp import calls
@@ -61,6 +63,9 @@ class Asker:
         except asyncio.CancelledError:
             await self._wire.take_back(call.tool_call_id)
             raise
+        except (RequestError, ValidationError) as error:
+            self._telling.say(f"The editor could not ask, which counts as no: {error}")
+            return _NO.get(question.kind, "no")
         no, outcome = _NO.get(question.kind, "no"), response.outcome
         known = {option.option_id for option in offered}
         return outcome.option_id if isinstance(outcome, AllowedOutcome) and outcome.option_id in known else no

@@ -62,6 +62,10 @@ class Conversation:
     # --- what the person chooses -------------------------------------------------------------
 
     @property
+    def at_work(self) -> bool:
+        return self._turn is not None
+
+    @property
     def modes(self) -> SessionModeState:
         return choices.mode_state(self._way)
 

@@ -55,9 +55,8 @@ class Outbox:
 
     async def flush(self) -> None:
         """Wait until all that was put has been sent."""
-        while self._waiting or (self._sending and not self._sending.done()):
-            if self._sending:
-                await asyncio.wait([self._sending])
+        while self._sending and not self._sending.done():
+            await asyncio.wait([self._sending])
 
     async def _send(self) -> None:
         while self._waiting:

@@ -1,5 +1,6 @@
 """What happens in a session, as updates for an editor: while it happens, or again from the log."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -137,7 +138,7 @@ class Telling:
     def _mention(self, event: Event) -> None:
         style, line = line_of(event)
         if line and (style in _SPOKEN or (isinstance(event, Notice) and event.level == "warning")):
-            self.say(line.strip().replace("kith undo", "/undo"))
+            self.say(_here(line.strip()))
         elif line:
             self._show(update_agent_thought_text(f"{self._gap(AgentThoughtChunk)}{printable(line.strip())}"))
 
@@ -150,7 +151,7 @@ class Telling:
                 update_plan([plan_entry(printable(step), status="completed") for step in self.plan.steps])
             )
         if event.text.strip() and event.text.strip() not in self._words:
-            self.say(event.text)
+            self.say(_here(event.text))
 
     # --- tools, checks, questions ------------------------------------------------------------
 
@@ -208,3 +209,8 @@ class Telling:
         if isinstance(update, Chunk | ToolCallStart):  # the rest is shown elsewhere
             self._last = type(update)
         self._put(update)
+
+
+def _here(text: str) -> str:
+    """A sentence that names commands, with those of a conversation."""
+    return re.sub(r"kith run --resume \w+", "/resume", text).replace("kith undo", "/undo")

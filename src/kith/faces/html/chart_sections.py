@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kith.app.measuring.profile import Profile, describe_money
-from kith.app.measuring.series import Experiment, Planned, count_plans, paid_by_day
+from kith.app.measuring.series import Experiment, Planned, count_plans, paid_by, period_of
 from kith.core.money import dollars
 from kith.faces.figures import day
 from kith.faces.html.charts import (
@@ -14,8 +14,8 @@ from kith.faces.html.charts import (
     cost_chart,
     interval_of,
     legend,
+    name_period,
     parts_of,
-    quiet,
     table,
 )
 from kith.faces.html.markup import NOTHING, Html, element, joined
@@ -43,7 +43,7 @@ def cost_section(profile: Profile) -> Html:
             row["model"],
             "unknown" if row["usd"] is None else dollars(row["usd"]),
             "" if row["usd_per_solved"] is None else dollars(row["usd_per_solved"]),
-            f"{row['unpriced']:,}",
+            f"{row['unpriced']:,}" if row["unpriced"] else "",
         ]
         for row in describe_money(profile)
         if row["usd"] or (row["usd"] is None and _is_cloud(profile, row["model"]))
@@ -59,20 +59,21 @@ def _is_cloud(profile: Profile, model: str) -> bool:
 
 
 def _cost_chart(profile: Profile) -> Iterator[Html]:
-    days = paid_by_day(profile.calls)
+    days = period_of(profile.calls)
+    told = paid_by(profile.calls, days)
     sums: Counter[str] = Counter()
-    for each in days:
+    for each in told:
         sums.update(each.usd)
     if not sums:
         return
     models = [name for name, _ in sums.most_common()]
-    unpriced = sum(each.unpriced for each in days)
+    unpriced = sum(each.unpriced for each in told)
     means = "What calls cost by the table of prices (kith models prices)."
     if unpriced:
         means += f" {count(unpriced, 'call')} had no price there, and are missing."
     if len(models) > COLOURS:
         means += f" The {len(models) - COLOURS + 1} cheapest share one colour."
-    yield cost_chart("Cost by day and model", days, models, means)
+    yield cost_chart(f"Cost by {name_period(days)} and model", told, days, models, means)
 
 
 # --- decisions -------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def routes_section(legs: Sequence[LegRow]) -> Html:
     keys = legend(("solved", "not solved", "nothing tells"), ("won", "lost", "unknown"))
     means = (
         "A plan names who is asked, one after the other, each when the one before did not solve it. "
-        "kith why tells of each decision."
+        "The command kith why tells of each decision."
     )
     more = f" {count(len(plans) - _MOST, 'rarer plan')} not shown." if len(plans) > _MOST else ""
     return chart("", joined([keys, table(heads, rows, "Plans")]), means + more)
@@ -128,11 +129,10 @@ def experiments_section(experiments: Sequence[Experiment]) -> Html:
             _pairs_bar(each, most),
             str(each.pairs),
             _standing(each),
-            _error_left(each),
         ]
         for each in shown
     ]
-    heads = ("Way", "Model and kind", "Won and lost", "Pairs", "Where it stands", "Error left")
+    heads = ("Way", "Model and kind", "Won and lost", "Pairs", "Where it stands")
     keys = legend(("won: only the new way solved it", "lost: only the present way did"), ("won", "lost"))
     means = (
         f"Each pair is one task done both ways; those that end alike tell nothing. At most {HORIZON} pairs "
@@ -158,12 +158,9 @@ def _pairs_bar(experiment: Experiment, most: int) -> Html:
 
 
 def _standing(experiment: Experiment) -> Html:
-    state = STATES.get(experiment.state, experiment.state)
-    following = f"next look at {experiment.next_look}" if experiment.next_look else experiment.why
-    return joined(
-        [f"{state} since {day(experiment.at)}", *([element("br"), quiet(following)] if following else ())]
-    )
-
-
-def _error_left(experiment: Experiment) -> str:
-    return f"{experiment.error_left:.1%}" if experiment.state == "proposed" else ""
+    state, following = STATES.get(experiment.state, experiment.state), experiment.why
+    if experiment.state == "proposed":
+        look = f"next look at {experiment.next_look} pairs, " if experiment.next_look else ""
+        following = f"{look}error left {experiment.error_left:.1%}"
+    said = element("span", following, class_="dim says") if following else NOTHING
+    return joined([f"{state} since {day(experiment.at)}", said])

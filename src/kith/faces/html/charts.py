@@ -8,13 +8,14 @@ from kith.core.money import dollars
 from kith.faces.figures import day, figure
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.lines import count
-from kith.faces.svg import LEFT, RIGHT, TOP, WIDTH, Field, draw_parts, draw_share, path_of, plot, round_top
+from kith.faces.svg import TOP, Field, draw_parts, draw_share, path_of, plot, round_top
 from kith.routing.intervals import Share
 from kith.routing.trends import Shift
 
 BANDED: Final = 4  # values of a bin, with fewer of which there is no band
 COLOURS: Final = 6  # that series have: the others share the last
-_HALF: Final = 43_200  # seconds
+_DAY_S: Final = 86_400
+_WIDEST: Final = 28  # of a bar
 
 
 Group = tuple[str, Sequence[Sequence[str]]]  # a name, and the cells of its rows
@@ -79,7 +80,7 @@ def interval_of(share: Share) -> Html:
 
 def speed_chart(title: str, bins: Sequence[Bin], shifts: Sequence[Shift], means: str) -> Html:
     """Tokens a second over time: the median of each bin, and the band in which half of its calls lie."""
-    field = _field([each.at for each in bins], max(each.high for each in bins))
+    field = Field(bins[0].at, bins[-1].at, round_top(max(each.high for each in bins)))
     banded = [each for each in bins if each.number >= BANDED]
     parts = [
         _band(field, banded),
@@ -98,10 +99,6 @@ def speed_chart(title: str, bins: Sequence[Bin], shifts: Sequence[Shift], means:
     ]
     heads = ("Day", "Median tokens/s", "Half of the calls", "Calls")
     return chart(title, plot(field, "tokens/s", parts, words), means, table(heads, rows, title))
-
-
-def _field(moments: Sequence[float], highest: float, room: float = 0.0) -> Field:
-    return Field(min(moments) - room, max(moments) + room, round_top(highest))
 
 
 def _band(field: Field, bins: Sequence[Bin]) -> Html:
@@ -132,15 +129,15 @@ def _mark(field: Field, shift: Shift) -> Html:
 # --- the cache -------------------------------------------------------------------------------
 
 
-def cache_chart(title: str, days: Sequence[Cached], means: str) -> Html:
-    """The part of the prompts that came from the cache, day by day."""
-    field = Field(days[0].at, days[-1].at, 1.0)
-    points = [(each.at, each.share) for each in days]
+def cache_chart(title: str, told: Sequence[Cached], days: int, means: str) -> Html:
+    """The part of the prompts that came from the cache, in periods of so many days."""
+    field = Field(told[0].at, told[-1].at, 1.0)
+    points = [(each.at, each.share) for each in told]
     parts = [_line(field, points), *(_dot(field, at, value, False) for at, value in points)]
-    sent, computed = sum(each.input for each in days), sum(each.computed for each in days)
-    words = f"{title}: {max(0, sent - computed) / sent:.0%} of {sent:,} tokens on {count(len(days), 'day')}."
-    rows = [[day(each.at), f"{each.share:.0%}", f"{each.input:,}", f"{each.computed:,}"] for each in days]
-    heads = ("Day", "From the cache", "Tokens sent", "Computed")
+    sent, computed = sum(each.input for each in told), sum(each.computed for each in told)
+    words = f"{title}: {max(0, sent - computed) / sent:.0%} of {sent:,} tokens since {day(told[0].at)}."
+    rows = [[day(each.at), f"{each.share:.0%}", f"{each.input:,}", f"{each.computed:,}"] for each in told]
+    heads = (_begins(days), "From the cache", "Tokens sent", "Computed")
     drawn = plot(field, "of the prompts' tokens", parts, words, percent=True)
     return chart(title, drawn, means, table(heads, rows, title))
 
@@ -148,14 +145,14 @@ def cache_chart(title: str, days: Sequence[Cached], means: str) -> Html:
 # --- money -----------------------------------------------------------------------------------
 
 
-def cost_chart(title: str, days: Sequence[Paid], models: Sequence[str], means: str) -> Html:
-    """Dollars day by day, one bar for each, its parts by model."""
-    paid = [each for each in days if each.usd]
-    field = _field([each.at for each in paid], max(sum(each.usd.values()) for each in paid), _HALF)
-    wide = _width_of_a_day(field)
-    parts = [bar for each in paid for bar in _stack(field, each, models, wide)]
+def cost_chart(title: str, told: Sequence[Paid], days: int, models: Sequence[str], means: str) -> Html:
+    """Dollars in periods of so many days, one bar for each, its parts by model."""
+    paid = [each for each in told if each.usd]
+    highest = max(sum(each.usd.values()) for each in paid)
+    field = Field(paid[0].at, paid[-1].at + days * _DAY_S, round_top(highest))
+    parts = [bar for each in paid for bar in _stack(field, each, days, models)]
     together = sum(sum(each.usd.values()) for each in paid)
-    words = f"{title}: {dollars(together)} on {count(len(paid), 'day')}."
+    words = f"{title}: {dollars(together)} since {day(paid[0].at)}."
     rows = [
         [
             day(each.at),
@@ -163,36 +160,39 @@ def cost_chart(title: str, days: Sequence[Paid], models: Sequence[str], means: s
             dollars(sum(each.usd.values())),
             str(each.unpriced or ""),
         ]
-        for each in days
+        for each in told
     ]
-    heads = ("Day", *models, "Together", "Calls without a price")
-    drawn = joined([plot(field, "US dollars a day", parts, words), legend(models)])
+    heads = (_begins(days), *models, "Together", "Calls without a price")
+    drawn = joined([plot(field, f"US dollars a {name_period(days)}", parts, words), legend(models)])
     return chart(title, drawn, means, table(heads, rows, title))
 
 
-def _width_of_a_day(field: Field) -> float:
-    days = max(1.0, (field.last - field.first) / (2 * _HALF))
-    return max(1.0, min(28.0, 0.72 * (WIDTH - LEFT - RIGHT) / days))
-
-
-def _stack(field: Field, paid: Paid, models: Sequence[str], wide: float) -> Iterable[Html]:
-    below = 0.0
+def _stack(field: Field, paid: Paid, days: int, models: Sequence[str]) -> Iterator[Html]:
+    left, right = field.across(paid.at), field.across(paid.at + days * _DAY_S)
+    wide, below = min(max(0.72 * (right - left), 1.0), _WIDEST), 0.0
     for number, name in enumerate(models):
-        usd = paid.usd.get(name, 0.0)
-        if not usd:
+        if not (usd := paid.usd.get(name, 0.0)):
             continue
         low, high = field.up(below), field.up(below + usd)
-        told = element("title", f"{name}, {day(paid.at)}: {dollars(usd)}")
         yield element(
             "rect",
-            told,
+            element("title", f"{name}, {day(paid.at)}: {dollars(usd)}"),
             class_=colour(number),
-            x=round(field.across(paid.at + _HALF) - wide / 2, 1),
+            x=round((left + right - wide) / 2, 1),
             y=high,
             width=round(wide, 1),
             height=round(max(low - high, 0.6), 1),
         )
         below += usd
+
+
+def name_period(days: int) -> str:
+    return {1: "day", 7: "week"}.get(days, f"{days} days")
+
+
+def _begins(days: int) -> str:
+    """What stands above the days on which periods begin."""
+    return "Day" if days == 1 else f"{name_period(days).capitalize()} from"
 
 
 def colour(number: int) -> str:

@@ -79,7 +79,7 @@ class Draft:
         """All of it."""
         return element(
             "section",
-            self._part("thoughts", "Thinking", open_=not (self.done or self.tail)),
+            self._part("thoughts", "Thinking", open_=True),
             element("div", self.done, id=f"{self.id}-done", class_="prose"),
             self._tail_html(),
             self._part("calls", "Writing a tool call", open_=False),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 
-from kith.core.events import Answered, Applied, Asked, Judged, RunEnded, RunStarted, Said, ToolEnded
+from kith.core.events import Answered, Applied, Asked, Event, Judged, RunEnded, RunStarted, Said, ToolEnded
 from kith.core.values import Message, Ran
 from kith.faces.html.assets import assets
 from kith.faces.html.entries import read_body, read_event
@@ -78,17 +78,20 @@ def _last_task(seen: Sequence[Seen]) -> list[Seen]:
 
 def export_markdown(session: str, seen: Iterable[Seen]) -> str:
     """The conversation as Markdown: who said what, what was run, what was decided."""
-    blocks = (block for each in seen for block in _blocks(each))
-    return printable("\n\n".join((f"<!-- kith session {session} -->", *blocks))) + "\n"
+    blocks, task = [f"<!-- kith session {session} -->"], ""
+    for each in seen:
+        event = read_event(each)
+        task = event.task if isinstance(event, RunStarted) else task
+        blocks += _blocks(event, task)
+    return printable("\n\n".join(blocks)) + "\n"
 
 
-def _blocks(seen: Seen) -> Iterator[str]:
-    match read_event(seen):
-        case RunStarted(task):
+def _blocks(event: Event, task: str) -> Iterator[str]:
+    match event:
+        case RunStarted():
             yield f"# {clipped(task)}"
-            yield from [_fenced(task)] if "\n" in task.strip() or len(task) > 160 else []
         case Said(message=message):
-            yield from _said(message)
+            yield from _said(message, task)
         case ToolEnded() as ended:
             yield f"- {ended.name}: {_code(clipped(ended.line or 'done'))}"
             yield from [_ran(ended.ran)] if ended.ran else []
@@ -106,16 +109,19 @@ def _blocks(seen: Seen) -> Iterator[str]:
         case RunEnded(status, words):
             yield f"**{status.capitalize()}**"
             yield from [_quoted(words)] if words else []
-        case event:
+        case _:
             line = line_of(event)[1].strip()
             yield from [_fenced(line)] if line else []
 
 
-def _said(message: Message) -> Iterator[str]:
+def _said(message: Message, task: str) -> Iterator[str]:
+    words = message.text
     if message.role == "user" and message.author == "person":
-        yield f"## You\n\n{_quoted(message.text)}"
-    elif message.role == "assistant" and message.text.strip():
-        yield f"## {clipped(message.author)}\n\n{_quoted(message.text)}"
+        more = len(words) - len(task) if task and task in words else 0
+        yield f"## You\n\n{_quoted(task if more else words)}"
+        yield from [f"(with {more:,} characters that kith put beside it)"] if more else []
+    elif message.role == "assistant" and words.strip():
+        yield f"## {clipped(message.author)}\n\n{_quoted(words)}"
 
 
 def _ran(ran: Ran) -> str:

@@ -60,11 +60,13 @@ def _clean(html: str) -> Html:
 
 
 def _filter(tag: str, name: str, value: str) -> str | None:
-    """Attributes that stay: a code's language, an address's class, links that leave the page."""
+    """Attributes that stay: a code's language, an address's class, links that leave, a list's start."""
     if name == "class":
         return value if _LANGUAGE.fullmatch(value) or (tag, value) == ("span", "address") else None
     if name == "href":
         return value if _LINK.match(value) else None
+    if name == "rel":  # set by nh3 itself
+        return value
     return value if value.isascii() and value.isdecimal() else None
 
 

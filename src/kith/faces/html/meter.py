@@ -9,7 +9,6 @@ from kith.faces.figures import figure
 from kith.faces.html.markup import Html, element, joined
 from kith.faces.lines import count
 
-
 _TELLING: Final = frozenset(("RunStarted", "RunEnded", "Engaged", "Called"))
 
 

@@ -16,8 +16,10 @@ def clipped(foreign: str, most: int = _LINE) -> str:
     return line if len(line) <= most else f"{line[:most]}… [{len(line) - most:,} more characters]"
 
 
-def output_html(output: str, name: str, whole: str | None = None, lost: int = 0) -> Html:
-    """An output under its name: open when it is short, else folded behind its size.
+def output_html(
+    output: str, name: str, whole: str | None = None, lost: int = 0, *, folded: bool = False
+) -> Html:
+    """An output under its name: open when it is short and not to be `folded`, else folded behind its size.
 
     `whole` is the address of all of it; None where a page must hold everything itself. `lost` counts bytes
     that were left out before anybody could keep them.
@@ -26,7 +28,7 @@ def output_html(output: str, name: str, whole: str | None = None, lost: int = 0)
     gone = element("p", f"[{lost:,} bytes were not kept]", class_="cut") if lost else NOTHING
     if not output:
         return gone
-    if len(output) <= _SHORT_CHARS and lines <= _SHORT_LINES:
+    if not folded and len(output) <= _SHORT_CHARS and lines <= _SHORT_LINES:
         return joined((element("pre", output, class_="output"), gone))
     size = f"{name}: {lines:,} {'line' if lines == 1 else 'lines'}, {len(output):,} characters"
     summary = element("summary", size)

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from kith.app.measuring.profile import Profile, describe_caches
-from kith.app.measuring.series import bin_values, cached_by_day
+from kith.app.measuring.series import bin_values, cached_by, period_of
 from kith.faces.figures import day, figure
 from kith.faces.html.chart_sections import cost_section, experiments_section, routes_section
 from kith.faces.html.charts import (
@@ -132,12 +132,13 @@ def _charts(profile: Profile, model: str, calls: Sequence[CallRow]) -> Iterator[
             if shifts:
                 means += " A dashed line: something about the model changed."
             yield speed_chart(f"{verb} speed", bin_values(points), shifts, means)
-    days = cached_by_day(calls)
-    if len(days) > 1:
+    days = period_of(calls)
+    told = cached_by(calls, days)
+    if len(told) > 1:
         means = (
             "Prompt tokens that the server did not read again. A fall means that something breaks the prefix."
         )
-        yield cache_chart("Spared by the cache", days, means)
+        yield cache_chart("Spared by the cache", told, days, means)
 
 
 def _facts(calls: Sequence[CallRow]) -> list[str]:

@@ -59,8 +59,10 @@ def _files(report: Mapping[str, Any]) -> Html:
     if not changes:
         return element("p", "No file was changed.")
     how = "changed" if report["applied"] else "proposed, not changed"
-    undo: Sequence[str] = (", to take it back: ", element("code", f"kith undo {short_id(report['applied'])}"))
-    head = element("p", f"{count(len(changes), 'file')} {how}", *(undo if report["applied"] else ()), ".")
+    undo: Sequence[str] = ()
+    if report["applied"]:
+        undo = (", to take it back: ", element("code", f"kith undo {short_id(report['applied'])}"))
+    head = element("p", f"{count(len(changes), 'file')} {how}", *undo, ".")
     return joined((head, files_html(changes)))
 
 

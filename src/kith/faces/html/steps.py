@@ -42,7 +42,7 @@ def words_html(words: str) -> Html:
     if not words.strip():
         return NOTHING
     if words.lstrip()[:1] in ("{", "["):
-        return output_html(words, "What it wrote")
+        return output_html(words, "What it wrote", folded=True)
     return element("div", render_markdown(words), class_="prose")
 
 
@@ -94,7 +94,7 @@ def action_html(entry: Entry, whole: str | None) -> Html:
         body = element("details", element("summary", *line), inner, id=f"{entry.id}-d")
     else:
         body = element("div", *line, class_="summary")
-    return element("li", body, id=entry.id, class_=f"action {_STATES[ok]}")
+    return element("li", body, id=entry.id, class_=f"action {_STATES[ok]}{' told' if told else ''}")
 
 
 _STATES: Final = {None: "running", True: "ok", False: "bad"}

@@ -71,7 +71,7 @@ def _letter(entry: Entry, whole: str | None) -> Parts:
     if said:
         who = said.message.author or "kith"
         yield element("p", element("span", who, class_="who"), " → the model", class_="dim")
-        yield output_html(said.message.text, "Letter", whole)
+        yield output_html(said.message.text, "Letter", whole, folded="\n" in said.message.text.strip())
 
 
 def _part(entry: Entry, whole: str | None) -> Parts:
@@ -129,9 +129,7 @@ def _change(entry: Entry, whole: str | None) -> Parts:
         yield element("p", element("span", f"{verb}: ", class_="good"), words, *undo)
     if files:
         name = f"Change: {words}" if proposed else "What was changed"
-        yield element(
-            "details", element("summary", f"Change: {name}" if proposed else name), diff_html(files)
-        )
+        yield element("details", element("summary", name), diff_html(files), id=f"{entry.id}-d")
     elif proposed:
         yield element("p", "No change so far.", class_="dim")
 

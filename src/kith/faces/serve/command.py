@@ -71,7 +71,7 @@ def given_token(args: argparse.Namespace, environ: MutableMapping[str, str], nam
         return check_token(token)
     if args.host and not is_loopback(args.host):
         raise UsageError(
-            f"Others reach {args.host}: choose a token in {TOKEN} or with --token, as from openssl rand -hex 16."
+            f"Others reach {args.host}: choose a token in {TOKEN} or with --token (openssl rand -hex 16)."
         )
     return ""
 

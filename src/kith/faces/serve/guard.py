@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from kith.faces.serve.peers import is_strange
 from kith.faces.serve.tokens import cookie_for, is_nonce, proof_for, same
 
 Scope = MutableMapping[str, Any]
@@ -86,14 +87,21 @@ class Door:
         everywhere = self.host in ("0.0.0.0", "::") and _is_address(found[1])
         return self._origins.get(found[1], {"http"} if everywhere else set())
 
-    def knows(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request carries the token, or the cookie that stands for it."""
+    def knows(self, scope: Scope, headers: Mapping[str, str]) -> bool:
+        """Whether a request carries the token, or the cookie that stands for it.
+
+        Browsers show cookies to every port of a machine, so another user's program may have seen it. A proxy
+        is another user's program, too, and lets nobody see it.
+        """
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return same(given.strip(), self.token)
         crumbs = (crumb.strip().partition("=") for crumb in headers["cookie"].split(";"))
         own = cookie_for(self.token, self.port)
-        return any(name == self.cookie and same(value, own) for name, _, value in crumbs)
+        if not any(name == self.cookie and same(value, own) for name, _, value in crumbs):
+            return False
+        peer, here = scope.get("client"), scope.get("server")
+        return bool(self.names) or not (peer and here and is_strange(peer, here))
 
     def refuse(self) -> _Closed:
         """The answer to a wrong token. The right one always gets in: nobody can lock the person out."""
@@ -139,11 +147,11 @@ def guard(app: Application, door: Door) -> Application:
                 return await app(scope, await _whole_body(scope, receive), dressed)
             await _answer(dressed, *answer)
         except _Closed as closed:
-            await _refuse(dressed, closed)
+            await _refuse(dressed, closed, scope)
         except Exception:  # whatever it is: the server goes on, and the person sees it
             traceback.print_exc(file=sys.stderr)
             if not began:
-                await _refuse(dressed, _Closed(500, "A bug in kith; its terminal tells more."))
+                await _refuse(dressed, _Closed(500, "A bug in kith; its terminal tells more."), scope)
 
     return guarded
 
@@ -158,7 +166,7 @@ async def _at_the_door(door: Door, scope: Scope) -> "tuple[int, Headers, bytes] 
         return _hello(door, query.get("nonce", ""))
     if scope["method"] == "GET" and "token" in query and not path.startswith(("/api/", "/v1/")):
         return _welcome(door, headers, path, query)
-    if not door.knows(headers):
+    if not door.knows(scope, headers):
         if scope["method"] == "GET" and path in ("/api/health", "/api/v1/health"):
             return _json({"status": "ok"})
         raise door.refuse()
@@ -259,8 +267,6 @@ def _welcome(
     value = cookie_for(door.token, door.port)
     cookie = f"{door.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
     rest = f"?{urlencode(query)}" if query else ""
-    from urllib.parse import quote
-
     return 303, (("location", f"{quote(path)}{rest}"), ("set-cookie", cookie)), b""
 
 
@@ -275,11 +281,14 @@ def _json(value: object) -> tuple[int, Headers, bytes]:
     return 200, (("content-type", "application/json"),), json.dumps(value).encode()
 
 
-async def _refuse(send: Send, closed: _Closed) -> None:
+async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
+    """A problem for programs; for a person's browser its sentence."""
     title = HTTPStatus(closed.status).phrase
-    body = {"type": "about:blank", "title": title, "status": closed.status, "detail": closed.detail}
-    kind = ("content-type", "application/problem+json")
-    await _answer(send, closed.status, (kind, *closed.headers), json.dumps(body).encode())
+    problem = {"type": "about:blank", "title": title, "status": closed.status, "detail": closed.detail}
+    kind, body = "application/problem+json", json.dumps(problem)
+    if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
+        kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
+    await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())
 
 
 async def _answer(send: Send, status: int, headers: Headers, body: bytes) -> None:

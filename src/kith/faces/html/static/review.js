@@ -67,6 +67,7 @@ function onKey(event) {
   }
   const open = form ?? (target === document.body || target.matches("main") ? document.querySelector(FORM) : null);
   if (!open || "over" in open.dataset) return;
+  if (key === "Enter" && !form) return; // nobody agrees to a change before standing on it
   const act = pieces(open).length ? choosing(open, event) : deciding(open, key);
   if (act) done(event, act);
 }
@@ -132,6 +133,7 @@ function keep(form, piece, kept) {
 function keepAll(form, kept) {
   for (const piece of pieces(form)) piece.querySelector(".keep input").checked = kept;
   count(form);
+  form.querySelector("button.first:not(:disabled)").focus(); // Enter gives this answer
 }
 
 function comment(piece) {
