@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ DIFF = f"""\
 TESTS = "python3 -m unittest discover -s tests -t ."
 ERAS = ("legacy", "auto")  # the protocol until 2025-11-25, and the one since 2026-07-28
 
-Form = Callable[[Any, Any], Awaitable[ElicitResult]]
+Form = Any  # asks for the context of a call and the form's fields, gives an ElicitResult
 
 
 @asynccontextmanager
@@ -160,7 +160,8 @@ def test_a_person_decides_in_a_form_of_the_client(repository: Path, sandbox: Non
     forms = [no, yes, yes]
 
     async def form(context: Any, params: Any) -> ElicitResult:
-        return await forms.pop(0)(context, params)
+        said: ElicitResult = await forms.pop(0)(context, params)
+        return said
 
     async def look() -> None:
         async with client(repository, form=form, mode=mode) as kith:

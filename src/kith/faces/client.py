@@ -21,7 +21,7 @@ def run_command(args: argparse.Namespace) -> int:
     """Begin a session and follow it to its end."""
     find = _finder(args)
     body = {"words": " ".join(args.task), "project": args.project, "model": args.model}
-    body |= {"plan": args.plan, "read_only": args.read_only}
+    body |= {"plan": args.plan, "read_only": args.read_only, "check": args.check}
 
     async def run() -> int:
         async with reach(find()) as server:

@@ -32,6 +32,7 @@ def client_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("task", nargs="+", metavar="TASK", help="what to do")
     add("-m", "--model", metavar="NAME", default="", help="as the server calls it; or route")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     add("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
     add("--read-only", action="store_true", help="look and answer, change nothing")
     add("--yes", action="store_true", help="apply without asking")

@@ -98,7 +98,8 @@ def turn(words: str, number: int) -> list[Told]:
 
 def change(words: str) -> list[Told]:
     """A change, what a gate says of it, and the person; the file is called by the words, as far as can be."""
-    name = "".join(char for char in words if char not in "\0/\n")[:80] or "name"
+    possible = (char for char in words if char not in "\0/\n" and not "\ud800" <= char <= "\udfff")
+    name = "".join(possible)[:80] or "name"
     before = words.encode("utf-8", "surrogatepass")
     files = summarise((Change(f"{name}.py", before, before + b"\nmore\n"),))
     question = Question("q1", "change", words, ("all", "none", "some"), files=files)

@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -137,7 +138,7 @@ def test_long_times_are_told_in_longer_periods(days: int, period: int) -> None:
     assert all(time.localtime(each.at)[3:6] == (0, 0, 0) for each in told)
 
 
-def call(at: float, **more: object) -> CallRow:
+def call(at: float, **more: Any) -> CallRow:
     row = CallRow("s", at, "/p", "m", "edit", usage=Usage(100, 10, 75), evaluated=25, timing=Timing())
     return replace(row, **more)
 

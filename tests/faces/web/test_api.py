@@ -19,7 +19,7 @@ def api(serve: Serving, tmp_path: Path, sandbox: None) -> Api:
     return Api(serve, tmp_path)
 
 
-def test_a_task_from_its_words_to_the_applied_change(api: Api, repository: Path) -> None:
+def a_task_from_its_words_to_the_applied_change(api: Api, repository: Path) -> None:
     session = api.begin([EDIT, "Mended."])
     asked = api.question(session)
     assert [file["path"] for file in asked["files"]] == ["utils.py"] and asked["files"][0]["pieces"] == 1
@@ -40,7 +40,7 @@ def test_a_task_from_its_words_to_the_applied_change(api: Api, repository: Path)
     assert again.status_code == 409 and "undone already" in again.json()["detail"]
 
 
-def test_the_second_answer_is_told_of_the_first(api: Api) -> None:
+def the_second_answer_is_told_of_the_first(api: Api) -> None:
     session = api.begin([EDIT, "Mended."])
     place = f"sessions/{session}/answers/{api.question(session)['id']}"
     codes: list[int] = []
@@ -59,7 +59,7 @@ def test_the_second_answer_is_told_of_the_first(api: Api) -> None:
     assert api.ended(session)["status"] == "rejected"
 
 
-def test_only_what_fits_the_question_is_an_answer(api: Api, repository: Path) -> None:
+def only_what_fits_the_question_is_an_answer(api: Api, repository: Path) -> None:
     session = api.begin([{"calls": [*EDIT["calls"], *NOTE["calls"]]}, "Two changes."])
     asked = api.question(session)
     place = f"sessions/{session}/answers/{asked['id']}"
@@ -82,7 +82,7 @@ def test_only_what_fits_the_question_is_an_answer(api: Api, repository: Path) ->
     assert (repository / "b.txt").exists() and OLD in (repository / "utils.py").read_text()
 
 
-def test_a_stop_ends_the_work(api: Api) -> None:
+def a_stop_ends_the_work(api: Api) -> None:
     session = api.begin([{"text": "Too late.", "delay": 30}])
     api.until(lambda: api.get(f"sessions/{session}")["task"])
     assert api.post(f"sessions/{session}/cancel", {}).status_code == 202
@@ -91,7 +91,7 @@ def test_a_stop_ends_the_work(api: Api) -> None:
     assert idle.json()["detail"] == "Nobody works on this session now."
 
 
-def test_words_steer_and_begin_the_next_task(api: Api) -> None:
+def words_steer_and_begin_the_next_task(api: Api) -> None:
     look = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}], "delay": 1.5}
     session = api.begin([look, {"text": "As you say.", "expect": "use tabs"}])
     api.until(lambda: "Said" in {each["kind"] for each in api.events(session)})
@@ -107,7 +107,7 @@ def test_words_steer_and_begin_the_next_task(api: Api) -> None:
     assert kinds[0] == "RunStarted" and kinds[-1] == "RunEnded"
 
 
-def test_what_is_not_there_is_said(api: Api) -> None:
+def what_is_not_there_is_said(api: Api) -> None:
     for path in ("", "/events", "/diff", "/todo", "/receipt"):
         missing = api.client.get(f"/api/sessions/nothing{path}")
         assert (
@@ -117,3 +117,15 @@ def test_what_is_not_there_is_said(api: Api) -> None:
     assert api.post("sessions", {"words": "  "}).status_code == 422
     assert "no project 'x'" in api.post("sessions", {"words": "Hi", "project": "x"}).json()["detail"]
     assert api.client.get("/api/v1/sessions").json() == {"sessions": []}
+
+
+def test_sessions(api: Api, repository: Path) -> None:
+    what_is_not_there_is_said(api)
+    a_task_from_its_words_to_the_applied_change(api, repository)
+    the_second_answer_is_told_of_the_first(api)
+    only_what_fits_the_question_is_an_answer(api, repository)
+
+
+def test_work_that_is_stopped_and_steered(api: Api) -> None:
+    a_stop_ends_the_work(api)
+    words_steer_and_begin_the_next_task(api)

@@ -42,7 +42,7 @@ def frames(answered: httpx2.Response) -> Iterator[dict[str, Any]]:
             fields = {}
 
 
-def test_a_stream_tells_all_from_the_first_event_to_the_end(api: Api) -> None:
+def a_stream_tells_all_from_the_first_event_to_the_end(api: Api) -> None:
     session = api.begin([LOOK, LOOK, TALK])
     with reading(api, f"sessions/{session}/events?follow=no") as told:
         seen = list(told)
@@ -54,7 +54,7 @@ def test_a_stream_tells_all_from_the_first_event_to_the_end(api: Api) -> None:
     ]
 
 
-def test_a_reader_that_comes_back_goes_on_where_it_was(api: Api) -> None:
+def a_reader_that_comes_back_goes_on_where_it_was(api: Api) -> None:
     session = api.begin([LOOK, LOOK, LOOK, TALK])
     seen: list[str] = []
     while not seen or seen[-1].partition(" ")[2] != "RunEnded":
@@ -78,7 +78,7 @@ def test_a_stream_goes_on_after_a_restart_of_the_server(api: Api) -> None:
     assert [first["seq"], *(each["seq"] for each in rest)] == [each["seq"] for each in api.events(session)]
 
 
-def test_readers_that_do_not_read_hold_nobody_up(api: Api) -> None:
+def readers_that_do_not_read_hold_nobody_up(api: Api) -> None:
     session = api.begin([{"text": " ".join(map(str, range(15_000)))}])
     with reading(api, f"sessions/{session}/events") as slow:
         next(slow)
@@ -87,7 +87,7 @@ def test_readers_that_do_not_read_hold_nobody_up(api: Api) -> None:
             assert list(told)[-1]["kind"] == "RunEnded"
 
 
-def test_what_is_no_position_is_refused(api: Api) -> None:
+def what_is_no_position_is_refused(api: Api) -> None:
     session = api.begin(["Hello."])
     api.ended(session)
     for wrong in ("x", "-1", "1.x", "9" * 30, "1.2.3"):
@@ -97,7 +97,7 @@ def test_what_is_no_position_is_refused(api: Api) -> None:
     assert beyond["events"], "a position inside of what is gone stands for the event before it"
 
 
-def test_pages_follow_each_other(api: Api) -> None:
+def pages_follow_each_other(api: Api) -> None:
     session = api.begin([LOOK, "Done."])
     api.ended(session)
     whole, pieces, position = api.events(session), [], "0"
@@ -110,7 +110,7 @@ def test_pages_follow_each_other(api: Api) -> None:
     assert pieces == whole
 
 
-def test_two_readers_see_the_same(api: Api) -> None:
+def two_readers_see_the_same(api: Api) -> None:
     session = api.begin([LOOK, TALK])
     seen: list[list[str]] = []
 
@@ -124,3 +124,15 @@ def test_two_readers_see_the_same(api: Api) -> None:
     for each in readers:
         each.join(30)
     assert len(seen) == 2 and seen[0] == seen[1]
+
+
+def test_streams(api: Api) -> None:
+    a_stream_tells_all_from_the_first_event_to_the_end(api)
+    a_reader_that_comes_back_goes_on_where_it_was(api)
+    two_readers_see_the_same(api)
+    readers_that_do_not_read_hold_nobody_up(api)
+
+
+def test_pages(api: Api) -> None:
+    what_is_no_position_is_refused(api)
+    pages_follow_each_other(api)

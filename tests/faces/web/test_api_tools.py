@@ -33,7 +33,7 @@ def api(
     return Api(serve, tmp_path)
 
 
-def test_files_are_those_of_the_project_and_nothing_else(api: Api, repository: Path) -> None:
+def files_are_those_of_the_project_and_nothing_else(api: Api, repository: Path) -> None:
     (Path(os.fsdecode(os.fsencode(repository) + b"/caf\xe9.txt"))).write_text("odd\n")
     listed = api.get("files")
     assert "utils.py" in listed["files"] and "__pycache__/ignored.txt" not in listed["files"]
@@ -50,7 +50,7 @@ def test_files_are_those_of_the_project_and_nothing_else(api: Api, repository: P
         assert "outside\n" not in refused.text and KEY not in refused.text
 
 
-def test_settings_come_without_secrets(api: Api) -> None:
+def settings_come_without_secrets(api: Api) -> None:
     answered = api.client.get("/api/config")
     found = {each["key"]: each for each in answered.json()["settings"]}
     assert found["openai_base_url"]["value"] == "http://***@localhost:9/v1"
@@ -60,7 +60,7 @@ def test_settings_come_without_secrets(api: Api) -> None:
     assert api.get("projects")["projects"][0]["name"] == "repository"
 
 
-def test_looks_are_answered_at_once(api: Api) -> None:
+def looks_are_answered_at_once(api: Api) -> None:
     tools = {each["name"]: each for each in api.get("tools")["tools"]}
     assert tools["read"]["effect"] == "read" and tools["edit"]["effect"] == "write"
     assert tools["search"]["schema"]["required"] == ["pattern"]
@@ -97,7 +97,7 @@ def test_an_edit_waits_for_a_yes(api: Api, repository: Path) -> None:
     assert api.post(f"sessions/{renamed['session']}/cancel", {}).status_code == 202
 
 
-def test_what_a_tool_does_not_take_is_said(api: Api) -> None:
+def what_a_tool_does_not_take_is_said(api: Api) -> None:
     for name, args, words in (
         ("edit", {"path": "utils.py", "old": "nowhere at all", "new": "x"}, "not changed"),
         ("edit", {"path": "../outside.txt", "old": "outside", "new": "x"}, "outside the project"),
@@ -111,3 +111,10 @@ def test_what_a_tool_does_not_take_is_said(api: Api) -> None:
         assert refused.status_code == 422 and words in refused.json()["detail"], refused.text
     for name in ("bash", "todo", "done", "nothing"):
         assert api.post(f"tools/{name}", {"args": {}}).status_code == 404
+
+
+def test_looking(api: Api, repository: Path) -> None:
+    settings_come_without_secrets(api)
+    looks_are_answered_at_once(api)
+    what_a_tool_does_not_take_is_said(api)
+    files_are_those_of_the_project_and_nothing_else(api, repository)

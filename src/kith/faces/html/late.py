@@ -1,9 +1,11 @@
 """Changes of a page that are drawn when somebody wants to see them."""
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, NamedTuple
 
 from kith.faces.html.patches import Patch
+
+_PANELS: Final = frozenset(("build", "meter", "now", "plan", "progress", "question", "receipt", "todo"))
 
 
 class Late(NamedTuple):
@@ -15,3 +17,33 @@ class Late(NamedTuple):
 
     def draw(self) -> Patch:
         return Patch(self.op, self.target, self.make())
+
+    @property
+    def can_wait(self) -> bool:
+        """True for what is put in place whole: a panel, or an item of the log (`e` and a number)."""
+        return self.op == "replace" and (self.target in _PANELS or self.target[:1] == "e")
+
+
+def draw_all(changes: Iterable[Late]) -> list[Patch]:
+    """Changes in fewer patches: what is replaced is drawn once, as it is in the end.
+
+    Pieces of a reply follow one another: they are drawn as they come, those of one text together.
+    """
+    found: list[Patch] = []
+    waiting: dict[str, Late] = {}
+    for late in changes:
+        if late.can_wait:
+            waiting[late.target] = late
+            continue
+        patch = late.draw()
+        if found and patch.op == found[-1].op == "text" and patch.target == found[-1].target:
+            found[-1] = Patch("text", patch.target, found[-1].html + patch.html)
+        else:
+            found.append(patch)
+    return found + [late.draw() for late in waiting.values() if not _is_inside(late.target, waiting)]
+
+
+def _is_inside(target: str, others: Iterable[str]) -> bool:
+    """Whether an action (`e7-0`) is drawn anyway, with its step (`e7`); a bar stands elsewhere."""
+    step, dash, part = target.partition("-")
+    return bool(dash) and part != "bar" and step in others

@@ -37,9 +37,9 @@ def output_html(
 
 def _body(output: str, whole: str | None) -> Html:
     if len(output) <= _MOST or whole is None:
-        return element("pre", output, class_="output")
+        return element("pre", output, class_="output", tabindex="0")
     hidden = len(output) - _HEAD - _TAIL
     link = element("a", "Show all of it", href=whole)
     marker = element("p", f"[{hidden:,} characters are not shown here] ", link, class_="cut")
-    head = element("pre", output[:_HEAD], class_="output")
-    return joined((head, marker, element("pre", output[-_TAIL:], class_="output")))
+    head = element("pre", output[:_HEAD], class_="output", tabindex="0")
+    return joined((head, marker, element("pre", output[-_TAIL:], class_="output", tabindex="0")))

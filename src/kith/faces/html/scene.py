@@ -8,7 +8,7 @@ from typing import Any, Final
 from kith.core.codec import decode
 from kith.core.values import Plan, Question, TodoItem
 from kith.faces.html.entries import read_body
-from kith.faces.html.late import Late
+from kith.faces.html.late import Late, draw_all
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import Meter, meter_html
 from kith.faces.html.now import Now
@@ -52,6 +52,10 @@ class Scene:
     def take(self, seen: Seen) -> tuple[Patch, ...]:
         """One more event: what changes on the page."""
         return tuple(late.draw() for late in self._fold(seen))
+
+    def take_all(self, seen: Iterable[Seen]) -> list[Patch]:
+        """Several events at once: the same, in fewer patches."""
+        return draw_all(late for each in seen for late in self._fold(each))
 
     def skip(self, seen: Iterable[Seen]) -> None:
         """Events of the time before anybody looked: they count, and nothing is drawn."""

@@ -151,7 +151,7 @@ class Attendant:
     async def _ask(self, call: Call, question: Question, context: Context[Any, Any]) -> None:
         """Ask in a form, in the midst of the call; where that fails others may still answer."""
         shown = _form(question)
-        with suppress(MCPError):
+        with suppress(MCPError, ValueError):
             said = await context.session.elicit_form(
                 shown.message, shown.requested_schema, context.request_id
             )

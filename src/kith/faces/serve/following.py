@@ -13,7 +13,7 @@ from kith.faces.html.entries import read_body
 from kith.faces.html.markup import Html, element
 from kith.faces.html.patches import Patch
 from kith.faces.html.scene import Scene
-from kith.faces.html.talk import Talk
+from kith.faces.html.talk import TALKED, Talk
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import Id, OneDesk, found
 from kith.faces.serve.desk import Desk
@@ -70,24 +70,11 @@ class Shown:
 
     def take(self, seen: Iterable[Seen]) -> list[Patch]:
         """More events: what they change."""
-        return merge(patch for each in seen for patch in (*self.scene.take(each), *self._talked(each)))
+        events = list(seen)
+        return self.scene.take_all(events) + [patch for each in events for patch in self._talked(each)]
 
     def _talked(self, seen: Seen) -> Iterable[Patch]:
-        return self.talk.take(seen.kind, read_body(seen), seen.at) if seen.stored else ()
-
-
-def merge(patches: Iterable[Patch]) -> list[Patch]:
-    """The same in fewer patches: pieces of a text become one; of what is replaced again, the last stays."""
-    found: list[Patch] = []
-    for patch in patches:
-        last = found[-1] if found else None
-        if last and patch.op == last.op == "text" and patch.target == last.target:
-            found[-1] = Patch("text", patch.target, last.html + patch.html)
-        elif last and patch.op == last.op == "replace" and patch.target == last.target:
-            found[-1] = patch
-        else:
-            found.append(patch)
-    return found
+        return self.talk.take(seen.kind, read_body(seen), seen.at) if seen.kind in TALKED else ()
 
 
 @_routes.get("/sessions/{id}/patches")

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from kith.core.values import Question
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import OneDesk, who
+from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import (
     MOST_WORDS,
     Asked,
@@ -25,7 +26,6 @@ from kith.faces.serve.api.shapes import (
     answer,
     chosen_flags,
     file_of,
-    problems,
     question_of,
     todo_of,
 )

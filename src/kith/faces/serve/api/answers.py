@@ -9,7 +9,8 @@ from kith.core.values import Answer, Kept, Question
 from kith.faces.html.pieces import pieces_of
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import Id, OneDesk, found, who
-from kith.faces.serve.api.shapes import Answered, GivenAnswer, KeptPieces, answer, problems
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import Answered, GivenAnswer, KeptPieces, answer
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.now import question_now, was_asked
 from kith.faces.serve.problems import Refused

@@ -9,7 +9,8 @@ from kith import __version__
 from kith.core.errors import KithError
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import OneDesk
-from kith.faces.serve.api.shapes import answer, problems
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import answer
 from kith.faces.serve.app import API_VERSION
 from kith.faces.serve.problems import Refused
 

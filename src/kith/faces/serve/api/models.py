@@ -9,7 +9,8 @@ from kith.app.models import list_all
 from kith.core.codec import encode
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import OneDesk, OneProject
-from kith.faces.serve.api.shapes import answer, problems
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import answer
 
 _routes = APIRouter(tags=["models"])
 

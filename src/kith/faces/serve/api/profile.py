@@ -11,7 +11,8 @@ from kith.app.measuring.profile import Profile, Scope, describe_profile, read_pr
 from kith.app.project import Project
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import OneDesk, OneProject
-from kith.faces.serve.api.shapes import answer, problems
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import answer
 from kith.memory.log import Log
 
 _routes = APIRouter(tags=["measurements"])

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from kith.core.errors import TreeError, UsageError
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import Id, OneDesk, OneProject, found, who
+from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import (
     Begun,
     Message,
@@ -20,7 +21,6 @@ from kith.faces.serve.api.shapes import (
     Undone,
     answer,
     file_of,
-    problems,
     question_of,
     todo_of,
 )
@@ -31,7 +31,9 @@ from kith.memory.inbox import Letter
 _routes = APIRouter(tags=["sessions"])
 
 
-@_routes.get("/projects", summary="The projects that this server serves", response_model=Projects)
+@_routes.get(
+    "/projects", summary="The projects that this server serves", response_model=Projects, responses=problems()
+)
 async def list_projects(desk: OneDesk) -> Response:
     named = [Project(name=name, root=str(each.root)) for name, each in desk.projects.items()]
     return answer(Projects(projects=named))

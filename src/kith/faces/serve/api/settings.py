@@ -6,7 +6,8 @@ from typing_extensions import TypedDict
 from kith.app.browsing import show_settings
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import OneDesk, OneProject
-from kith.faces.serve.api.shapes import answer, problems
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import answer
 
 _routes = APIRouter(tags=["settings"])
 

@@ -219,36 +219,3 @@ def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     """The answer as JSON. In ASCII: names of files may hold bytes that no UTF-8 text can."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return Response(text, status, headers, "application/json")
-
-
-# --- what is refused -------------------------------------------------------------------------
-
-_WORDS: Final = {
-    404: "There is no such thing here.",
-    409: "It does not fit what has happened already.",
-    410: "Nobody waits for this any more.",
-    413: "It is too large.",
-    422: "Something in the request is wrong; the sentence says what.",
-    502: "A model's server failed.",
-    503: "What is needed cannot be reached now.",
-}
-_PROBLEM: Final[dict[str, Any]] = {
-    "type": "object",
-    "title": "Problem",
-    "description": "RFC 9457: `detail` is one sentence for a person.",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
-}
-
-
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How a route may refuse, for its description; every route may find a request wrong."""
-    content = {"application/problem+json": {"schema": _PROBLEM}}
-    return {
-        status: {"description": _WORDS[status], "content": content} for status in sorted({*statuses, 422})
-    }

@@ -13,16 +13,8 @@ from kith.app.direct_tools import direct_tools, look_with, preview, word_edit
 from kith.core.errors import TreeError
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import OneDesk, who
-from kith.faces.serve.api.shapes import (
-    Check,
-    File,
-    Name,
-    Sent,
-    answer,
-    chosen_flags,
-    file_of,
-    problems,
-)
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import Check, File, Name, Sent, answer, chosen_flags, file_of
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.now import question_now, standing
 from kith.faces.serve.problems import Refused
@@ -74,7 +66,7 @@ class Proposed(TypedDict):
     files: list[File]
 
 
-@_routes.get("/tools", summary="The tools that need no model", response_model=ToolList)
+@_routes.get("/tools", summary="The tools that need no model", response_model=ToolList, responses=problems())
 async def list_tools() -> Response:
     lines = [
         ToolLine(name=each.name, description=each.description, schema=dict(each.schema), effect=each.effect)

@@ -10,7 +10,8 @@ from fastapi.responses import StreamingResponse
 
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.at import Id, OneDesk, found
-from kith.faces.serve.api.shapes import Diff, TodoList, answer, file_of, problems, todo_of
+from kith.faces.serve.api.refusals import problems
+from kith.faces.serve.api.shapes import Diff, TodoList, answer, file_of, todo_of
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.events import HEADERS, frame_events, never, position_of, stream, write_event
 from kith.faces.serve.now import change_now, standing, todo_now
@@ -28,7 +29,12 @@ LastEventId = Annotated[
 _EVENTS: Final[dict[str, Any]] = {
     "description": "A stream of events, or one page of them.",
     "content": {
-        "text/event-stream": {"schema": {"type": "string"}},
+        "text/event-stream": {
+            "schema": {
+                "type": "object",
+                "properties": {key: {"type": "string"} for key in ("id", "event", "data")},
+            }
+        },
         "application/json": {
             "schema": {
                 "type": "object",
