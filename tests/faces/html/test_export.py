@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from paper import read_page
-from test_html_scene import HOSTILE, TAGS, Told, session, turn
+from played import Told, session, turn
+from test_html_scene import HOSTILE, TAGS
 
 from kith.core.events import RunEnded, RunStarted, Said, ToolBegan, ToolEnded
 from kith.core.values import Ran, say

@@ -65,8 +65,8 @@ def looks_are_answered_at_once(api: Api) -> None:
     assert tools["read"]["effect"] == "read" and tools["edit"]["effect"] == "write"
     assert tools["search"]["schema"]["required"] == ["pattern"]
 
-    def use(name: str, **args: object) -> dict[str, object]:
-        answered = api.post(f"tools/{name}", {"args": args})
+    def use(tool: str, /, **args: object) -> dict[str, object]:
+        answered = api.post(f"tools/{tool}", {"args": args})
         assert answered.status_code == 200, answered.text
         return dict(answered.json())
 

@@ -1,7 +1,8 @@
-"""The page under a magnifier: ten thousand events, what it weighs, who can use it, what strangers may write."""
+"""The page under a magnifier: ten thousand events, its weight, who can use it, what strangers write."""
 
 import importlib.util
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -47,7 +48,7 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 
 pytestmark = pytest.mark.slow
-SLOWEST_FRAME_MS = 100  # of a machine without a GPU that does other work beside it
+SLOWEST_FRAME_MS = 100  # without a GPU
 HOSTILE = (
     '<img src=x onerror="alert(1)">',
     "</script><script>alert(1)</script>",
@@ -78,6 +79,11 @@ def log(home: Path) -> Log:
     return Log(home / ".local/state/kith" / LOG_FILE)
 
 
+def busy() -> float:
+    """How much longer things take than on an idle machine: processes that want to run, for each processor."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def turn(session: Session, number: int, words: str = "I look at the next file.") -> None:
     """One step of a model: a call, what was said, a tool and its result."""
     id = f"c{number}"
@@ -105,8 +111,8 @@ def long_session(log: Log, repository: Path) -> str:
 
 def test_ten_thousand_events_open_in_a_second_and_scroll_smoothly(tabs, long_session, start_serving):
     tab = tabs(start_serving())
-    assert min(_seconds_to_open(tab, long_session) for _ in range(4)) < 1  # others use this machine, too
-    assert _frames(tab.page) < SLOWEST_FRAME_MS
+    assert min(_seconds_to_open(tab, long_session) for _ in range(4)) < 1 * busy()
+    assert _frames(tab.page) < SLOWEST_FRAME_MS * busy()
     before = tab.count("#log > li")
     tab.page.locator("#earlier a").click()
     tab.page.wait_for_function(f"() => document.querySelectorAll('#log > li').length > {before}")
@@ -228,7 +234,7 @@ def test_a_page_is_small_and_soon_there(tabs, full_session, start_serving):
             fresh.wait_for_timeout(300)
             paint = fresh.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         assert sum(sizes.values()) < 300_000, sizes
-        assert paint < 500, f"{path} painted after {paint:.0f} ms"
+        assert paint < 500 * busy(), f"{path} painted after {paint:.0f} ms"
 
 
 def _size(answer) -> int:

@@ -49,9 +49,8 @@ def export_page(session: str, seen: Sequence[Seen]) -> str:
     began = datetime.fromtimestamp(seen[0].at, UTC)
     when = element("time", f"{began:%Y-%m-%d %H:%M} UTC", datetime=began.isoformat())
     title = clipped(scene.title) or session
-    head = element(
-        "div", element("h1", title), element("p", when, f" · {session}", class_="facts"), class_="head"
-    )
+    facts = element("p", when, f" · {session}", class_="facts")
+    head = element("div", element("h1", title), facts, id="head")
     return _PAGE.format(digest=digest, style=style, title=text(title), body=scene.html(None, head))
 
 
