@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,12 +38,15 @@ def write_session(log: Log, session: str, format: str) -> str:
     missing = [name for name in ("markdown_it", "nh3") if find_spec(name) is None]
     if format != "json" and missing:
         raise UsageError(f"kith export --format {format} needs more: pip install 'kith-agent[web]'")
+    from kith.faces.html.build import draw_build
     from kith.faces.html.export import export_data, export_markdown, export_page
 
     seen = read_session(log, session)
     if format == "json":
         return json.dumps(export_data(session, seen), indent=2) + "\n"
-    return export_page(session, seen) if format == "html" else export_markdown(session, seen)
+    if format == "html":
+        return export_page(session, seen, partial(draw_build, log, session))
+    return export_markdown(session, seen)
 
 
 def read_session(log: Log, session: str) -> list[Seen]:

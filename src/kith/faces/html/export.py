@@ -13,6 +13,7 @@ from kith.faces.html.assets import assets
 from kith.faces.html.entries import read_body, read_event
 from kith.faces.html.markup import element, text
 from kith.faces.html.outputs import clipped
+from kith.faces.html.panels import Draw
 from kith.faces.html.receipt import KINDS, describe
 from kith.faces.html.scene import Scene
 from kith.faces.lines import line_of, printable
@@ -40,9 +41,12 @@ base-uri 'none'; form-action 'none'">
 """
 
 
-def export_page(session: str, seen: Sequence[Seen]) -> str:
-    """The whole session as a page that any browser shows, without a network and without scripts."""
-    scene = Scene(session, live=False)
+def export_page(session: str, seen: Sequence[Seen], build: Draw | None = None) -> str:
+    """The whole session as a page that any browser shows, without a network and without scripts.
+
+    `build` draws how a build stands.
+    """
+    scene = Scene(session, live=False, build=build)
     scene.skip(seen)
     style = _NO_BAR + "".join(assets()[name].decode() for name in _STYLES if name in assets())
     digest = f"sha256-{base64.b64encode(sha256(style.encode()).digest()).decode()}"

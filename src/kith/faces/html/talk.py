@@ -11,7 +11,7 @@ from kith.faces.html.markup import Html, element
 from kith.faces.html.patches import Patch
 
 TALKED: Final = frozenset(("Applied", "RunEnded", "RunStarted"))  # kinds of events that change it
-_SAY: Final = "Steer the model, or give it the next task"
+_SAY: Final = "Steer, or give the next task"
 
 
 @dataclass(slots=True)

@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
+from kith.faces.html.build import draw_build
 from kith.faces.html.entries import read_body
 from kith.faces.html.markup import Html, element
 from kith.faces.html.patches import Patch
@@ -31,7 +33,8 @@ class Shown:
         """Raises Refused for a session that is not of these projects."""
         project = found(desk, session).root.name
         self.watch = desk.watch(session)
-        self.scene, self.talk = Scene(session, project=project), Talk(session, project)
+        self.scene = Scene(session, project=project, build=partial(draw_build, desk.log, session))
+        self.talk = Talk(session, project)
 
     def html(self, newest: int | None) -> Html:
         """The page's own part, with so many of the newest items (None: all)."""
@@ -71,7 +74,8 @@ class Shown:
     def take(self, seen: Iterable[Seen]) -> list[Patch]:
         """More events: what they change."""
         events = list(seen)
-        return self.scene.take_all(events) + [patch for each in events for patch in self._talked(each)]
+        talked = [patch for each in events for patch in self._talked(each)]
+        return self.scene.take_all(events) + talked
 
     def _talked(self, seen: Seen) -> Iterable[Patch]:
         return self.talk.take(seen.kind, read_body(seen), seen.at) if seen.kind in TALKED else ()
