@@ -1,12 +1,14 @@
 """What is shown and not stored, for faces in other processes: pieces of a reply, how far a reading is.
 
-Between two logged events the writer keeps a file that is named after the first of them; it goes when the next
-one is logged. So a reader that knows the log to event N reads the file of N, and nothing is lost or doubled:
-when the file is gone, the log holds what it told of.
+Between two logged events the writer keeps a file that is named after the first of them, and is finished when
+the next one is logged. So a reader that knows the log to event N reads the file of N, and nothing is lost or
+doubled. The last finished files stay for a while, for readers that are just about to look; when a file is
+gone, the log holds what it told of.
 """
 
 import json
 import os
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ from kith.memory.log import Log
 FOLDER = "live"  # in the folder for state
 _MOST = 4_000_000  # bytes of one file: beyond, what is shown waits for the log
 _AT_ONCE = 1_000  # logged events that one look reads
+_KEPT = 2  # finished files of a session
+_STAY_S = 60.0  # so long they stay when the session is left
 
 
 def _file(log: Log, session: str, seq: int) -> Path:
@@ -32,28 +36,49 @@ class LiveTail:
         self._log, self._session = log, session
         self._file: IO[bytes] | None = None
         self._size = 0
+        self._finished: list[Path] = []
 
     def show(self, event: Event, path: tuple[str, ...], after: int) -> None:
         """Tell of an event that is not stored; `after` is the number of the session's last stored one."""
         kind = type(event).__name__
         line = f'{{"path":{json.dumps(path)},"kind":"{kind}","event":{encode_event(event)}}}\n'.encode()
         with suppress(OSError):
-            if self._file is None:
-                place = _file(self._log, self._session, after)
-                place.parent.mkdir(mode=0o700, exist_ok=True)
-                # What a process that died had shown stays: readers count bytes from its beginning.
-                self._file = place.open("ab", buffering=0)
-                self._size = self._file.tell()
+            self._file = self._file or self._open(_file(self._log, self._session, after))
             if self._size + len(line) <= _MOST:
                 self._size += self._file.write(line)
 
+    def _open(self, place: Path) -> IO[bytes]:
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        # What a process that died had shown stays: readers count bytes from its beginning.
+        file = place.open("ab", buffering=0)
+        self._size = file.tell()
+        if self._size:
+            self._size += file.write(b"\n")  # it may have died in the midst of a line
+        self._finished = [each for each in self._finished if each != place]
+        return file
+
     def end(self) -> None:
-        """Something was stored (or the session is left): what was shown before is told by the log."""
+        """Something was stored (or the session is left): the log tells what comes of what was shown."""
         if self._file is not None:
             self._file.close()
-            with suppress(OSError):
-                os.unlink(self._file.name)  # noqa: PTH108
+            self._finished.append(Path(self._file.name))
             self._file = None
+        while len(self._finished) > _KEPT:
+            _remove(self._finished.pop(0))
+
+
+def sweep(log: Log) -> None:
+    """Remove what was shown in sessions that nobody works on, once everybody has had the time to look."""
+    with suppress(OSError):
+        for file in (log.path.parent / FOLDER).iterdir():
+            age = abs(time.time() - file.stat().st_mtime)  # of a clock that was set back, too
+            if age > _STAY_S and not log.is_open(file.stem.rpartition("-")[0]):
+                _remove(file)
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +120,7 @@ class Seen:
 
     @property
     def stored(self) -> bool:
-        return self.at > 0
+        return not self.position.byte
 
 
 class Watch:
@@ -111,13 +136,26 @@ class Watch:
         changed = self.log.changed()
         if changed != self._changed:
             rows = self.log.rows(self.session, self.position.seq, _AT_ONCE)
+            finished = self._files() if rows else ()
             for seq, at, path, kind, body in rows:
+                if self.position.seq in finished:
+                    seen += self._shown()
                 self.position = Position(seq)
                 seen.append(Seen(self.position, at, tuple(path.split("/")) if path else (), kind, body))
             if len(rows) == _AT_ONCE:
                 return tuple(seen)
             self._changed = changed
         return (*seen, *self._shown())
+
+    def _files(self) -> frozenset[int]:
+        """The events after which something was shown that is still there."""
+        head, end = f"{self.session}-", ".jsonl"
+        try:
+            names = os.listdir(self.log.path.parent / FOLDER)  # noqa: PTH208
+        except OSError:
+            return frozenset()
+        ours = (name.removeprefix(head).removesuffix(end) for name in names if name.startswith(head))
+        return frozenset(int(number) for number in ours if _is_number(number))
 
     def _shown(self) -> tuple[Seen, ...]:
         """The whole lines that the live file of the present position has beyond it."""

@@ -23,6 +23,12 @@ def hold(path: Path) -> IO[str] | None:
         file.close()
 
 
+def let_go(lock: IO[str]) -> None:
+    """Let others have what was held."""
+    Path(lock.name).unlink(missing_ok=True)
+    lock.close()
+
+
 def _lock_soon(file: IO[str]) -> bool:
     for look in range(_LOOKS):
         if try_lock(file):

@@ -6,12 +6,12 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunEnded, RunStarted
-from kith.memory.locks import try_lock
+from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import Past, fold
 
 LOG_FILE = "log.sqlite3"  # in the folder for state
@@ -144,6 +144,20 @@ class Log:
         with self._in_words("written"):
             insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
             return self._db.execute(insert, row).lastrowid or 0
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """All that is written meanwhile, or, where that fails, nothing of it."""
+        with self._in_words("written"):
+            self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with self._in_words("written"):
+                self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # SQLite itself has taken some failures back
+                self._db.execute("ROLLBACK")
+            raise
 
     def events(self, session: str, after: int = 0, kinds: Container[str] = KINDS) -> Iterator[Record]:
         """The session's events in order, after number `after`, of these kinds."""
@@ -333,6 +347,18 @@ class Log:
         rows = self.query(query, (kind,))
         return list(dict.fromkeys(id for id, place in rows if root is None or place == str(root)))
 
+    def lock(self, session: str) -> IO[str]:
+        """Keep everybody else from working on a session, until `let_go`. Raises BusyError where one does."""
+        folder = self.path.parent / "locks"
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = hold(folder / f"{session}.lock")
+        except OSError as error:
+            raise KithError(f"{folder} cannot be written: {error.strerror}.") from error
+        if lock is None:
+            raise BusyError(f"Session {session} is open in another kith.")
+        return lock
+
     def is_open(self, session: str) -> bool:
         """Whether a process works on a session now."""
         try:
@@ -343,12 +369,17 @@ class Log:
 
     def delete(self, session: str) -> None:
         """Forget a session for good. Raises BusyError while somebody works on it."""
-        if self.is_open(session):
-            raise BusyError(f"Session {session} is at work; stop it before you forget it.")
-        with self._in_words("written"):
-            self._db.execute("DELETE FROM events WHERE session = ?", (session,))
-            self._db.execute("DELETE FROM post WHERE session = ?", (session,))
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            lock = self.lock(session)
+        except BusyError as error:
+            raise BusyError(f"Session {session} is at work; stop it before you forget it.") from error
+        try:
+            with self._in_words("written"):
+                self._db.execute("DELETE FROM events WHERE session = ?", (session,))
+                self._db.execute("DELETE FROM post WHERE session = ?", (session,))
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            let_go(lock)
 
     def close(self) -> None:
         self._db.close()

@@ -1,14 +1,13 @@
 """The one writer of a session: what happens is written first, then told to the faces that listen."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import IO
 
-from kith.core.errors import BusyError, KithError
 from kith.core.events import Event, is_transient
-from kith.memory.live import LiveTail
-from kith.memory.locks import hold
+from kith.memory.live import LiveTail, sweep
+from kith.memory.locks import let_go
 from kith.memory.log import Log
 from kith.memory.past import Past
 
@@ -24,16 +23,10 @@ class Session:
         self._lock: IO[str] | None = None
         self._live = LiveTail(log, id)
         self._last = 0  # the number of the last event that was written
+        self._untold: list[tuple[Event, tuple[str, ...]]] | None = None  # while several are written at once
 
     def __enter__(self) -> "Session":
-        folder = self.log.path.parent / "locks"
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = hold(folder / f"{self.id}.lock")
-        except OSError as error:
-            raise KithError(f"{folder} cannot be written: {error.strerror}.") from error
-        if self._lock is None:
-            raise BusyError(f"Session {self.id} is open in another kith.")
+        self._lock = self.log.lock(self.id)
         self._last = self.log.last(self.id)
         return self
 
@@ -41,9 +34,9 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.end()
+        sweep(self.log)
         if self._lock:
-            Path(self._lock.name).unlink(missing_ok=True)
-            self._lock.close()
+            let_go(self._lock)
 
     def emit(self, event: Event, path: tuple[str, ...] = ()) -> None:
         """Write an event (unless it is only shown), then tell the listeners."""
@@ -52,6 +45,29 @@ class Session:
         else:
             self._last = self.log.append(self.id, event, path)
             self._live.end()
+        if self._untold is None:
+            self._tell(event, path)
+        else:
+            self._untold.append((event, path))
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is written meanwhile, and what is taken from the inbox, is written whole or not at all.
+
+        The listeners hear of it afterwards: whoever writes keeps others from writing.
+        """
+        last, self._untold = self._last, []
+        try:
+            with self.log.at_once():
+                yield
+        except BaseException:
+            self._last, self._untold = last, None
+            raise
+        untold, self._untold = self._untold, None
+        for event, path in untold:
+            self._tell(event, path)
+
+    def _tell(self, event: Event, path: tuple[str, ...]) -> None:
         for listener in self.listeners:
             listener(event, path)
 

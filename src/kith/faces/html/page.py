@@ -9,7 +9,13 @@ from kith.faces.html.markup import Html, element, joined, text
 _STYLES: Final = ("base.css", "steps.css", "review.css")
 _SCRIPTS: Final = ("page.js", "review.js")
 _PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js")  # of page.js
-_PLACES: Final = (("/", "Sessions"), ("/files", "Files"), ("/models", "Models"), ("/profile", "Profile"))
+_PLACES: Final = (
+    ("/", "Sessions"),
+    ("/files", "Files"),
+    ("/tools", "Tools"),
+    ("/models", "Models"),
+    ("/profile", "Profile"),
+)
 _KEYS: Final = (
     ("/", "write: a task, or words for the model"),
     ("Ctrl Enter", "send what is written"),
@@ -21,6 +27,7 @@ _KEYS: Final = (
     ("f", "find a session or a file"),
     ("g s", "sessions"),
     ("g f", "files"),
+    ("g t", "tools"),
     ("g m", "models"),
     ("g p", "profile"),
     ("t", "light or dark"),

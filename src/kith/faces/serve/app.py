@@ -25,6 +25,7 @@ _ROUTES: Final = (
     "api.health",
     "completions",
     "measured",
+    "tool_page",
     "pages",
     "following",
     "static",

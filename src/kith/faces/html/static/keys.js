@@ -31,6 +31,7 @@ const ACTIONS = {
   "g s": () => go("/"),
   "g m": () => go("/models"),
   "g p": () => go("/profile"),
+  "g t": () => go("/tools"),
   "g f": () => go("/files"),
   "]": () => step(1),
   "[": () => step(-1),

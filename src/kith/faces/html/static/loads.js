@@ -21,5 +21,5 @@ async function load(place) {
   if (chosen) place.value = chosen;
   if (stood) place.querySelector(`[href="${CSS.escape(stood)}"]`)?.focus({ preventScroll: true });
   const field = document.querySelector(`[data-filters="${place.id}"]`);
-  if (field?.value) filter(field);
+  if (field) filter(field);
 }

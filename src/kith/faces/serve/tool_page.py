@@ -1,0 +1,20 @@
+"""The page of the tools that need no model."""
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from kith.app.direct_tools import direct_tools
+from kith.faces.html.markup import element
+from kith.faces.html.page import frame, page
+from kith.faces.html.tools import tools_html
+from kith.faces.serve.api.at import OneDesk, OneProject
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@router.get("/tools")
+async def tools_page(desk: OneDesk, project: OneProject = "") -> str:
+    """Each tool as a form."""
+    desk.project(project)  # refused where there is none of that name
+    body = element("main", tools_html(direct_tools(), project), id="content", tabindex="-1")
+    return page("Tools", frame(body, kind="one"), "/tools", ("tools.css",))
