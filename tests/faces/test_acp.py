@@ -20,7 +20,7 @@ from editor import Editor, greet, refuse, started, until
 
 from kith.core.events import Called
 from kith.core.values import Answer, Usage
-from kith.faces.acp.telling import Telling
+from kith.faces.acp.updates import Updates
 from kith.memory.inbox import Inbox
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.questions import open_question
@@ -163,9 +163,9 @@ def test_a_turn_ends_where_its_steps_are_spent(
 
 def test_tokens_and_dollars_add_up_beside_the_words(tmp_path: Path) -> None:
     shown: list[Any] = []
-    telling = Telling(tmp_path, shown.append)
+    updates = Updates(tmp_path, shown.append)
     for usd in (0.25, 0.5):
-        telling.hear(Called("m", "chat", 1, Usage(900, 100), window=4000, usd=usd), ())
+        updates.hear(Called("m", "chat", 1, Usage(900, 100), window=4000, usd=usd), ())
     assert [(each.used, each.size, each.cost.amount) for each in shown] == [
         (1000, 4000, 0.25),
         (1000, 4000, 0.75),

@@ -5,7 +5,7 @@ the first answer wins, wherever it was given.
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from kith.core.events import Notice
 from kith.core.run import Answerer, Hear
 from kith.core.values import Answer, Change, Changes, Kept, Question
 from kith.edits import keep_hunks, split_hunks
-from kith.memory.inbox import Inbox
+from kith.memory.inbox import Inbox, Stopped
 from kith.memory.session import Session
 
 T = TypeVar("T")
@@ -35,8 +35,9 @@ def shared(session: Session, own: Answerer) -> Answerer:
             said = await asking  # a cancellation at the prompt passes on
         finally:
             await _end(asking)
+        said = replace(said, by=said.by or "the terminal")
         # Without contents: those stay with the process that holds them.
-        if inbox.claim(question.id, replace(said, changes=None, by=said.by or "the terminal")):
+        if inbox.claim(question.id, replace(said, changes=None)):
             return said
         given = inbox.answer_to(question.id)
         return _taken(session, question, given) if given else said
@@ -73,11 +74,15 @@ def keep_pieces(changes: Changes, kept: Sequence[Kept]) -> Changes:
 
 
 def hearing(session: Session) -> Hear:
-    """What others say to the model while it works."""
+    """What others say to the model while it works; heard and logged are one, whoever is killed in between."""
     inbox = Inbox(session.log, session.id)
 
-    def hear() -> Sequence[str]:
-        return [letter.words for letter in inbox.letters()]
+    def hear() -> Iterator[str]:
+        for number, letter in inbox.waiting():
+            if letter.steers:
+                with session.at_once():
+                    yield letter.words
+                    inbox.heard(number)
 
     return hear
 
@@ -89,12 +94,18 @@ async def until_stopped(session: Session, work: Awaitable[T]) -> T:
     try:
         while not working.done():
             await asyncio.wait([working], timeout=_LOOK_S)
-            if not working.done() and inbox.is_stopped():
-                session.emit(Notice("Stopped from another face."))
+            if not working.done() and (stop := inbox.take_stop()):
+                session.emit(Notice(_stop_words(stop)))
                 working.cancel()
         return await working
     finally:
         await _end(working)
+
+
+def _stop_words(stop: Stopped) -> str:
+    said = "; ".join(letter.words for letter in stop.unheard if letter.words)
+    unheard = f" The model was not told any more: {said}" if said else ""
+    return f"Stopped from {stop.by or 'another face'}.{unheard}"
 
 
 async def _end(task: "asyncio.Future[T]") -> None:

@@ -8,10 +8,11 @@ from kith.app.project import Project
 from kith.context.redact import Redactor
 from kith.context.secrets import is_secret_file
 from kith.core.errors import TreeError
+from kith.core.values import SYMLINK
 from kith.settings import describe_settings
 from kith.tools.lines import decode, split_lines
 from kith.tools.paths import inside
-from kith.tools.veiled import Veil, Veiled
+from kith.trees.files import look_at
 
 LARGEST: Final = 2_000_000  # bytes of a file that is shown
 
@@ -46,13 +47,16 @@ async def list_files(project: Project, folder: str = "", limit: int = 2_000) -> 
 async def read_file(project: Project, path: str, start: int = 1, end: int = 0) -> Page:
     """Lines of a text file that git does not ignore; `end` 0: to the last one.
 
-    Raises TreeError for everything else: other paths, links out of the project, secrets, what is no text.
+    Raises TreeError for everything else: other paths, links, secrets, what is no text.
     """
-    files = await project.tree.files()
-    if path not in files:
+    found = look_at(project.root, path) if path in await project.tree.files() else None
+    if found is None:
         raise TreeError("There is no such file in the project, ignored ones aside")
-    hidden = frozenset(each for each in files if is_secret_file(each))
-    data = await Veiled(project.tree, Veil(hidden)).read(path)
+    if is_secret_file(path):
+        raise TreeError("It looks like it holds secrets, which are not shown here")
+    if found.mode == SYMLINK:  # it may lead to a secret, or out of the project
+        raise TreeError("It is a link, which is not followed here")
+    data = found.content
     if len(data) > LARGEST:
         raise TreeError(f"It has {len(data):,} bytes; up to {LARGEST:,} are shown")
     if b"\0" in data:

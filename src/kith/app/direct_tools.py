@@ -54,6 +54,11 @@ class _Edit:
     make: Make
 
 
+def model_tools() -> tuple[str, ...]:
+    """The names of the tools that a model has."""
+    return tuple(tool.name for tool in standard_tools())
+
+
 def direct_tools() -> tuple[DirectTool, ...]:
     """Every tool that needs no model, those that read first."""
     reading = [DirectTool(each.name, each.description, each.schema, "read") for each in _readers()]
@@ -118,7 +123,7 @@ async def preview(project: Project, name: str, args: Mapping[str, Any]) -> tuple
     """What an edit would change; nothing is changed. Raises UsageError, TreeError where it cannot be made."""
     project.check_writable()
     run = Run(lambda event, path: None, _nobody, project.tree, Limits(exec=project.exec_limits(0)))
-    return summarise(await _make(name, args, run))
+    return summarise(await _make(project, name, args, run))
 
 
 async def edit_with(
@@ -133,7 +138,7 @@ async def edit_with(
     project.check_writable()
 
     async def do(run: Run) -> Outcome:
-        return await adopt_ready(run, await _make(name, args, run), project.judges(run), DONE)
+        return await adopt_ready(run, await _make(project, name, args, run), project.judges(run), DONE)
 
     return await project.perform(word_edit(name, args), KIND, do, answerer, listeners, id)
 
@@ -144,11 +149,13 @@ def word_edit(name: str, args: Mapping[str, Any]) -> str:
     return f"{name} {about}".strip()
 
 
-async def _make(name: str, args: Mapping[str, Any], run: Run) -> Changes:
+async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) -> Changes:
+    """The change that an edit makes; what is private is not touched, since a change is shown."""
     edit = _edits().get(name)
     if edit is None:
         raise UsageError(f"There is no tool {name!r} that edits.")
-    changes = await edit.make(_checked(name, edit.schema, args), run)
+    veiled = hide(run.workspace, (await find_hidden(project)).veil)
+    changes = await edit.make(_checked(name, edit.schema, args), run.inside(veiled))
     if not changes:
         raise UsageError("There is nothing to do: everything is so already.")
     return changes

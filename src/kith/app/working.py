@@ -9,17 +9,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kith.app.attending import nobody_here
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, KithError
-from kith.core.events import Event, RunEnded, RunStarted
+from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.memory.inbox import Inbox, Letter
-from kith.memory.locks import hold
+from kith.memory.locks import hold, let_go
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.questions import can_resume, was_cut_off
 from kith.memory.session import Listener, Session
+from kith.settings import find_folders
 
 _FOLDER = "workers"  # in the folder for state: what a worker had to say that is not in the log
 _BUSY_S = 0.2
@@ -37,7 +40,7 @@ def start_worker(
     with (folder / f"{session}.log").open("ab") as said:
         return subprocess.Popen(
             command,
-            cwd=root,
+            cwd=root if root.is_dir() else None,  # where it is gone, the log will say so
             env=dict(environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -48,60 +51,108 @@ def start_worker(
 
 async def work(root: Path, session: str) -> None:
     """Do what the session's letters want until there are no more; leaves when another worker does it."""
-    project = Project.open(root, {})
-    folder = project.settings.state / _FOLDER
+    _, state, _ = find_folders()
+    folder = state / _FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    inbox = Inbox(project.log, session)
+    log = Log(state / LOG_FILE)
+    inbox = Inbox(log, session)
     while inbox.next_letter():  # one may come while the lock is let go, and its own worker has left already
         lock = hold(folder / f"{session}.lock")
         if lock is None:
             return
         try:
             while found := inbox.next_letter():
-                await _do(project, session, *found)
+                await _do(_Job(log, root, session, *found))
         finally:
             said = folder / f"{session}.log"
             if said.exists() and not said.stat().st_size:
                 said.unlink()
-            Path(lock.name).unlink(missing_ok=True)
-            lock.close()
+            let_go(lock)
 
 
-async def _do(project: Project, session: str, number: int, letter: Letter) -> None:
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A letter of a session, and where that is worked on."""
+
+    log: Log
+    root: Path
+    session: str
+    number: int
+    letter: Letter
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(self.log, self.session)
+
+    @property
+    def resumes(self) -> bool:
+        """Whether it goes on with the last task: words that came for one whose process died steer it."""
+        if self.letter.resume or self.letter.kind != "run":
+            return self.letter.resume
+        return was_cut_off(self.log, self.session) and can_resume(self.log, self.session)
+
+    def refuse(self, why: str) -> None:
+        """Say in the log why there is no run."""
+        with Session(self.log, self.session) as own:
+            if self.letter.resume:
+                own.emit(Notice(why, "warning"))
+                return
+            own.emit(RunStarted(self.letter.words, str(self.root), "", "", {"kind": self.letter.kind}))
+            own.emit(RunEnded("failed", why))
+
+
+async def _do(job: _Job) -> None:
     """One task, however it ends: the log says how.
 
     Its letter is heard when that stands in the log: a process that is killed before loses nobody's words.
     """
-    inbox = Inbox(project.log, session)
+    inbox, begun, left = job.inbox, False, False
 
     def hear(event: Event, path: tuple[str, ...]) -> None:
-        if isinstance(event, RunStarted):
-            inbox.heard(number)
+        nonlocal begun
+        if not begun and (job.letter.resume or isinstance(event, RunStarted)):
+            begun = True
+            inbox.heard(job.number)
 
-    free = 0  # looks at which nobody else worked on the session, and yet it was busy
     try:
-        chosen = Project.open(project.root, letter.flags or {})
-        while True:
-            try:
-                return await _perform(replace(chosen, log=project.log), session, letter, hear)
-            except BusyError:
-                free = 0 if project.log.is_open(session) else free + 1
-                if free > _FREE:  # then it is something else that is busy
-                    raise
-                await asyncio.sleep(_BUSY_S)  # it is at work in a terminal: after that
-                if inbox.next_letter() != (number, letter):
-                    return  # it was heard there
+        left = not await _when_free(job, hear)
     except asyncio.CancelledError:
-        return  # stopped from another face: the log says so
+        pass  # stopped from another face: the log says so
     except KithError as error:  # refused before there was a run
-        with Session(project.log, session) as own:
-            own.emit(RunStarted(letter.words, str(project.root), "", "", {"kind": letter.kind}))
-            own.emit(RunEnded("failed", str(error)))
+        job.refuse(str(error))
+    except Exception as error:
+        if not begun:  # else the run has said it
+            job.refuse(f"A bug in kith: {error!r}")
+        raise
     finally:
-        inbox.heard(number)
+        if not left:
+            inbox.heard(job.number)
 
 
-async def _perform(project: Project, session: str, letter: Letter, listener: Listener) -> None:
+async def _when_free(job: _Job, listener: Listener) -> bool:
+    """Do it once nobody else works on the session: a terminal may, or an editor.
+
+    False where that was to go on with the task before: words that nobody heard then are the next task.
+    """
+    chosen = Project.open(job.root, job.letter.flags or {})
+    free = 0  # looks at which nobody else worked on the session, and yet it was busy
+    while True:
+        try:
+            return await _perform(replace(chosen, log=job.log), job, listener)
+        except BusyError:
+            free = 0 if job.log.is_open(job.session) else free + 1
+            if free > _FREE:  # then it is something else that is busy
+                raise
+            await asyncio.sleep(_BUSY_S)
+            if job.inbox.next_letter() != (job.number, job.letter):
+                return True  # it was heard there
+
+
+async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
+    session, letter = job.session, job.letter
+    if job.resumes:
+        await _go_on(project, session, listener)
+        return letter.resume
     match letter.kind:
         case "build":
             from kith.app.builds import run_build
@@ -119,6 +170,19 @@ async def _perform(project: Project, session: str, letter: Letter, listener: Lis
             first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
             task = Task(f"{letter.words}{first}", letter.plan)
             await run_task(project, task, nobody_here, [listener], id=session)
+    return True
+
+
+async def _go_on(project: Project, session: str, listener: Listener) -> None:
+    """Go on with the last task, from where its log ends."""
+    from kith.app.builds import KIND, resume_build
+
+    started = project.log.past(session).started
+    if started and started.options.get("kind") == KIND:
+        agree = started.options.get("agree") == "yes"
+        await resume_build(project, session, nobody_here, [listener], agree=agree)
+    else:
+        await run_task(project, Task("", resume=session), nobody_here, [listener])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -12,10 +12,10 @@ from kith.core.workspace import ExecLimits, Workspace
 
 Sink = Callable[[Event, tuple[str, ...]], None]
 Answerer = Callable[[Question], Awaitable[Answer]]
-Hear = Callable[[], Sequence[str]]
+Hear = Callable[[], Iterable[str]]
 
 
-def nobody_speaks() -> Sequence[str]:
+def nobody_speaks() -> Iterable[str]:
     """Where nobody can say anything meanwhile."""
     return ()
 
@@ -34,7 +34,8 @@ class Run:
     """Where to tell (`sink`), whom to ask (`answerer`), what to work on, how much, and where we are.
 
     A new field needs a written reason. `hear` gives what a person said since it was last asked: it is here
-    since words that steer a model belong into the conversation it is in, whichever workflow holds that.
+    since words that steer a model belong into the conversation it is in, whichever workflow holds that. Each
+    of them counts as heard once it stands there.
     """
 
     sink: Sink

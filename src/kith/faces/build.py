@@ -8,12 +8,12 @@ from kith.app.builds import find_build, resume_build, run_build, show_build
 from kith.app.project import Project
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
-from kith.faces.asked import read_task
 from kith.faces.folder import find_root
 from kith.faces.lines import wrapped
 from kith.faces.run import print_event, print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.status import status_text
+from kith.faces.task_input import read_task
 from kith.faces.terminal import choose_voice
 
 UNFINISHED = ("failed", "limit", "unavailable", "interrupted")

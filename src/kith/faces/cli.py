@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.faces import arguments, served
+from kith.faces.arguments import FORMATS, models, reports, servers, tasks
 from kith.faces.streams import FULL, drop_output, open_streams
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
@@ -32,122 +32,122 @@ class Command:
     words: str = ""
 
 
-TALK = Command("", arguments.talk, "repl:talk_command")
+TALK = Command("", tasks.talk, "repl:talk_command")
 COMMANDS = {
     "run": Command(
-        "do one task: a tested diff comes out, you say yes", arguments.run, "run:run_command", "[TASK ...]"
+        "do one task: a tested diff comes out, you say yes", tasks.run, "run:run_command", "[TASK ...]"
     ),
     "build": Command(
         "from a request to tested code: roles propose, tests decide",
-        arguments.build,
+        tasks.build,
         "build:build_command",
         "[REQUEST ...]",
     ),
     "status": Command(
-        "show how a build stands: tasks, attempts, gates", arguments.status, "status:status_command", "[ID]"
+        "show how a build stands: tasks, attempts, gates", reports.status, "status:status_command", "[ID]"
     ),
     "profile": Command(
-        "what was measured: speed, success and cost of models", arguments.profile, "profile:profile_command"
+        "what was measured: speed, success and cost of models", reports.profile, "profile:profile_command"
     ),
-    "coach": Command(
-        "show how each model is asked, and what was tried", arguments.coach, "coach:coach_command"
-    ),
+    "coach": Command("show how each model is asked, and what was tried", models.coach, "coach:coach_command"),
     "coach run": Command(
-        "try other ways to ask a local model, on recorded tasks", arguments.coach_run, "coach:run_command"
+        "try other ways to ask a local model, on recorded tasks", models.coach_run, "coach:run_command"
     ),
     "coach undo": Command(
-        "give a way up: the one before holds again", arguments.coach_one, "coach:undo_command", "ID"
+        "give a way up: the one before holds again", models.coach_one, "coach:undo_command", "ID"
     ),
     "coach adopt": Command(
-        "adopt a way at once that live work tries", arguments.coach_one, "coach:adopt_command", "ID"
+        "adopt a way at once that live work tries", models.coach_one, "coach:adopt_command", "ID"
     ),
-    "templates": Command("list common tasks to fill in", arguments.templates, "templates:templates_command"),
+    "templates": Command("list common tasks to fill in", reports.templates, "templates:templates_command"),
     "review": Command(
         "say what is wrong with a change, and what could stand there",
-        arguments.review,
+        tasks.review,
         "review:review_command",
         "[COMMIT]",
     ),
     "test": Command(
-        "write tests that notice planted faults", arguments.testgen, "testgen:testgen_command", "[TARGET]"
+        "write tests that notice planted faults", tasks.testgen, "testgen:testgen_command", "[TARGET]"
     ),
     "confer": Command(
         "let several models confer; tools check what they claim",
-        arguments.confer,
+        tasks.confer,
         "confer:confer_command",
         "[QUESTION ...]",
     ),
     "refactor": Command(
         "say what smells, or mend it: rename, move, extract ...",
-        arguments.refactor,
+        tasks.refactor,
         "refactor:refactor_command",
         "[PATH | ACTION ... | WORDS]",
     ),
     "scan": Command(
-        "say what this codebase is, without a model", arguments.scan, "scan:scan_command", "[PATH]"
+        "say what this codebase is, without a model", reports.scan, "scan:scan_command", "[PATH]"
     ),
     "serve": Command(
         "show and steer sessions from a browser, or over HTTP",
-        served.serve,
+        servers.serve,
         "serve.command:serve_command",
         "[PROJECT ...]",
     ),
     "client run": Command(
-        "do a task through a server of kith's", served.client_run, "client:run_command", "TASK ..."
+        "do a task through a server of kith's", servers.client_run, "client.command:run_command", "TASK ..."
     ),
-    "client sessions": Command("list a server's sessions", served.client, "client:sessions_command"),
-    "client watch": Command("follow a session to its end", served.client_one, "client:watch_command", "ID"),
+    "client sessions": Command("list a server's sessions", servers.client, "client.command:sessions_command"),
+    "client watch": Command(
+        "follow a session to its end", servers.client_one, "client.command:watch_command", "ID"
+    ),
     "client answer": Command(
         "answer what a session asks",
-        served.client_answer,
-        "client:answer_command",
+        servers.client_answer,
+        "client.command:answer_command",
         "ID yes|no|CHOICE [WORDS]",
     ),
-    "client stop": Command("stop a session", served.client_one, "client:stop_command", "ID"),
-    "client get": Command("print what the API says", served.client_get, "client:get_command", "PATH"),
+    "client stop": Command("stop a session", servers.client_one, "client.command:stop_command", "ID"),
+    "client get": Command(
+        "print what the API says", servers.client_get, "client.command:get_command", "PATH"
+    ),
     "runtime": Command(
         "serve one model to other machines, in kith's roles",
-        arguments.runtime,
+        servers.runtime,
         "runtime.command:runtime_command",
     ),
-    "why": Command("say why these models were asked", arguments.why, "why:why_command", "[ID]"),
+    "why": Command("say why these models were asked", reports.why, "why:why_command", "[ID]"),
     "mcp": Command(
-        "offer trials, reviews and applying to other agents (MCP)", arguments.mcp, "mcp.command:mcp_command"
+        "offer trials, reviews and applying to other agents (MCP)", servers.mcp, "mcp.command:mcp_command"
     ),
     "acp": Command(
-        "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)", arguments.acp, "acp.command:acp_command"
+        "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)", servers.acp, "acp.command:acp_command"
     ),
-    "undo": Command("take an applied change back", arguments.undo, "commands:undo_command", "[ID]"),
-    "sessions": Command("list what was done, newest first", arguments.sessions, "commands:sessions_command"),
-    "export": Command("write a session to one file", arguments.export, "export:export_command", "[ID]"),
-    "models": Command("list the models that can be asked", arguments.models, "commands:models_command"),
-    "models pull": Command("download a model", arguments.pull, "pull:pull_command", "REPO[:QUANT]"),
+    "undo": Command("take an applied change back", tasks.undo, "commands:undo_command", "[ID]"),
+    "sessions": Command("list what was done, newest first", reports.sessions, "commands:sessions_command"),
+    "export": Command("write a session to one file", reports.export, "export:export_command", "[ID]"),
+    "models": Command("list the models that can be asked", models.models, "commands:models_command"),
+    "models pull": Command("download a model", models.pull, "pull:pull_command", "REPO[:QUANT]"),
     "models recommend": Command(
-        "say what fits this machine, and how to get it", arguments.recommend, "commands:recommend_command"
+        "say what fits this machine, and how to get it", models.recommend, "commands:recommend_command"
     ),
-    "models prices": Command("show what models in the cloud cost", arguments.prices, "prices:prices_command"),
-    "models probe": Command("measure what a model can do", arguments.probe, "probe:probe_command", "[MODEL]"),
+    "models prices": Command("show what models in the cloud cost", models.prices, "prices:prices_command"),
+    "models probe": Command("measure what a model can do", models.probe, "probe:probe_command", "[MODEL]"),
     "bench": Command(
         "measure models here: speed, tools, edits, small tasks",
-        arguments.bench,
+        models.bench,
         "bench:bench_command",
         "[MODEL ...]",
     ),
     "engine": Command(
-        "show or stop kith's own engine", arguments.engine, "commands:engine_command", "[status|stop]"
+        "show or stop kith's own engine", models.engine, "commands:engine_command", "[status|stop]"
     ),
-    "doctor": Command("check servers, sandbox and folders", arguments.doctor, "doctor:doctor_command"),
-    "config": Command(
-        "show every setting and where it came from", arguments.config, "commands:config_command"
-    ),
+    "doctor": Command("check servers, sandbox and folders", reports.doctor, "doctor:doctor_command"),
+    "config": Command("show every setting and where it came from", reports.config, "commands:config_command"),
     "completion": Command(
         "print a script that completes names in your shell",
-        arguments.completion,
+        reports.completion,
         "completion:completion_command",
         "bash|zsh|fish",
     ),
     "demo": Command(
-        "see the whole path on a small project, no model needed", arguments.demo, "commands:demo_command"
+        "see the whole path on a small project, no model needed", tasks.demo, "commands:demo_command"
     ),
 }
 ABOUT = """\
@@ -216,7 +216,7 @@ def _format_of(argv: Sequence[str]) -> str:
     words = list(argv[: argv.index("--")] if "--" in argv else argv)
     for word, following in pairwise([*words, ""]):
         value = following if word == "--output-format" else word.removeprefix("--output-format=")
-        if word.startswith("--output-format") and value in arguments.FORMATS:
+        if word.startswith("--output-format") and value in FORMATS:
             return value
     return "text"
 

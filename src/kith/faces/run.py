@@ -16,10 +16,10 @@ from kith.core.events import Event
 from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
-from kith.faces.asked import read_task
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
 from kith.faces.signals import run_until_signal
+from kith.faces.task_input import read_task
 from kith.faces.terminal import choose_voice
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run

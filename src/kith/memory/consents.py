@@ -1,14 +1,15 @@
 """What a person agreed to: read from their answers in the log, the last one about a model holds."""
 
-from dataclasses import dataclass
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from kith.core.run import new_id
 from kith.memory.log import Log
 
 ALWAYS, ASK_AGAIN = "always", "ask again"
-_MARK = "cloud"
-_BETWEEN = "\t"  # in no name, address or word
+_MARK = "cloud."
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +21,25 @@ class Consent:
     group: str
 
     def question_id(self) -> str:
-        """A fresh id for the question about it, from which an answer is understood later."""
-        return _BETWEEN.join((_MARK, self.model, self.server, self.group, new_id()))
+        """A fresh id for the question about it, from which an answer is understood later.
+
+        It stands in addresses (`.../answers/ID`), where names and slashes as they are would not.
+        """
+        told = urlsafe_b64encode(json.dumps(astuple(self)).encode()).decode().rstrip("=")
+        return f"{_MARK}{told}.{new_id()}"
+
+    @classmethod
+    def of(cls, question_id: str) -> "Consent":
+        """What a question with this id was about."""
+        told = question_id.removeprefix(_MARK).partition(".")[0]
+        return cls(*json.loads(urlsafe_b64decode(told + "=" * (-len(told) % 4))))
 
 
 def agreed(log: Log, root: Path, session: str = "") -> tuple[Consent, ...]:
     """What the person agreed to for good in a project, or in this session of it, in the order of answers."""
     found = dict[Consent, str]()
-    for of, place, id, choice in log.answers(_MARK + _BETWEEN):
-        _, *names, _ = id.split(_BETWEEN)
+    for of, place, id, choice in log.answers(_MARK):
         counts = choice in (ALWAYS, ASK_AGAIN) or (choice == "yes" and of == session)
-        if place == str(root) and len(names) == 3 and counts:
-            found[Consent(*names)] = choice
+        if place == str(root) and counts:
+            found[Consent.of(id)] = choice
     return tuple(consent for consent, choice in found.items() if choice != ASK_AGAIN)

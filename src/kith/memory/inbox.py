@@ -16,7 +16,7 @@ class Letter:
 
     `flags` are settings as the command line would give them; `plan`, `tool` (the one to use first) and `kind`
     (the command: run, build, confer) count only where the words begin a task. Of kind "tool" it asks no
-    model: `tool` is used with `args`.
+    model: `tool` is used with `args`. `resume`: without words, it goes on with what was cut short.
     """
 
     words: str
@@ -26,6 +26,20 @@ class Letter:
     tool: str = ""
     flags: dict[str, Any] | None = None
     args: dict[str, Any] | None = None
+    resume: bool = False
+
+    @property
+    def steers(self) -> bool:
+        """Whether a model at work is told of it; anything else waits until the work is done."""
+        return bool(self.words) and self.kind != "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Somebody asked for an end; `unheard` is what had been said before that, and nobody is told any more."""
+
+    by: str
+    unheard: tuple[Letter, ...] = ()
 
 
 class Inbox:
@@ -49,22 +63,25 @@ class Inbox:
         """Say something to the model: at its next step while it works, else as its next task."""
         self.log.post(self.session, "letter", "", json.dumps(encode(letter)))
 
+    def waiting(self) -> tuple[tuple[int, Letter], ...]:
+        """What was said and not heard yet, oldest first, with the numbers by which it is `heard`."""
+        rows = self.log.posted(self.session, "letter")
+        return tuple((number, decode(json.loads(body), Letter)) for number, body in rows)
+
     def next_letter(self) -> tuple[int, Letter] | None:
-        """The oldest letter that was not heard yet, with its number; it counts as heard by `heard`."""
-        for number, body in self.log.posted(self.session, "letter")[:1]:
-            return number, decode(json.loads(body), Letter)
-        return None
+        """The oldest letter that was not heard yet."""
+        return next(iter(self.waiting()), None)
 
-    def heard(self, number: int) -> None:
-        """A letter became a task."""
-        self.log.take([number])
+    def heard(self, *numbers: int) -> None:
+        """Letters became a task, or were told to the model."""
+        self.log.take(numbers)
 
-    def letters(self, take: bool = True, most: int | None = None) -> tuple[Letter, ...]:
+    def letters(self, take: bool = True) -> tuple[Letter, ...]:
         """What was said and not heard yet, oldest first; it counts as heard then (`take`)."""
-        rows = self.log.posted(self.session, "letter")[:most]
+        waiting = self.waiting()
         if take:
-            self.log.take([number for number, _ in rows])
-        return tuple(decode(json.loads(body), Letter) for _, body in rows)
+            self.heard(*(number for number, _ in waiting))
+        return tuple(letter for _, letter in waiting)
 
     def stop(self, by: str = "") -> None:
         """Let whoever works on the session stop."""
@@ -76,9 +93,18 @@ class Inbox:
         stops = [number for number, _ in self.log.posted(self.session, "stop")]
         self.log.take([number for number in stops if first is None or number < first])
 
-    def is_stopped(self, take: bool = True) -> bool:
-        """Whether somebody asked for an end since that was last taken."""
-        rows = self.log.posted(self.session, "stop")
-        if take and rows:
-            self.log.take([number for number, _ in rows])
-        return bool(rows)
+    def take_stop(self) -> Stopped | None:
+        """The stop that was asked for since one was last taken; what was said before it counts as heard."""
+        stops = self.log.posted(self.session, "stop")
+        if not stops:
+            return None
+        number, body = stops[-1]
+        unheard = [each for each in self.waiting() if each[0] < number]
+        self.log.take([*(each for each, _ in stops), *(each for each, _ in unheard)])
+        return Stopped(json.loads(body)["by"], tuple(letter for _, letter in unheard))
+
+
+def unheard_sessions(log: Log) -> tuple[str, ...]:
+    """The sessions with letters that nobody has heard."""
+    query = "SELECT DISTINCT session FROM post WHERE kind = 'letter' AND NOT taken"
+    return tuple(session for (session,) in log.query(query))

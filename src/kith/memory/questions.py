@@ -7,6 +7,18 @@ from kith.core.values import Question
 from kith.memory.inbox import Inbox
 from kith.memory.log import Log
 
+_LAST_TURN = """
+SELECT kind, body FROM events WHERE session = ?
+AND kind IN ('RunStarted', 'RunEnded') ORDER BY seq DESC LIMIT 1
+"""
+_LAST_KIND = """
+SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
+ORDER BY seq DESC LIMIT 1
+"""
+_OVER = {
+    "run": ("done", "rejected", "failed"),
+    "build": ("done", "rejected"),
+}  # ends that nobody goes on from
 _LAST = """
 SELECT kind, body FROM events WHERE session = ?
 AND kind IN ('Asked', 'Answered', 'RunStarted', 'RunEnded') ORDER BY seq DESC LIMIT 1
@@ -24,3 +36,17 @@ def open_question(log: Log, session: str) -> Question | None:
             question: Question = decode(json.loads(body)["question"], Question)
             return None if Inbox(log, session).answer_to(question.id) else question
     return None
+
+
+def was_cut_off(log: Log, session: str) -> bool:
+    """Whether the log tells of no end of the last task: somebody works on it, or the process has died."""
+    return [kind for kind, _ in log.query(_LAST_TURN, (session,))] == ["RunStarted"]
+
+
+def can_resume(log: Log, session: str) -> bool:
+    """Whether the last task is not over, so that a process can go on with it once none works on it."""
+    for (kind,) in log.query(_LAST_KIND, (session,)):
+        ((last, body),) = log.query(_LAST_TURN, (session,))
+        status = json.loads(body)["status"] if last == "RunEnded" else ""
+        return (kind or "run") in _OVER and status not in _OVER[kind or "run"]
+    return False

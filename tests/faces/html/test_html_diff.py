@@ -11,11 +11,11 @@ from kith.core.decisions import Claimed, Concluded
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Answer, Change, Kept, Message, Plan, Question, Text
 from kith.edits import summarise
 from kith.faces.html.build import build_html
-from kith.faces.html.changed import changed_words
+from kith.faces.html.council import council_html
 from kith.faces.html.diff import diff_html
-from kith.faces.html.panel import panel_html
 from kith.faces.html.plan import plan_html
 from kith.faces.html.questions import answered_html, question_html
+from kith.faces.html.word_diff import changed_words
 from kith.memory.councils import Minutes
 
 _VOID = {"input", "br", "hr"}
@@ -338,7 +338,7 @@ def test_a_council_has_a_column_for_each_member() -> None:
     minutes.concluded = Concluded(
         "c", "plan", "A", "judge", "x\n\nLess code.", minutes.members, {"tokens": 5000}
     )
-    page = Page(panel_html(minutes))
+    page = Page(council_html(minutes))
     first, second = page.all("section", "speaker")
     assert "its proposal holds" in first
     assert "Use it" in first

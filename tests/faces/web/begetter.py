@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 LOADED = (
-    *("kith.faces.cli", "kith.faces.serve.command", "kith.faces.serve.running", "kith.app.tasks"),
+    *("kith.faces.cli", "kith.faces.serve.command", "kith.faces.serve.server", "kith.app.tasks"),
     *("uvicorn.protocols.http.h11_impl", "kith.faces.questions", "kith.settings", "sqlite3", "platformdirs"),
 )
 _lock = threading.Lock()

@@ -146,7 +146,12 @@ def test_a_reload_and_a_restart_in_mid_stream_lose_nothing_and_double_nothing(
 
 def test_words_steer_the_model_and_esc_esc_stops_it(tabs, play, start_serving):
     look = {"calls": [call("read", paths=["utils.py"])]}
-    play(look, look | {"delay": 2.5}, {"text": "As you say.", "expect": "use tabs", "delay": 0.3}, {"text": "Never.", "delay": 60})
+    play(
+        look,
+        look | {"delay": 2.5},
+        {"text": "As you say.", "expect": "use tabs", "delay": 0.3},
+        {"text": "Never.", "delay": 60},
+    )
     serving = start_serving()
     session = begin(serving, "Look")
     tab = tabs(serving, f"/sessions/{session}")

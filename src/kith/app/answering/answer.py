@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kith import __version__
-from kith.app.answering.kept import Held, Kept
+from kith.app.answering.open_models import Held, OpenModels
 from kith.app.answering.request import PURPOSE, ChatRequest
 from kith.app.asking.pins import ROUTE
 from kith.app.asking.terms import Terms, budget_of
@@ -32,7 +32,9 @@ class UnconsentedError(NoModelError):
     """A model in the cloud, and the person has not agreed beforehand that others' requests go there."""
 
 
-async def answer(project: Project, models: Kept, request: ChatRequest, listen: Emit, id: str = "") -> Reply:
+async def answer(
+    project: Project, models: OpenModels, request: ChatRequest, listen: Emit, id: str = ""
+) -> Reply:
     """The model's reply to a request, in a session of its own (called `id` if given).
 
     `listen` hears what happens, Delta by Delta. The log has who was asked and what it took; what was said
@@ -68,7 +70,7 @@ async def answer(project: Project, models: Kept, request: ChatRequest, listen: E
 class _Loan(Terms):
     """Terms whose models come from those that are kept open, and go back there when the request is over."""
 
-    def __init__(self, project: Project, run: Run, session: str, models: Kept) -> None:
+    def __init__(self, project: Project, run: Run, session: str, models: OpenModels) -> None:
         super().__init__(project, run, session)
         self.models = models
         self.held: list[Held] = []

@@ -2,12 +2,13 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from kith.app.project import Project
+from kith.context.redact import Redactor
 from kith.context.secret_values import values_in, values_of_environment
 from kith.context.secrets import SECRET_FILES, is_secret_file
 from kith.settings import Settings
@@ -15,6 +16,7 @@ from kith.tools.veiled import Veil
 from kith.trees.former import find_former
 from kith.trees.private import Private, find_private
 
+T = TypeVar("T")
 _EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
 
 
@@ -35,6 +37,22 @@ async def find_hidden(project: Project) -> Hidden:
     values = _values(private, root, project.settings)
     values += tuple(value for data in former for value in values_in(data.decode("utf-8", "replace")))
     return Hidden(_veil(private), tuple(dict.fromkeys(values)))
+
+
+async def keep_secrets(project: Project, told: T) -> T:
+    """What is told to another agent (a dataclass, lists and all): every text in it without secrets."""
+    redactor = Redactor((await find_hidden(project)).values)
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, str):
+            return redactor.clean(value)[0]
+        if isinstance(value, list):
+            return [cleaned(each) for each in value]
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
+        return value
+
+    return cast(T, cleaned(told))
 
 
 def _tells(path: str, ignored: bool) -> bool:

@@ -9,10 +9,10 @@ from acp.schema import AllowedOutcome, PermissionOption, PermissionOptionKind, T
 from pydantic import ValidationError
 
 from kith.core.values import Answer, Question
-from kith.faces.acp import calls
+from kith.faces.acp import tool_calls
 from kith.faces.acp.buffers import Buffers, tell_unsaved
 from kith.faces.acp.outbox import Outbox
-from kith.faces.acp.telling import Telling
+from kith.faces.acp.updates import Updates
 from kith.faces.acp.wire import Wire
 from kith.faces.lines import printable
 
@@ -31,15 +31,15 @@ class Asker:
     """Puts a session's questions to the editor; `by` names it to the other faces."""
 
     def __init__(
-        self, outbox: Outbox, wire: Wire, telling: Telling, buffers: Buffers, root: Path, by: str
+        self, outbox: Outbox, wire: Wire, updates: Updates, buffers: Buffers, root: Path, by: str
     ) -> None:
-        self._outbox, self._wire, self._telling = outbox, wire, telling
+        self._outbox, self._wire, self._updates = outbox, wire, updates
         self._buffers, self._root, self._by = buffers, root, by
 
     async def answer(self, question: Question) -> Answer:
         """The person's answer; a change waits until what the editor has not saved is safe."""
-        call = calls.asked(question, self._contents(question), self._root)
-        self._outbox.put(calls.started(call))
+        call = tool_calls.asked(question, self._contents(question), self._root)
+        self._outbox.put(tool_calls.started(call))
         paths = [change.path for change in question.changes if change.before is not None]
         while True:
             if open_ones := await self._buffers.unsaved(paths):
@@ -50,7 +50,7 @@ class Asker:
                 return Answer(choice, by=self._by)
             if not (open_ones := await self._buffers.unsaved(paths)):
                 return Answer(choice, by=self._by)
-            self._telling.say(f"Not applied yet: {tell_unsaved(open_ones)}.")
+            self._updates.say(f"Not applied yet: {tell_unsaved(open_ones)}.")
 
     async def _request(self, question: Question, call: ToolCallUpdate) -> str:
         """One of the question's choices; what is cancelled or unknown means no."""
@@ -64,17 +64,17 @@ class Asker:
             await self._wire.take_back(call.tool_call_id)
             raise
         except (RequestError, ValidationError) as error:
-            self._telling.say(f"The editor could not ask, which counts as no: {error}")
+            self._updates.say(f"The editor could not ask, which counts as no: {error}")
             return _NO.get(question.kind, "no")
         no, outcome = _NO.get(question.kind, "no"), response.outcome
         known = {option.option_id for option in offered}
         return outcome.option_id if isinstance(outcome, AllowedOutcome) and outcome.option_id in known else no
 
-    def _contents(self, question: Question) -> calls.Contents:
+    def _contents(self, question: Question) -> tool_calls.Contents:
         if question.kind == "change":
-            return calls.diffs(question.changes, self._root)
-        shown = question.draft or self._telling.plan_words() if question.kind == "plan" else ""
-        return [calls.words("\n\n".join(filter(None, [question.text, shown])))]
+            return tool_calls.diffs(question.changes, self._root)
+        shown = question.draft or self._updates.plan_words() if question.kind == "plan" else ""
+        return [tool_calls.words("\n\n".join(filter(None, [question.text, shown])))]
 
 
 def _offered(question: Question) -> list[PermissionOption]:
@@ -89,5 +89,5 @@ def _offered(question: Question) -> list[PermissionOption]:
 
 
 def _with_note(call: ToolCallUpdate, note: str) -> ToolCallUpdate:
-    contents = [calls.words(printable(note)), *(call.content or ())]
+    contents = [tool_calls.words(printable(note)), *(call.content or ())]
     return call.model_copy(update={"content": contents})

@@ -26,7 +26,7 @@ from kith.faces.acp.choices import AUTO, WAYS
 from kith.faces.acp.history import title_of
 from kith.faces.acp.outbox import Outbox
 from kith.faces.acp.prompts import read_prompt
-from kith.faces.acp.telling import Telling
+from kith.faces.acp.updates import Updates
 from kith.faces.acp.wire import Wire
 from kith.faces.why import show_why, why_text
 from kith.memory.applied import short_id
@@ -52,9 +52,9 @@ class Conversation:
     ) -> None:
         self.project, self.id, self.by = project, id, by
         self.outbox = Outbox(client, id)
-        self.telling = Telling(project.root, self.outbox.put)
+        self.updates = Updates(project.root, self.outbox.put)
         self._buffers = Buffers(client, id, project.root, reads)
-        self._asker = Asker(self.outbox, wire, self.telling, self._buffers, project.root, by)
+        self._asker = Asker(self.outbox, wire, self.updates, self._buffers, project.root, by)
         self._way, self._model, self._models = AUTO, "", models
         self._opened: Opened | None = None
         self._turn: asyncio.Task[StopReason] | None = None
@@ -95,10 +95,10 @@ class Conversation:
 
     def tell_again(self) -> None:
         """Tell of everything that happened in the session, as the log has it."""
-        self.telling.again = True
+        self.updates.again = True
         for record in self.project.log.events(self.id):
-            self.telling.hear(record.event, record.path)
-        self.telling.again = False
+            self.updates.hear(record.event, record.path)
+        self.updates.again = False
 
     # --- turns -------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class Conversation:
             return PromptResponse(stop_reason=await self._steer(words))
         paths = [path.relative_to(self.project.root).as_posix() for path in linked]
         if unsaved := await self._buffers.unsaved(paths):
-            self.telling.say(f"{tell_unsaved(unsaved)}: kith works with what is on the disk.")
+            self.updates.say(f"{tell_unsaved(unsaved)}: kith works with what is on the disk.")
         work = self._command(command, rest) if command else self._do(words)
         return PromptResponse(stop_reason=await self._take_turn(work))
 
@@ -146,7 +146,7 @@ class Conversation:
     async def _steer(self, words: str) -> StopReason:
         """Words for the model at work; what it did not hear any more is its next task."""
         inbox, turn = Inbox(self.project.log, self.id), self._turn
-        self.telling.own.append(words)
+        self.updates.own.append(words)
         inbox.write(Letter(words, self.by))
         while turn is not None:
             await asyncio.wait([turn])
@@ -167,7 +167,7 @@ class Conversation:
             self.outbox.put(title)
         project = self._chosen()
         with Session(project.log, self.id) as session:
-            session.listeners.append(self.telling.hear)
+            session.listeners.append(self.updates.hear)
             if not is_routed(project.settings):  # else each task opens those that it needs
                 with suppress(NoModelError):  # the run itself says what to do about it
                     self._opened = self._opened or await project.open_model(session.emit)
@@ -199,14 +199,14 @@ class Conversation:
                 return await self._do(rest, plans=True)
             if name == "resume":
                 return await self._resume()
-            self.telling.say(await self._undo(rest) if name == "undo" else self._show(name))
+            self.updates.say(await self._undo(rest) if name == "undo" else self._show(name))
         except KithError as error:
-            self.telling.say(str(error))
+            self.updates.say(str(error))
         return "end_turn"
 
     async def _resume(self) -> StopReason:
         task = Task("", resume=self.id)
-        return _reason(await run_task(self._chosen(), task, self._asker.answer, [self.telling.hear]))
+        return _reason(await run_task(self._chosen(), task, self._asker.answer, [self.updates.hear]))
 
     async def _undo(self, rest: str) -> str:
         last = self.project.log.past(self.id).applied

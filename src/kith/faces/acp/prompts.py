@@ -14,8 +14,8 @@ from acp.schema import (
 )
 
 from kith.core.errors import UsageError
-from kith.faces.asked import TASK_LIMIT
 from kith.faces.lines import printable
+from kith.faces.task_input import TASK_LIMIT
 
 _LINES: Final = re.compile(r"L?(\d+)(?:[:-]L?(\d+))?")
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from kith.core.codec import decode
 from kith.core.values import Plan, Question, TodoItem
+from kith.faces.html.activity import Activity
 from kith.faces.html.entries import read_body
 from kith.faces.html.late import Late, draw_all
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import Meter, meter_html
-from kith.faces.html.now import Now
 from kith.faces.html.panels import Draw, build_section, plan_section, question_section
 from kith.faces.html.patches import Patch
 from kith.faces.html.receipt import KINDS, describe, receipt_html
@@ -42,7 +42,7 @@ class Scene:
         self.question: Question | None = None  # that is open
         self._story = Story(f"/sessions/{session}" if live else None)
         self._build = build
-        self._now = Now()
+        self._activity = Activity()
         self._meter = Meter()
         self._todo: tuple[TodoItem, ...] = ()
         self._plan: Plan | None = None
@@ -65,7 +65,7 @@ class Scene:
 
     def rejoin(self) -> tuple[Patch, ...]:
         """For a page that comes back: what is shown and not stored, as it is now."""
-        return tuple(Patch("replace", target, make()) for target, make in self._now.slots())
+        return tuple(Patch("replace", target, make()) for target, make in self._activity.slots())
 
     def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
         """So many items before the one with this id, for a page that has not shown them."""
@@ -77,7 +77,7 @@ class Scene:
 
     def log_html(self, newest: int | None = NEWEST) -> Html:
         """What happened, with so many of the newest items (None: all); then what waits, or came of it."""
-        log, live = self._story.log_html(newest), self._now.live_html()
+        log, live = self._story.log_html(newest), self._activity.live_html()
         return joined((log, live, self._question_html(), self._receipt_html()))
 
     def panels_html(self, newest: int | None = NEWEST) -> Html:
@@ -94,8 +94,8 @@ class Scene:
 
     def status_html(self) -> Html:
         """What goes on now, in words that are read aloud, and how far it is."""
-        words = element("p", self._now.now_html(), id="status", role="status", aria_live="polite")
-        return joined((words, self._now.progress_html()))
+        words = element("p", self._activity.now_html(), id="status", role="status", aria_live="polite")
+        return joined((words, self._activity.progress_html()))
 
     def html(self, newest: int | None = NEWEST, head: Html = NOTHING) -> Html:
         """The whole `main`: what happened, under a `head`, and the panels."""
@@ -116,7 +116,7 @@ class Scene:
         if seen.stored:
             yield from self._story.take(seen, body)
             yield from self._panels(seen, body)
-        yield from self._now.take(seen, body)
+        yield from self._activity.take(seen, body)
 
     def _panels(self, seen: Seen, body: Body) -> Iterator[Late]:
         """What changes beside the log."""

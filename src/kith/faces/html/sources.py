@@ -56,4 +56,4 @@ def _coloured(line: str, tokens: Sequence[Token]) -> Iterator[str]:
 def address(path: str, project: str = "") -> str:
     """Where a file is shown."""
     of = f"&project={quote(project, safe='')}" if project else ""
-    return f"/files?path={quote(path, safe='')}{of}"
+    return f"/files?path={quote(path, safe='', errors='replace')}{of}"  # not every name is text

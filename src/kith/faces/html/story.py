@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any, Final
 
 from kith.faces.html.entries import Entry, read_body
+from kith.faces.html.items import entry_html
 from kith.faces.html.late import Late
 from kith.faces.html.markup import Html, element, joined
 from kith.faces.html.steps import action_html
 from kith.faces.html.timeline import bar_html, timeline_html
-from kith.faces.html.told import entry_html
 from kith.faces.lines import count
 from kith.memory.live import Seen
 

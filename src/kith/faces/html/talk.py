@@ -88,7 +88,7 @@ class Talk:
 
     def _box(self) -> Html:
         model = [(self.model, self.model)] if self.model else [("", "Usual model")]
-        load = f"/pieces/models?first={quote(self.model, safe='')}"
+        load = f"/pieces/models?first={quote(self.model, safe='', errors='replace')}"
         row = element(
             "div",
             select("model", "Model of the next task", model, load),

@@ -13,7 +13,7 @@ def mcp_command(args: argparse.Namespace) -> int:
     """Serve until the client closes standard input."""
     if importlib.util.find_spec("mcp") is None:
         raise UsageError("kith mcp needs more: pip install 'kith-agent[mcp]'.")
-    from kith.faces.mcp.attending import Attendant
+    from kith.faces.mcp.calls import Attendant
     from kith.faces.mcp.server import make_server
     from kith.faces.mcp.tools import Offered
     from kith.faces.serve.desk import open_desk

@@ -10,17 +10,18 @@ from mcp.server.mcpserver import Context
 from mcp_types import InputRequiredResult
 from pydantic import Field
 
+from kith.app.asking.hidden import keep_secrets
 from kith.app.attending import nobody_here
 from kith.app.codebase.scan import Patience, run_scan
 from kith.app.codebase.subjects import Wish
-from kith.app.given import Tried, propose_given, propose_undo, read_given, try_given
 from kith.app.project import Project, Result
+from kith.app.proposals import Tried, propose_given, propose_undo, read_given, try_given
 from kith.app.review import Told, run_review
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer
 from kith.faces.mcp import results
-from kith.faces.mcp.attending import TOO_LATE, Attendant, Call
+from kith.faces.mcp.calls import TOO_LATE, Attendant, Call
 from kith.faces.review import as_json
 from kith.faces.scan import text_of
 from kith.memory.inbox import Inbox, Letter
@@ -52,7 +53,7 @@ class Offered:
         """Try a change in a throw-away copy of the project and run a command there, in a sandbox."""
 
         async def begin(session: str) -> tuple[Result, Tried]:
-            changes = await read_given(self.project.tree, change)
+            changes = await read_given(self.project, change)
             return await try_given(self.project, changes, check, nobody_here, id=session)
 
         return await self._in_session(ctx, begin, self._trial)
@@ -66,7 +67,7 @@ class Offered:
         """Propose a change: the project's checks run, a person sees the diff and decides."""
 
         async def begin(session: str) -> Result:
-            changes = await read_given(self.project.tree, change)
+            changes = await read_given(self.project, change)
             return await propose_given(self.project, changes, why, nobody_here, id=session)
 
         return await self._in_session(ctx, begin, self._applied)
@@ -126,7 +127,8 @@ class Offered:
             planned: Literal["yes", "no"] = "yes" if plan else "no"
             session = desk.begin(self.project, Letter(task, _client(ctx), plan=planned, flags=desk.flags))
             call = Call(session, desk.watch(session))
-        return await self.attendant.attend(call, ctx) or self._task(call)
+        wanted = await self.attendant.attend(call, ctx)
+        return wanted or await keep_secrets(self.project, self._task(call))
 
     async def sessions(self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=_MOST)] = 10) -> results.Sessions:
         """List what was done here, newest first, and what waits for a person."""
@@ -161,7 +163,7 @@ class Offered:
         if wanted is not None:
             return wanted
         assert call.task is not None
-        return tell(call.task.result(), call)
+        return await keep_secrets(self.project, tell(call.task.result(), call))
 
     def _trial(self, done: tuple[Result, Tried], call: Call) -> results.Trial:
         result, tried = done

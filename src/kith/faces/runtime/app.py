@@ -13,12 +13,12 @@ from kith.core.errors import KithError
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.core.values import Message, Reply, Text
-from kith.faces.openai.answers import Chunks, Telling, plain_json, refusal
-from kith.faces.openai.asked import read_asked, read_sampling
 from kith.faces.openai.bodies import MalformedError, flag_of, read_body, text_of
 from kith.faces.openai.messages import read_messages
-from kith.faces.openai.respond import Answering, documented, plain_response
-from kith.faces.runtime.station import ROLE, Station
+from kith.faces.openai.replies import Chunks, RawResponse, plain_json, refusal
+from kith.faces.openai.requests import read_request, read_sampling
+from kith.faces.openai.responses import ReplyResponse, documented, plain_response
+from kith.faces.runtime.served_model import ROLE, ServedModel
 from kith.faces.runtime.voice import RoleVoice, problem_of
 from kith.faces.serve.completions import BODY, SESSION, model_row
 from kith.faces.serve.problems import tell_problems
@@ -37,33 +37,33 @@ _ROLE_BODY: Final[dict[str, Any]] = {
 router = APIRouter()
 
 
-def make_app(station: Station) -> FastAPI:
+def make_app(served: ServedModel) -> FastAPI:
     """The application behind the door."""
     app = FastAPI(title="kith runtime", version="1", description=f"kith {__version__}", docs_url=None)
-    app.state.station = station
+    app.state.served = served
     tell_problems(app)
     app.include_router(router)
     return app
 
 
-async def _station(request: Request) -> Station:
-    station: Station = request.app.state.station
-    return station
+async def _served(request: Request) -> ServedModel:
+    served: ServedModel = request.app.state.served
+    return served
 
 
-Here = Annotated[Station, Depends(_station)]
+Here = Annotated[ServedModel, Depends(_served)]
 
 
 @router.get("/roles")
-async def roles(station: Here) -> dict[str, Any]:
+async def roles(served: Here) -> dict[str, Any]:
     """The roles that can be played, with their words, and the tools that a client of theirs may offer."""
-    found = list_roles(station.settings).values()
+    found = list_roles(served.settings).values()
     rows = [
         {
             "name": each.name,
             "purpose": each.purpose,
             "tools": each.tools,
-            "words": words_of(each, station.window),
+            "words": words_of(each, served.window),
         }
         for each in found
     ]
@@ -71,10 +71,10 @@ async def roles(station: Here) -> dict[str, Any]:
 
 
 @router.post("/roles/{name}", response_class=Response, openapi_extra=documented("Ask in a role", _ROLE_BODY))
-async def play(name: str, request: Request, station: Here) -> Response:
+async def play(name: str, request: Request, served: Here) -> Response:
     """Ask the model in a role; with `stream`, events: pieces, then the end (or an error)."""
     try:
-        station.check_role(name)
+        served.check_role(name)
         body = read_body(await request.body())
         asked, stream = _read_role(body), flag_of(body, "stream")
     except (KithError, MalformedError) as error:
@@ -82,9 +82,9 @@ async def play(name: str, request: Request, station: Here) -> Response:
     session = new_id()
 
     async def work(listen: Emit) -> Reply:
-        return await station.ask(asked, name, listen, session)
+        return await served.ask(asked, name, listen, session)
 
-    return Answering(work, RoleVoice(name, session), stream=stream, headers={SESSION: session})
+    return ReplyResponse(work, RoleVoice(name, session), stream=stream, headers={SESSION: session})
 
 
 def _read_role(body: Mapping[str, Any]) -> ChatRequest:
@@ -97,47 +97,52 @@ def _read_role(body: Mapping[str, Any]) -> ChatRequest:
 
 
 @router.post("/v1/chat/completions", response_class=Response, openapi_extra=documented("Ask", BODY))
-async def complete(request: Request, station: Here) -> Response:
+async def complete(request: Request, served: Here) -> Response:
     """Ask the model, or `role/NAME`, in the form of OpenAI's chat completions."""
     try:
-        asked = read_asked(read_body(await request.body()))
-        role = station.role_in(asked.request.model)
+        asked = read_request(read_body(await request.body()))
+        role = served.role_in(asked.request.model)
     except (KithError, MalformedError) as error:
         return plain_response(refusal(error))
     session = new_id()
 
     async def work(listen: Emit) -> Reply:
-        return await station.ask(asked.request, role, listen, session)
+        return await served.ask(asked.request, role, listen, session)
 
     voice = Chunks(f"chatcmpl-{session}", asked.request.model, asked.counts)
-    return Answering(work, voice, stream=asked.stream, headers={SESSION: session})
+    return ReplyResponse(work, voice, stream=asked.stream, headers={SESSION: session})
 
 
 @router.get("/v1/models")
-async def models(station: Here) -> dict[str, Any]:
+async def models(served: Here) -> dict[str, Any]:
     """The model, once it is there, and each role as if it were one."""
-    names = [station.name, *(f"{ROLE}{name}" for name in list_roles(station.settings))]
-    rows = [model_row(Offered(name, "kith", station.window)) for name in filter(None, names)]
+    names = [served.name, *(f"{ROLE}{name}" for name in list_roles(served.settings))]
+    rows = [model_row(Offered(name, "kith", served.window)) for name in filter(None, names)]
     return {"object": "list", "data": rows}
 
 
 @router.get("/metrics", response_class=Response)
-async def metrics(station: Here) -> Response:
+async def metrics(served: Here) -> Response:
     """The figures, in Prometheus' text format."""
-    return Response(station.counts.text(), media_type=_METRICS)
+    return Response(served.counts.text(), media_type=_METRICS)
 
 
 def with_health(
-    inside: "Callable[..., Awaitable[None]]", station: Station
+    inside: "Callable[..., Awaitable[None]]", served: ServedModel
 ) -> "Callable[..., Awaitable[None]]":
     """The application with /health before its door: whoever watches over servers has no token."""
 
     async def entrance(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or scope["path"] != "/health" or scope["method"] not in ("GET", "HEAD"):
             return await inside(scope, receive, send)
-        gate = station.gate
-        state = {"status": station.state, "running": gate.running, "waiting": gate.waiting, "room": gate.room}
-        status = 503 if station.state == "loading" else 200
-        await plain_response(Telling(status, plain_json(state)))(scope, receive, send)
+        queue = served.queue
+        state = {
+            "status": served.state,
+            "running": queue.running,
+            "waiting": queue.waiting,
+            "room": queue.room,
+        }
+        status = 503 if served.state == "loading" else 200
+        await plain_response(RawResponse(status, plain_json(state)))(scope, receive, send)
 
     return entrance

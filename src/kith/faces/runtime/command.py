@@ -23,9 +23,9 @@ _LOOPBACK: Final = "127.0.0.1"
 def runtime_command(args: argparse.Namespace) -> int:
     """Serve one model until Ctrl-C; answers in progress are finished first."""
     try:
-        from kith.faces.runtime.gate import Gate
-        from kith.faces.runtime.running import run_station
-        from kith.faces.runtime.station import Station
+        from kith.faces.runtime.request_queue import RequestQueue
+        from kith.faces.runtime.served_model import ServedModel
+        from kith.faces.runtime.server import run_runtime
     except ImportError as error:
         raise UsageError("kith runtime needs more: pip install 'kith-agent[web]'") from error
 
@@ -42,8 +42,10 @@ def runtime_command(args: argparse.Namespace) -> int:
             raise UsageError("kith runtime serves one model; name it with -m.")
         place = Place(args.host or _LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
         _say_hello(place, token, chosen=bool(given))
-        station = Station(project, project.settings.model, args.parallel, args.max_tokens, Gate(args.queue))
-        asyncio.run(run_station(station, door, place, token))
+        served = ServedModel(
+            project, project.settings.model, args.parallel, args.max_tokens, RequestQueue(args.queue)
+        )
+        asyncio.run(run_runtime(served, door, place, token))
     print("Stopped.", file=sys.stderr)
     return EXIT_DONE
 

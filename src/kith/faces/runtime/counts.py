@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit
-from kith.faces.openai.answers import TurnedAwayError
-from kith.faces.runtime.gate import Gate
+from kith.faces.openai.replies import TurnedAwayError
+from kith.faces.runtime.request_queue import RequestQueue
 
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 
@@ -19,7 +19,7 @@ _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 class Counts:
     """The figures of one runtime."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, queue: RequestQueue) -> None:
         own = self.registry = CollectorRegistry()
         what = ("role",)
         self._requests = Counter(
@@ -35,9 +35,9 @@ class Counts:
             "kith_runtime_first_piece_seconds", "Until the first piece.", what, buckets=_SECONDS, registry=own
         )
         now: dict[str, Callable[[], float]] = {
-            "running": lambda: gate.running,
-            "waiting": lambda: gate.waiting,
-            "parallel": lambda: gate.parallel,
+            "running": lambda: queue.running,
+            "waiting": lambda: queue.waiting,
+            "parallel": lambda: queue.parallel,
         }
         for name, look in now.items():
             Gauge(f"kith_runtime_{name}", f"Requests: {name} now.", registry=own).set_function(look)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from json import loads
 from typing import Any
 
 from kith.core.events import Delta
 from kith.core.values import Reply, Text, Thinking
-from kith.faces.openai.answers import Telling, plain_json, refusal
+from kith.faces.openai.replies import RawResponse, plain_json, refusal
+from kith.faces.serve.problems import PROBLEM, problem_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class RoleVoice:
     role: str
     session: str
 
-    def whole(self, reply: Reply) -> Telling:
-        return Telling(200, plain_json(self._all(reply)))
+    def whole(self, reply: Reply) -> RawResponse:
+        return RawResponse(200, plain_json(self._all(reply)))
 
     def opening(self) -> bytes:
         return b""
@@ -34,7 +34,7 @@ class RoleVoice:
     def failure(self, error: Exception) -> bytes:
         return _event("error", loads(problem_of(error).body))
 
-    def refusal(self, error: Exception) -> Telling:
+    def refusal(self, error: Exception) -> RawResponse:
         return problem_of(error)
 
     def _all(self, reply: Reply) -> dict[str, Any]:
@@ -51,14 +51,12 @@ class RoleVoice:
         }
 
 
-def problem_of(error: Exception) -> Telling:
+def problem_of(error: Exception) -> RawResponse:
     """An error as a problem (RFC 9457), with the code that OpenAI's programs get for it."""
     told = refusal(error)
     said = loads(told.body)["error"]
-    title = HTTPStatus(told.status).phrase
-    body = {"type": "about:blank", "title": title, "status": told.status, "detail": said["message"]}
-    headers = {**told.headers, "content-type": "application/problem+json"}
-    return Telling(told.status, plain_json({**body, "code": said["code"]}), headers)
+    text = problem_text(told.status, said["message"], code=said["code"])
+    return RawResponse(told.status, text.encode(), {**told.headers, "content-type": PROBLEM})
 
 
 def _event(name: str, value: Mapping[str, Any]) -> bytes:

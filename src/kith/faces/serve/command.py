@@ -37,7 +37,7 @@ class Place:
 def serve_command(args: argparse.Namespace) -> int:
     """Serve the chosen projects until Ctrl-C."""
     try:
-        from kith.faces.serve.running import run_server
+        from kith.faces.serve.server import run_server
     except ImportError as error:
         raise UsageError("kith serve needs more: pip install 'kith-agent[web]'") from error
     from kith.faces.serve.desk import open_desk

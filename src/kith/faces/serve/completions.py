@@ -5,16 +5,16 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Request, Response
 
 from kith.app.answering.answer import answer
-from kith.app.answering.kept import Kept
 from kith.app.answering.listing import Offered, list_offered
+from kith.app.answering.open_models import OpenModels
 from kith.core.errors import KithError
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.core.values import Reply
-from kith.faces.openai.answers import Chunks, Telling, plain_json, refusal
-from kith.faces.openai.asked import read_asked
 from kith.faces.openai.bodies import MalformedError, read_body
-from kith.faces.openai.respond import Answering, documented, plain_response
+from kith.faces.openai.replies import Chunks, RawResponse, plain_json, refusal
+from kith.faces.openai.requests import read_request
+from kith.faces.openai.responses import ReplyResponse, documented, plain_response
 from kith.faces.serve.app import desk_of
 from kith.faces.serve.desk import Desk
 
@@ -47,7 +47,7 @@ router = APIRouter(tags=["models"])
 async def complete(request: Request, desk: Annotated[Desk, Depends(desk_of)]) -> Response:
     """Ask a model, in the form of OpenAI's chat completions; the call is measured, and within the limits."""
     try:
-        asked = read_asked(read_body(await request.body()))
+        asked = read_request(read_body(await request.body()))
     except MalformedError as error:
         return plain_response(refusal(error))
     models, id = _models(request), new_id()
@@ -56,7 +56,7 @@ async def complete(request: Request, desk: Annotated[Desk, Depends(desk_of)]) ->
         return await answer(desk.first, models, asked.request, listen, id)
 
     voice = Chunks(f"chatcmpl-{id}", asked.request.model, asked.counts)
-    return Answering(work, voice, stream=asked.stream, headers={SESSION: id})
+    return ReplyResponse(work, voice, stream=asked.stream, headers={SESSION: id})
 
 
 @router.get("/v1/models", response_class=Response, summary="The models that can be asked")
@@ -67,7 +67,7 @@ async def models(desk: Annotated[Desk, Depends(desk_of)]) -> Response:
     except KithError as error:
         return plain_response(refusal(error))
     rows = [model_row(each) for each in found]
-    return plain_response(Telling(200, plain_json({"object": "list", "data": rows})))
+    return plain_response(RawResponse(200, plain_json({"object": "list", "data": rows})))
 
 
 def model_row(offered: Offered) -> dict[str, Any]:
@@ -82,10 +82,10 @@ def model_row(offered: Offered) -> dict[str, Any]:
     }
 
 
-def _models(request: Request) -> Kept:
+def _models(request: Request) -> OpenModels:
     """The models that this server keeps open."""
     state = request.app.state
     if not hasattr(state, "models"):
-        state.models = Kept()
-    kept: Kept = state.models
-    return kept
+        state.models = OpenModels()
+    found: OpenModels = state.models
+    return found

@@ -13,14 +13,15 @@ from kith.app.working import start_worker
 from kith.core.errors import UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer, Question
-from kith.memory.inbox import Inbox, Letter
+from kith.memory.inbox import Inbox, Letter, unheard_sessions
 from kith.memory.live import Position, Watch
 from kith.memory.log import Log, Summary
 from kith.memory.questions import open_question
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEGUN = "begun"  # a kind of post: the folder of a session that has no events yet
-_MIND_S = 0.3  # between two looks whether letters were heard
+_MIND_S = 0.3  # between two looks whether letters were heard, and
+_MOST_S = 30.0  # where they are not
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Desk:
 
     projects: dict[str, Project]
     flags: dict[str, Any] = field(default_factory=dict)  # settings given on the command line
-    _workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)  # by session
     _minding: set[str] = field(default_factory=set)
 
     @property
@@ -76,20 +77,29 @@ class Desk:
     def write(self, project: Project, session: str, letter: Letter) -> None:
         """Say something in a session: it steers the model at work, else it is the next task."""
         Inbox(self.log, session).write(letter)
+        self._see_to(project, session)
+
+    def take_up(self) -> None:
+        """See to the letters that a server before this one left."""
+        for session in unheard_sessions(self.log):
+            if project := self.project_of(session):
+                self._see_to(project, session)
+
+    def _see_to(self, project: Project, session: str) -> None:
         if session not in self._minding:
             self._minding.add(session)
             asyncio.get_running_loop().create_task(self._mind(project.root, session))
 
     async def _mind(self, root: Path, session: str) -> None:
         """See to it that the letters are heard: by whoever works on the session, else by a new worker."""
-        inbox = Inbox(self.log, session)
+        inbox, pause = Inbox(self.log, session), _MIND_S
         try:
-            while inbox.letters(take=False):
-                self._workers = [each for each in self._workers if each.poll() is None]
-                if not self.log.is_open(session):
-                    self._workers.append(start_worker(root, self.log.path.parent, session))
-                    await asyncio.sleep(4 * _MIND_S)  # it takes as long to begin
-                await asyncio.sleep(_MIND_S)
+            while inbox.waiting():
+                self._workers = {id: each for id, each in self._workers.items() if each.poll() is None}
+                if session not in self._workers and not self.log.is_open(session):
+                    self._workers[session] = start_worker(root, self.log.path.parent, session)
+                    pause = min(2 * pause, _MOST_S)  # one that cannot hear them is not started all the time
+                await asyncio.sleep(pause)
         finally:
             self._minding.discard(session)
 
@@ -107,7 +117,7 @@ class Desk:
 
     def is_working(self, session: str) -> bool:
         """Whether somebody works on a session, or is about to."""
-        return self.log.is_open(session) or bool(Inbox(self.log, session).letters(take=False))
+        return self.log.is_open(session) or bool(Inbox(self.log, session).waiting())
 
     # --- what a person sees --------------------------------------------------------------------
 

@@ -17,9 +17,9 @@ from kith.faces.html.patches import Patch
 from kith.faces.html.scene import Scene
 from kith.faces.html.talk import TALKED, Talk
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import Id, OneDesk, found
+from kith.faces.serve.api.dependencies import Id, OneDesk, found
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.events import HEADERS, position_of, stream
+from kith.faces.serve.sse import HEADERS, position_of, stream
 from kith.memory.live import Position, Seen
 
 _routes = APIRouter(include_in_schema=False)

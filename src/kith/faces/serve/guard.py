@@ -8,11 +8,11 @@ import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from kith.faces.serve.peers import is_strange
+from kith.faces.serve.problems import PROBLEM, problem_text
 from kith.faces.serve.tokens import cookie_for, is_nonce, proof_for, same
 
 Scope = MutableMapping[str, Any]
@@ -283,9 +283,7 @@ def _json(value: object) -> tuple[int, Headers, bytes]:
 
 async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
     """A problem for programs; for a person's browser its sentence."""
-    title = HTTPStatus(closed.status).phrase
-    problem = {"type": "about:blank", "title": title, "status": closed.status, "detail": closed.detail}
-    kind, body = "application/problem+json", json.dumps(problem)
+    kind, body = PROBLEM, problem_text(closed.status, closed.detail)
     if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
         kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
     await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())

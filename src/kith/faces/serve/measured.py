@@ -16,7 +16,7 @@ from kith.faces.html.markup import Html, element
 from kith.faces.html.models import models_html
 from kith.faces.html.page import frame, page
 from kith.faces.html.profile import profile_html
-from kith.faces.serve.api.at import OneDesk, OneProject
+from kith.faces.serve.api.dependencies import OneDesk, OneProject
 from kith.faces.serve.api.profile import read_apart
 from kith.routing.successes import Success
 

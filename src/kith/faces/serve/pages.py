@@ -6,13 +6,14 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
+from kith.app.browsing import read_file
 from kith.core.errors import TreeError
 from kith.faces.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
 from kith.faces.html.markup import Html, element
 from kith.faces.html.page import frame, page
 from kith.faces.html.scene import NEWEST
 from kith.faces.html.sources import file_html, files_html
-from kith.faces.serve.api.at import Id, OneDesk
+from kith.faces.serve.api.dependencies import Id, OneDesk
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.following import Shown
 from kith.faces.serve.problems import Refused
@@ -27,9 +28,9 @@ _MOST: Final = 100  # sessions in the list
 @router.get("/")
 async def first_page(desk: OneDesk) -> str:
     """All sessions, and the form for the next one."""
-    from kith.tools import standard_tools
+    from kith.app.direct_tools import model_tools
 
-    choices = Choices([tool.name for tool in standard_tools()], list(desk.projects))
+    choices = Choices(model_tools(), list(desk.projects))
     where = f" in {desk.first.root.name}" if len(desk.projects) == 1 else ""
     greeting = element("h1", f"What should be done{where}?", class_="greet")
     main = _main(greeting, composer(choices), overview(rows_of(desk), time.time()), kind="measure")
@@ -63,19 +64,15 @@ async def item_page(desk: OneDesk, id: Id, item: Annotated[str, Path(max_length=
 @router.get("/files")
 async def files_page(desk: OneDesk, project: Text = "", path: Text = "") -> str:
     """The files of a project, or one of them."""
-    tree = desk.project(project).tree
+    chosen = desk.project(project)
     if not path:
-        return page("Files", frame(_main(files_html(await tree.files(), project)), kind="one"), "/files")
+        files = await chosen.tree.files()
+        return page("Files", frame(_main(files_html(files, project)), kind="one"), "/files")
     try:
-        data = await tree.read(path)
+        found = await read_file(chosen, path)
     except TreeError as error:
         raise Refused(404, f"{str(error).rstrip('.')}.") from None
-    text = (
-        data.decode(errors="replace")
-        if b"\0" not in data[:8_000]
-        else f"{len(data):,} bytes that are no text"
-    )
-    return page(path, frame(_main(file_html(path, text, project)), kind="one"), "/files")
+    return page(path, frame(_main(file_html(path, found.text, project)), kind="one"), "/files")
 
 
 def _main(*content: Html, kind: str | None = None) -> Html:

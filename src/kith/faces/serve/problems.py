@@ -1,6 +1,8 @@
 """Errors as problem+json (RFC 9457): a status, a title, and one sentence for a person."""
 
-from typing import TYPE_CHECKING, Any
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 
 from kith.core.errors import (
     BusyError,
@@ -13,9 +15,9 @@ from kith.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from fastapi.responses import JSONResponse
+    from fastapi import FastAPI, Response
 
+PROBLEM: Final = "application/problem+json"
 _STATUS: tuple[tuple[type[KithError], int], ...] = (
     (BusyError, 409),
     (TreeError, 409),
@@ -34,14 +36,20 @@ class Refused(Exception):
         self.status, self.detail, self.more = status, detail, more
 
 
-def problem(status: int, detail: str, **more: Any) -> "JSONResponse":
-    """The answer to a request that is refused or has failed; `more` are members of its own."""
-    from http import HTTPStatus
+def problem_text(status: int, detail: str, **more: Any) -> str:
+    """What is said of a request that is refused or has failed; `more` are members of its own.
 
-    from fastapi.responses import JSONResponse
+    In ASCII: names of files may hold bytes that no UTF-8 text can.
+    """
+    title = HTTPStatus(status).phrase
+    return json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail} | more)
 
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return JSONResponse(body | more, status, media_type="application/problem+json")
+
+def problem(status: int, detail: str, **more: Any) -> "Response":
+    """The same as an answer."""
+    from fastapi import Response
+
+    return Response(problem_text(status, detail, **more), status, media_type=PROBLEM)
 
 
 def tell_problems(app: "FastAPI") -> None:
@@ -50,25 +58,29 @@ def tell_problems(app: "FastAPI") -> None:
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
 
-    async def refused(request: Request, error: Exception) -> "JSONResponse":
+    async def refused(request: Request, error: Exception) -> "Response":
         assert isinstance(error, Refused)
         return problem(error.status, error.detail, **error.more)
 
-    async def known(request: Request, error: Exception) -> "JSONResponse":
+    async def known(request: Request, error: Exception) -> "Response":
         status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
         return problem(status, str(error))
 
-    async def invalid(request: Request, error: Exception) -> "JSONResponse":
+    async def invalid(request: Request, error: Exception) -> "Response":
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         return problem(422, f"{place}: {first['msg']}.")
 
-    async def http(request: Request, error: Exception) -> "JSONResponse":
+    async def http(request: Request, error: Exception) -> "Response":
         assert isinstance(error, HTTPException)
         return problem(error.status_code, str(error.detail).rstrip(".") + ".")
+
+    async def bug(request: Request, error: Exception) -> "Response":
+        return problem(500, "A bug in kith; its terminal tells more.")
 
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(KithError, known)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, bug)  # which goes on to the door: that tells the terminal

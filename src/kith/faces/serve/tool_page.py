@@ -7,7 +7,7 @@ from kith.app.direct_tools import direct_tools
 from kith.faces.html.markup import element
 from kith.faces.html.page import frame, page
 from kith.faces.html.tools import tools_html
-from kith.faces.serve.api.at import OneDesk, OneProject
+from kith.faces.serve.api.dependencies import OneDesk, OneProject
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from kith.core.values import Question
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import OneDesk, who
+from kith.faces.serve.api.dependencies import OneDesk, who
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import (
     MOST_WORDS,
@@ -30,8 +30,8 @@ from kith.faces.serve.api.shapes import (
     todo_of,
 )
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.now import Standing, change_now, question_now, standing, todo_now
-from kith.faces.serve.steps import Step, steps_of
+from kith.faces.serve.standing import Standing, change_now, question_now, standing, todo_now
+from kith.faces.serve.trajectory import Step, steps_of
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Path, Request, Response
 from kith.core.values import Answer, Kept, Question
 from kith.faces.html.pieces import pieces_of
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import Id, OneDesk, found, who
+from kith.faces.serve.api.dependencies import Id, OneDesk, found, who
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import Answered, GivenAnswer, KeptPieces, answer
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.now import question_now, was_asked
 from kith.faces.serve.problems import Refused
+from kith.faces.serve.standing import question_now, was_asked
 from kith.memory.inbox import Inbox
 
 _routes = APIRouter(tags=["sessions"])
-QuestionId = Annotated[str, Path(description="A question's id.", max_length=200)]
+QuestionId = Annotated[str, Path(description="A question's id.", max_length=2_000)]
 
 
 @_routes.post(

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from kith.app.browsing import list_files, read_file
 from kith.core.errors import TreeError
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import OneDesk, OneProject
+from kith.faces.serve.api.dependencies import OneDesk, OneProject
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import answer
 from kith.faces.serve.problems import Refused

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from kith import __version__
 from kith.core.errors import KithError
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import OneDesk
+from kith.faces.serve.api.dependencies import OneDesk
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import answer
 from kith.faces.serve.app import API_VERSION

@@ -10,18 +10,18 @@ from threading import Lock
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from kith import __version__
-from kith.faces.serve.api.at import OneDesk
+from kith.faces.serve.api.dependencies import OneDesk
 from kith.memory.log import Log
 from kith.memory.questions import open_question
 
 Key = tuple[str, ...]  # labels
 router = APIRouter(tags=["measurements"])
+_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"  # which every Prometheus reads
 _NAMES: Final = 50  # models, and commands, that have series of their own: further ones share "other"
 _PHASES: Final = {"load": "load_s", "queue": "queue_s", "read": "prefill_s", "write": "decode_s"}
 _NEW: Final = """
@@ -34,8 +34,8 @@ WHERE seq > ? AND kind IN ('Called', 'RunStarted', 'RunEnded') ORDER BY seq LIMI
 async def metrics(request: Request, desk: OneDesk) -> Response:
     if not hasattr(request.app.state, "counted"):
         request.app.state.counted = Counted(desk.log.path)
-    encode, kind = choose_encoder(request.headers.get("accept", ""))
-    return Response(await asyncio.to_thread(encode, request.app.state.counted.registry), media_type=kind)
+    counted: Counted = request.app.state.counted
+    return Response(await asyncio.to_thread(generate_latest, counted.registry), media_type=_TEXT)
 
 
 class Counted(Collector):

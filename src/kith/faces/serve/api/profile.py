@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from kith.app.measuring.profile import Profile, Scope, describe_profile, read_profile
 from kith.app.project import Project
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import OneDesk, OneProject
+from kith.faces.serve.api.dependencies import OneDesk, OneProject
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import answer
 from kith.memory.log import Log

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from kith.core.errors import TreeError, UsageError
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import Id, OneDesk, OneProject, found, who
+from kith.faces.serve.api.dependencies import Id, OneDesk, OneProject, found, who
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import (
     Begun,
@@ -24,8 +24,8 @@ from kith.faces.serve.api.shapes import (
     question_of,
     todo_of,
 )
-from kith.faces.serve.now import question_now, standing, todo_now
 from kith.faces.serve.problems import Refused
+from kith.faces.serve.standing import question_now, standing, todo_now
 from kith.memory.inbox import Letter
 
 _routes = APIRouter(tags=["sessions"])

@@ -5,7 +5,7 @@ from typing_extensions import TypedDict
 
 from kith.app.browsing import show_settings
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import OneDesk, OneProject
+from kith.faces.serve.api.dependencies import OneDesk, OneProject
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import answer
 

@@ -12,12 +12,12 @@ from typing_extensions import TypedDict
 from kith.app.direct_tools import direct_tools, look_with, preview, word_edit
 from kith.core.errors import TreeError
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import OneDesk, who
+from kith.faces.serve.api.dependencies import OneDesk, who
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import Check, File, Name, Sent, answer, chosen_flags, file_of
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.now import question_now, standing
 from kith.faces.serve.problems import Refused
+from kith.faces.serve.standing import question_now, standing
 from kith.memory.inbox import Letter
 
 T = TypeVar("T")

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from kith.faces.serve.api import versioned
-from kith.faces.serve.api.at import Id, OneDesk, found
+from kith.faces.serve.api.dependencies import Id, OneDesk, found
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import Diff, TodoList, answer, file_of, todo_of
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.events import HEADERS, frame_events, never, position_of, stream, write_event
-from kith.faces.serve.now import change_now, standing, todo_now
+from kith.faces.serve.sse import HEADERS, frame_events, never, position_of, stream, write_event
+from kith.faces.serve.standing import change_now, standing, todo_now
 from kith.memory.live import Watch
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run

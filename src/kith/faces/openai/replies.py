@@ -37,7 +37,7 @@ class TurnedAwayError(KithError):
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class RawResponse:
     """An answer that is not a stream, ready to be sent."""
 
     status: int
@@ -54,7 +54,7 @@ class Chunks:
     counts: bool = False
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(self, reply: Reply) -> Telling:
+    def whole(self, reply: Reply) -> RawResponse:
         """The answer to a request that does not stream."""
         thought, calls = _thought(reply), _calls(reply)
         message: dict[str, Any] = {"role": "assistant", "content": reply.message.text or None}
@@ -64,7 +64,7 @@ class Chunks:
             message["content"] = ""
         choice = {"index": 0, "message": message, "finish_reason": _FINISH[reply.stop], "logprobs": None}
         about = self._about("chat.completion") | {"model": reply.model}
-        return Telling(200, plain_json({**about, "choices": [choice], "usage": _usage(reply.usage)}))
+        return RawResponse(200, plain_json({**about, "choices": [choice], "usage": _usage(reply.usage)}))
 
     def opening(self) -> bytes:
         return self._chunk({"role": "assistant", "content": ""})
@@ -87,7 +87,7 @@ class Chunks:
         """What went wrong after the answer had begun."""
         return b"data: " + refusal(error).body + b"\n\n" + DONE
 
-    def refusal(self, error: Exception) -> Telling:
+    def refusal(self, error: Exception) -> RawResponse:
         """What went wrong before."""
         return refusal(error)
 
@@ -99,7 +99,7 @@ class Chunks:
         return _event({**self._about("chat.completion.chunk"), "choices": [choice]})
 
 
-def refusal(error: Exception) -> Telling:
+def refusal(error: Exception) -> RawResponse:
     """An error as OpenAI tells it: {"error": {"message", "type", "param", "code"}}."""
     if isinstance(error, MalformedError):
         return tell_error(400, str(error), "invalid_request_error", "malformed", error.param or None)
@@ -123,10 +123,10 @@ def tell_error(
     code: str,
     param: str | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Telling:
+) -> RawResponse:
     """An error in OpenAI's shape."""
     error = {"message": message, "type": kind, "param": param, "code": code}
-    return Telling(status, plain_json({"error": error}), headers or {})
+    return RawResponse(status, plain_json({"error": error}), headers or {})
 
 
 def plain_json(value: object) -> bytes:

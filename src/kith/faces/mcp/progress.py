@@ -7,7 +7,7 @@ from typing import Any, Final
 from kith.memory.live import Seen
 
 
-def step_of(seen: Seen) -> str:
+def progress_of(seen: Seen) -> str:
     """An event in a line; "" for one that tells a client nothing."""
     if seen.kind not in _LINES:
         return ""

@@ -28,7 +28,7 @@ class Held:
 
 
 @dataclass(slots=True)
-class Kept:
+class OpenModels:
     """At most `most` models beside those in use, each for `idle_s` after its last request.
 
     All of it is used from one event loop.

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.faces.following import show_to_the_end
+from kith.faces.client.remote import Find, find_place, reach
+from kith.faces.client.watch import show_to_the_end
 from kith.faces.lines import printable
-from kith.faces.remote import Find, find_place, reach
 from kith.faces.signals import run_until_signal
 from kith.settings import find_folders
 

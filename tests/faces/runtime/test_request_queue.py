@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.faces.openai.answers import TurnedAwayError
-from kith.faces.runtime.gate import Gate
+from kith.faces.openai.replies import TurnedAwayError
+from kith.faces.runtime.request_queue import RequestQueue
 
 
 @given(
@@ -19,15 +19,15 @@ def test_everybody_gets_a_turn_or_a_no(parallel: int, room: int, visits: list[tu
     """`visits`: how long each stays, and after how many steps it loses patience (0: never)."""
 
     async def scene() -> None:
-        gate, inside, most, turned_away = Gate(room), 0, 0, 0
+        queue, inside, most, turned_away = RequestQueue(room), 0, 0, 0
 
         async def visit(steps: int) -> None:
             nonlocal inside, most, turned_away
             try:
-                async with gate.turn():
+                async with queue.turn():
                     inside += 1
                     most = max(most, inside)
-                    assert gate.waiting <= room
+                    assert queue.waiting <= room
                     try:
                         for _ in range(steps):
                             await asyncio.sleep(0)
@@ -43,29 +43,29 @@ def test_everybody_gets_a_turn_or_a_no(parallel: int, room: int, visits: list[tu
             if patience:
                 asyncio.get_running_loop().call_soon(tasks[-1].cancel)
             if number == len(visits) // 2:
-                gate.open(parallel)
+                queue.open(parallel)
             await asyncio.sleep(0)
         async with asyncio.timeout(5):
             await asyncio.gather(*tasks, return_exceptions=True)
         assert not any(isinstance(task.exception(), AssertionError) for task in tasks if not task.cancelled())
-        assert (gate.running, gate.waiting, inside) == (0, 0, 0) and most <= parallel
+        assert (queue.running, queue.waiting, inside) == (0, 0, 0) and most <= parallel
 
     asyncio.run(scene())
 
 
 def test_an_end_sends_away_who_waits_and_spares_who_is_in() -> None:
     async def scene() -> None:
-        gate, let_go = Gate(5), asyncio.Event()
-        gate.open(1)
+        queue, let_go = RequestQueue(5), asyncio.Event()
+        queue.open(1)
 
         async def visit() -> str:
-            async with gate.turn():
+            async with queue.turn():
                 await let_go.wait()
                 return "done"
 
         inside, waiting = asyncio.ensure_future(visit()), asyncio.ensure_future(visit())
         await asyncio.sleep(0)
-        gate.close()
+        queue.close()
         with pytest.raises(TurnedAwayError, match="about to end"):
             await waiting
         with pytest.raises(TurnedAwayError):

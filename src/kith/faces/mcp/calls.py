@@ -20,7 +20,7 @@ from kith.core.errors import UsageError
 from kith.core.values import Answer, Question
 from kith.faces.lines import printable
 from kith.faces.mcp.forms import LONGEST, answer_of, form_of, words_of
-from kith.faces.mcp.steps import step_of
+from kith.faces.mcp.progress import progress_of
 from kith.faces.serve.desk import Desk
 from kith.memory.live import Watch
 
@@ -111,7 +111,7 @@ class Attendant:
         line = ""
         for seen in call.watch.look():
             call.ended = call.ended or seen.kind == "RunEnded"
-            line = step_of(seen) or line
+            line = progress_of(seen) or line
         if line:
             call.told += 1
             await context.report_progress(call.told, message=printable(line))

@@ -27,7 +27,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """A request, and how its answer is wanted; `counts`: a stream ends with the usage."""
 
     request: ChatRequest
@@ -35,7 +35,7 @@ class Asked:
     counts: bool = False
 
 
-def read_asked(data: Mapping[str, Any]) -> Asked:
+def read_request(data: Mapping[str, Any]) -> CompletionRequest:
     """The request in a body of /v1/chat/completions. Raises MalformedError."""
     model = text_of(data, "model")
     if not model.strip() or not model.isprintable():
@@ -46,7 +46,7 @@ def read_asked(data: Mapping[str, Any]) -> Asked:
     shape = _shape(data)
     request = ChatRequest(model, messages, system, tools, must_call, read_sampling(data), shape)
     counts = flag_of(object_of(data, "stream_options"), "include_usage", "stream_options")
-    return Asked(request, flag_of(data, "stream"), counts)
+    return CompletionRequest(request, flag_of(data, "stream"), counts)
 
 
 def read_sampling(data: Mapping[str, Any]) -> Sampling:

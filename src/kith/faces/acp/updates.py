@@ -32,7 +32,7 @@ from kith.core.events import (
 )
 from kith.core.run import new_id
 from kith.core.values import Message, Plan, Thinking, TodoItem, ToolCall
-from kith.faces.acp import calls
+from kith.faces.acp import tool_calls
 from kith.faces.acp.outbox import Chunk, Update
 from kith.faces.lines import line_of, plan_text, printable
 
@@ -45,7 +45,7 @@ _NOES: Final = ("no", "none")
 _SPOKEN: Final = ("good", "note", "bad")  # styles of lines that a person should read; others are thoughts
 
 
-class Telling:
+class Updates:
     """The one place that knows what of a session an editor was told."""
 
     def __init__(self, root: Path, put: Callable[[Update], None]) -> None:
@@ -80,7 +80,7 @@ class Telling:
             case TodoSet(items):
                 self._list(items)
             case Judged():
-                if call := calls.judged(event, f"check-{new_id()}"):
+                if call := tool_calls.judged(event, f"check-{new_id()}"):
                     self._show(call)
             case Called():
                 self._count(event)
@@ -144,7 +144,7 @@ class Telling:
 
     def _end(self, event: RunEnded) -> None:
         for id in sorted(self._running):
-            self._show(calls.settled(id, "failed"))
+            self._show(tool_calls.settled(id, "failed"))
         self._running.clear()
         if self.plan and event.status == "done":
             self._show(
@@ -158,23 +158,23 @@ class Telling:
     def _use(self, event: ToolBegan | ToolEnded) -> None:
         call, began = self._calls.get(event.call_id), event.call_id in self._running
         if isinstance(event, ToolBegan):
-            if event.name not in calls.QUIET:
+            if event.name not in tool_calls.QUIET:
                 self._running.add(event.call_id)
-                self._show(calls.begun(event, call, self._root))
+                self._show(tool_calls.begun(event, call, self._root))
         elif began:
             self._running.discard(event.call_id)
-            self._show(calls.ended(event, call, self._root))
+            self._show(tool_calls.ended(event, call, self._root))
         elif not event.ok:
-            self._show(calls.refused(event, call, self._root))
+            self._show(tool_calls.refused(event, call, self._root))
 
     def _settle(self, event: Asked | Answered) -> None:
         """A question that waits is shown by who asks it; here is what was asked before, and each answer."""
         if isinstance(event, Answered):
             no = event.answer.choice in _NOES
-            self._show(calls.settled(event.question_id, "failed" if no else "completed"))
+            self._show(tool_calls.settled(event.question_id, "failed" if no else "completed"))
         elif self.again:
-            call = calls.asked(event.question, calls.shown_files(event.question.files), self._root)
-            self._show(calls.started(call).model_copy(update={"content": call.content}))
+            call = tool_calls.asked(event.question, tool_calls.shown_files(event.question.files), self._root)
+            self._show(tool_calls.started(call).model_copy(update={"content": call.content}))
 
     def plan_words(self) -> str:
         """The plan that is asked about."""

@@ -24,7 +24,7 @@ _WORDS: Final = {
 }
 
 
-class Now:
+class Activity:
     """Three elements of the page: `live`, `now` (inside of the status) and `progress`."""
 
     def __init__(self) -> None:

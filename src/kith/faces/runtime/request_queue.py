@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from kith.faces.openai.answers import TurnedAwayError
+from kith.faces.openai.replies import TurnedAwayError
 
 _NEW: Final = 0.2  # weight of the newest answer in what is usual
 
 
 @dataclass(slots=True)
-class Gate:
+class RequestQueue:
     """Lets `parallel` requests in at once (0: none yet), while at most `room` others wait in their order."""
 
     room: int

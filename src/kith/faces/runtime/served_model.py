@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kith.app.answering.answer import answer
-from kith.app.answering.kept import Kept
+from kith.app.answering.open_models import OpenModels
 from kith.app.answering.request import ChatRequest
 from kith.app.answering.roles import in_role, list_roles
 from kith.app.project import Project
@@ -16,7 +16,7 @@ from kith.core.events import Event
 from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.faces.runtime.counts import Counts
-from kith.faces.runtime.gate import Gate
+from kith.faces.runtime.request_queue import RequestQueue
 from kith.settings import Settings
 
 ROLE: Final = "role/"  # before a role's name, in a model's place
@@ -24,7 +24,7 @@ _PLAIN: Final = "none"  # as it is counted where no role is played
 
 
 @dataclass(slots=True)
-class Station:
+class ServedModel:
     """`asked_as` is the model as the person named it, `name` as it is listed once it is there.
 
     `parallel`: answers at once, 0 for as many as its server has slots. `longest`: tokens of one answer.
@@ -34,14 +34,14 @@ class Station:
     asked_as: str
     parallel: int
     longest: int
-    gate: Gate
+    queue: RequestQueue
     name: str = ""
     window: int = 0
-    models: Kept = field(default_factory=lambda: Kept(idle_s=math.inf))
+    models: OpenModels = field(default_factory=lambda: OpenModels(idle_s=math.inf))
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.counts = Counts(self.gate)
+        self.counts = Counts(self.queue)
 
     @property
     def settings(self) -> Settings:
@@ -52,7 +52,7 @@ class Station:
         """How it is: loading, busy (a new request would wait), or ok."""
         if not self.name:
             return "loading"
-        return "busy" if self.gate.running >= self.gate.parallel else "ok"
+        return "busy" if self.queue.running >= self.queue.parallel else "ok"
 
     async def load(self, tell: Callable[[Event], None]) -> None:
         """Open the model, and let the first requests in. Raises NoModelError, ModelError."""
@@ -60,12 +60,12 @@ class Station:
         self.models.give_back(held)
         facts = held.opened.facts
         self.name, self.window = facts.name, held.opened.window
-        self.gate.open(self.parallel or facts.slots)
+        self.queue.open(self.parallel or facts.slots)
 
     async def ask(self, request: ChatRequest, role: str, listen: Emit, session: str) -> Reply:
         """The reply to a request, once it is its turn. Raises TurnedAwayError, and what `answer` raises."""
         with self.counts.request(role or _PLAIN, listen) as hear:
-            async with self.gate.turn():
+            async with self.queue.turn():
                 self._check_name(request.model)
                 asked = in_role(request, list_roles(self.settings)[role], self.window) if role else request
                 longest = min(asked.sampling.max_tokens or self.longest, self.longest)

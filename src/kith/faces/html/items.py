@@ -21,13 +21,13 @@ from kith.core.events import (
     Stepped,
     Tasked,
 )
+from kith.faces.html.council import council_html
 from kith.faces.html.diff import diff_html
 from kith.faces.html.entries import Entry
 from kith.faces.html.markdown import render_markdown
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import took
 from kith.faces.html.outputs import output_html
-from kith.faces.html.panel import panel_html
 from kith.faces.html.plan import plan_html
 from kith.faces.html.questions import answered_html
 from kith.faces.html.steps import action_html, message_html, ran_html, step_html
@@ -154,7 +154,7 @@ def _question(entry: Entry, whole: str | None) -> Parts:
 
 def _council(entry: Entry, whole: str | None) -> Parts:
     """Several models confer: who said what."""
-    yield from (panel_html(minutes) for minutes in read_minutes(entry.events).values())
+    yield from (council_html(minutes) for minutes in read_minutes(entry.events).values())
 
 
 def _answer(entry: Entry, whole: str | None) -> Parts:

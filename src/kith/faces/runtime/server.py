@@ -10,7 +10,7 @@ import uvicorn
 from kith.core.events import Event, Notice
 from kith.faces.lines import printable, wrapped
 from kith.faces.runtime.app import make_app, with_health
-from kith.faces.runtime.station import Station
+from kith.faces.runtime.served_model import ServedModel
 from kith.faces.serve.command import Place
 from kith.faces.serve.guard import Door, guard
 
@@ -18,19 +18,19 @@ from kith.faces.serve.guard import Door, guard
 class _Server(uvicorn.Server):
     """uvicorn that turns away who waits when it is told to end; told twice, it ends at once."""
 
-    station: Station
+    served: ServedModel
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
-        self.station.gate.close()
+        self.served.queue.close()
 
 
-async def run_station(station: Station, listener: socket.socket, place: Place, token: str) -> None:
+async def run_runtime(served: ServedModel, listener: socket.socket, place: Place, token: str) -> None:
     """Serve until SIGINT or SIGTERM. Raises what keeps the model from being loaded."""
-    app = guard(make_app(station), Door(token, place.port, place.host, place.names))
+    app = guard(make_app(served), Door(token, place.port, place.host, place.names))
     config = uvicorn.Config(
-        with_health(app, station),
+        with_health(app, served),
         http="h11",
         ws="none",
         lifespan="off",
@@ -42,27 +42,27 @@ async def run_station(station: Station, listener: socket.socket, place: Place, t
         timeout_keep_alive=30,
     )
     server = _Server(config)
-    server.station = station
-    loading = asyncio.create_task(_load(station, server))
+    server.served = served
+    loading = asyncio.create_task(_load(served, server))
     try:
         await server.serve(sockets=[listener])
     finally:
         loading.cancel()
         await asyncio.gather(loading, return_exceptions=True)
-        await station.close()
+        await served.close()
     if not loading.cancelled():
         loading.result()
 
 
-async def _load(station: Station, server: uvicorn.Server) -> None:
+async def _load(served: ServedModel, server: uvicorn.Server) -> None:
     """Load the model; without one there is nothing to serve."""
     try:
-        await station.load(_tell)
+        await served.load(_tell)
     except BaseException:
-        station.gate.close()
+        served.queue.close()
         server.should_exit = True
         raise
-    _say(f"{station.name} is ready; {station.gate.parallel} at once, and {station.gate.room} may wait.")
+    _say(f"{served.name} is ready; {served.queue.parallel} at once, and {served.queue.room} may wait.")
 
 
 def _tell(event: Event) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Text, Thinking, ToolCall, ToolResult
-from kith.faces.openai.asked import read_asked
 from kith.faces.openai.bodies import MalformedError, read_body
+from kith.faces.openai.requests import read_request
 
 WHOLE: dict[str, Any] = {
     "model": "route",
@@ -71,7 +71,7 @@ JSON = st.recursive(
 
 
 def test_every_part_of_a_request_is_understood() -> None:
-    asked = read_asked(WHOLE)
+    asked = read_request(WHOLE)
     request = asked.request
     assert (request.model, request.system) == ("route", "Be brief.\n\nBe kind.")
     said, called, first, second, later = request.messages
@@ -103,7 +103,7 @@ def test_anything_in_any_place_is_understood_or_refused(place: tuple[Any, ...], 
         inner = inner[key]
     inner[place[-1]] = value
     try:
-        asked = read_asked(read_body(json.dumps(body).encode()))
+        asked = read_request(read_body(json.dumps(body).encode()))
     except MalformedError as error:
         assert str(error).endswith(".")
     else:

@@ -21,7 +21,7 @@ _BY: Final = {
 _JUDGE: Final = "judge"
 
 
-def panel_html(minutes: Minutes) -> Html:
+def council_html(minutes: Minutes) -> Html:
     """Who said what, a column for each speaker, and what came of it. Replies of kith's own are left out."""
     speakers = list(minutes.members) + [who for who, _ in minutes.said if _speaks(who)]
     chosen = minutes.concluded.choice if minutes.concluded else ""

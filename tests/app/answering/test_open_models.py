@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from kith.app.answering.kept import Kept
+from kith.app.answering.open_models import OpenModels
 from kith.app.project import Project
 from kith.models.providers.progress import ignore
 
@@ -19,15 +19,15 @@ def test_a_model_is_opened_once_and_kept_for_the_next(repository: Path, tmp_path
     (name,) = scripts(tmp_path, "a")
 
     async def scene() -> None:
-        project, kept = Project.open(repository, {}), Kept()
-        one, two = await asyncio.gather(*(kept.take(project, name, ignore) for _ in range(2)))
+        project, models = Project.open(repository, {}), OpenModels()
+        one, two = await asyncio.gather(*(models.take(project, name, ignore) for _ in range(2)))
         assert one is two and one.users == 2
-        kept.give_back(one)
-        kept.give_back(two)
-        assert await kept.take(project, name, ignore) is one
-        kept.give_back(one, failed=True)
-        assert await kept.take(project, name, ignore) is not one
-        await kept.close()
+        models.give_back(one)
+        models.give_back(two)
+        assert await models.take(project, name, ignore) is one
+        models.give_back(one, failed=True)
+        assert await models.take(project, name, ignore) is not one
+        await models.close()
 
     asyncio.run(scene())
 
@@ -39,24 +39,24 @@ def test_the_idlest_goes_where_there_are_too_many_and_each_in_its_time(
 
     async def scene() -> None:
         project, now = Project.open(repository, {}), 0.0
-        kept = Kept(most=2, idle_s=0.05, clock=lambda: now)
-        first, second, third = [await kept.take(project, name, ignore) for name in names]
-        kept.give_back(second)
+        models = OpenModels(most=2, idle_s=0.05, clock=lambda: now)
+        first, second, third = [await models.take(project, name, ignore) for name in names]
+        models.give_back(second)
         now = 0.01
-        kept.give_back(third)
-        kept.give_back(first)  # the one that was given back first has to go
+        models.give_back(third)
+        models.give_back(first)  # the one that was given back first has to go
         now = 0.02
-        again = [await kept.take(project, name, ignore) for name in names]
+        again = [await models.take(project, name, ignore) for name in names]
         assert [new is old for new, old in zip(again, (first, second, third), strict=True)] == [
             True,
             False,
             True,
         ]
         for each in again:
-            kept.give_back(each)
+            models.give_back(each)
         now = 1.0
         await asyncio.sleep(0.1)
-        assert await kept.take(project, names[0], ignore) is not first
-        await kept.close()
+        assert await models.take(project, names[0], ignore) is not first
+        await models.close()
 
     asyncio.run(scene())

@@ -1,13 +1,13 @@
-"""What the commands of the server take: those that serve, and those that ask one."""
+"""What the commands take that serve others, and that ask a server."""
 
 import argparse
 
-from kith.faces.arguments import common
-from kith.faces.quantities import port
+from kith.faces.arguments.options import add_cloud, add_engine, add_folder, add_offline, add_work
+from kith.faces.quantities import number, port, positive
 
 
 def serve(parser: argparse.ArgumentParser) -> None:
-    common(parser)
+    add_folder(parser)
     add = parser.add_argument
     add("projects", nargs="*", metavar="PROJECT", help="folders to serve (this one)")
     add("--port", type=port, metavar="N", default=5484, help="which port; 0: any that is free (5484)")
@@ -53,3 +53,39 @@ def client_answer(parser: argparse.ArgumentParser) -> None:
 def client_get(parser: argparse.ArgumentParser) -> None:
     client(parser)
     parser.add_argument("path", metavar="PATH", help="such as sessions, models or /metrics")
+
+
+def runtime(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-m", "--model", metavar="NAME", help="which model to serve, such as file/NAME (the first found)")
+    add("--port", type=port, metavar="N", default=5485, help="which port; 0: any that is free (5485)")
+    add_offline(parser)
+    group = parser.add_argument_group("limits").add_argument
+    group("--parallel", type=number, metavar="N", default=0, help="answers at once (as many as it has slots)")
+    group("--queue", type=number, metavar="N", default=32, help="requests that may wait for them (32)")
+    group("--max-tokens", type=positive, metavar="N", default=4096, help="tokens of one answer (4096)")
+    group("--max-seconds", type=positive, metavar="N", default=600, help="seconds of one answer (600)")
+    add_cloud(parser.add_argument_group("models in the cloud"), "one request")
+    others = parser.add_argument_group("for other machines").add_argument
+    others("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
+    others("--token", metavar="TOKEN", help="needed with --host; better in KITH_RUNTIME_TOKEN")
+    others("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+    add_engine(parser)
+
+
+def acp(parser: argparse.ArgumentParser) -> None:
+    """The editor says in which folder."""
+    add = parser.add_argument
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
+    add_offline(parser)
+    add_cloud(parser.add_argument_group("which models"), "one task")
+    add_engine(parser)
+
+
+def mcp(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--patience", type=positive, metavar="N", default=300, help="seconds to wait for an answer (300)")
+    add("--no-forms", action="store_true", help="never ask in a form of the agent's program")
+    add_work(parser)

@@ -45,5 +45,10 @@ def run_server(
         timeout_graceful_shutdown=0,
         timeout_keep_alive=30,
     )
-    ready()
-    asyncio.run(_Server(config).serve(sockets=[listener]))
+
+    async def serve() -> None:
+        desk.take_up()
+        ready()
+        await _Server(config).serve(sockets=[listener])
+
+    asyncio.run(serve())

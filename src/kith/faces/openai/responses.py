@@ -14,7 +14,7 @@ from kith.core.errors import KithError
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit
 from kith.core.values import Reply
-from kith.faces.openai.answers import Telling
+from kith.faces.openai.replies import RawResponse
 
 # Asks a model, which is heard while it answers. Raises KithError.
 Work = Callable[[Emit], Awaitable[Reply]]
@@ -25,12 +25,12 @@ _PING: Final = b": still at work\n\n"
 class Voice(Protocol):
     """How a dialect tells an answer."""
 
-    def whole(self, reply: Reply) -> Telling: ...
+    def whole(self, reply: Reply) -> RawResponse: ...
     def opening(self) -> bytes: ...
     def piece(self, delta: Delta) -> bytes: ...
     def ending(self, reply: Reply, rest: str) -> bytes: ...
     def failure(self, error: Exception) -> bytes: ...
-    def refusal(self, error: Exception) -> Telling: ...
+    def refusal(self, error: Exception) -> RawResponse: ...
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class _Told:
         return ""  # blanks at the end, and the like
 
 
-class Answering(Response):
+class ReplyResponse(Response):
     """The answer of `work`, as `voice` tells it; `stream`: piece by piece, as server-sent events."""
 
     def __init__(self, work: Work, voice: Voice, *, stream: bool, headers: Mapping[str, str] | None = None):
@@ -126,14 +126,14 @@ class Answering(Response):
         headers = {"content-type": "text/event-stream", "x-accel-buffering": "no", **self.given}
         await send({"type": "http.response.start", "status": 200, "headers": _raw(headers)})
 
-    async def _send_whole(self, telling: Telling, send: Send) -> None:
+    async def _send_whole(self, telling: RawResponse, send: Send) -> None:
         size = {"content-length": str(len(telling.body)), "content-type": "application/json"}
         fields = _raw({**size, **self.given, **telling.headers})
         await send({"type": "http.response.start", "status": telling.status, "headers": fields})
         await send({"type": "http.response.body", "body": telling.body})
 
 
-def plain_response(telling: Telling) -> Response:
+def plain_response(telling: RawResponse) -> Response:
     """An answer for which nobody had to be asked."""
     return Response(telling.body, telling.status, dict(telling.headers), "application/json")
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from kith.core.errors import EXIT_FAILED, KithError
 from kith.core.events import Answered, Asked, Event, Notice, RunEnded
 from kith.core.values import Answer, Question
+from kith.faces.client.remote import Find, follow, reach
 from kith.faces.lines import printable
 from kith.faces.questions import ask, press, print_diff, type_line
-from kith.faces.remote import Find, follow, reach
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from kith.app.asking.hidden import find_hidden
 from kith.app.project import Project, Result
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Judged, Proposed
@@ -18,6 +19,7 @@ from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
 from kith.memory.applied import find_applied, short_id
 from kith.memory.session import Listener
+from kith.tools.veiled import hide
 from kith.workflows.attempt import Outcome, adopt_ready
 from kith.workflows.judges import find_project_toolchains
 
@@ -34,11 +36,12 @@ class Tried:
     files: tuple[FileChange, ...] = ()
 
 
-async def read_given(tree: Workspace, text: str) -> Changes:
-    """The change that a text holds, made against the files as they are.
+async def read_given(project: Project, text: str) -> Changes:
+    """The change that a text holds, made against the files as they are; private ones are not read.
 
     Raises UsageError for a text without edits, edits that do not fit, and paths that are out of bounds.
     """
+    tree = hide(project.tree, (await find_hidden(project)).veil)
     try:
         known = frozenset(await tree.files())
         edits = find_edits(text, known)
@@ -75,7 +78,7 @@ async def try_given(
 ) -> tuple[Result, Tried]:
     """Apply a change in a trial, run a command there (or the project's own checks), and throw it all away.
 
-    Raises UsageError where commands cannot be confined, and where there is nothing to run.
+    The command is somebody else's: private files that git ignores are empty for it. Raises UsageError where commands cannot be confined, and where there is nothing to run.
     """
     tried = Tried()
     if not project.tree.confined:
@@ -83,7 +86,8 @@ async def try_given(
 
     async def do(run: Run) -> Outcome:
         checks = await _checks(project, run, command)
-        async with run.workspace.trial() as trial:
+        veiled = hide(run.workspace, (await find_hidden(project)).veil)
+        async with veiled.trial() as trial:
             await trial.apply(changes)
             inside = run.inside(trial)
             inside.emit(Proposed(summarise(changes)))

@@ -1,0 +1,80 @@
+"""What the commands take that report: what was done and measured, what is there, what is set."""
+
+import argparse
+
+from kith.faces.arguments.options import add_folder, add_json, add_offline
+from kith.faces.quantities import moment
+
+
+def status(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", nargs="?", metavar="ID", help="which build (the last one)")
+    parser.add_argument("--watch", action="store_true", help="stay, and show what changes")
+    add_json(parser)
+
+
+def profile(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("--all", action="store_true", help="of every folder, not only this one")
+    add("--model", metavar="NAME", help="only this model, or those with this in their names; in detail")
+    add("--kind", metavar="KIND", help="only one kind of work, such as edit-small, or one purpose of calls")
+    add("--since", type=moment, metavar="WHEN", help="only since then: 30d, 12h, 4w, or 2026-11-01")
+    add("--rows", choices=("calls", "tasks", "verdicts"), help="with --csv or --json: rows, not sums (calls)")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="as JSON")
+    forms.add_argument("--csv", metavar="FILE", help="the rows behind it as CSV; - for stdout")
+    forms.add_argument("--html", metavar="FILE", help="as one page of HTML; - for stdout")
+
+
+def templates(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+
+
+def scan(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("path", nargs="?", metavar="PATH", help="only this folder or file (the whole project)")
+    add("--lint", action="store_true", help="run linters and type checkers for as long as they need")
+    add("--no-lint", action="store_true", help="run no linters (else up to 20 s, on up to 2,000 files)")
+    add("--svg", metavar="FILE", help="write a picture: folders by size, coloured by where the work is")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--md", action="store_true", help="as Markdown")
+    forms.add_argument("--json", action="store_true", help="as JSON")
+
+
+def why(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", nargs="?", metavar="ID", help="of a session (the last one)")
+    add_json(parser)
+
+
+def export(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("id", nargs="?", metavar="ID", help="of a session (the last one)")
+    add("--format", choices=("html", "md", "json"), help="a page without scripts, Markdown, or JSON (html)")
+    add("-o", "--output", metavar="FILE", help="write it there, not to stdout")
+
+
+def sessions(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
+    add_json(parser)
+
+
+def config(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    words = "take back what you agreed to for good here: ask again before a model in the cloud is asked"
+    parser.add_argument("--ask-again", action="store_true", help=words)
+
+
+def doctor(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("--deep", action="store_true", help="also what takes a call to each model")
+    add_offline(parser)
+    add_json(parser)
+
+
+def completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="whose script to print")
