@@ -68,6 +68,7 @@ def played(repository: Path, log: Log, sandbox: None) -> Played:
     return Played(repository, log)
 
 
+@pytest.mark.slow
 def test_words_outlive_a_worker_that_is_killed_before_it_began(played: Played) -> None:
     with Session(played.log, played.id):  # so that it waits, with the letter in its hands
         played.say("Done.")
@@ -81,6 +82,7 @@ def test_words_outlive_a_worker_that_is_killed_before_it_began(played: Played) -
     assert played.tasks == 1 and played.end == "done"
 
 
+@pytest.mark.slow
 def test_two_workers_do_a_letter_once(played: Played) -> None:
     played.say("Done.", "Twice?")
     for worker in [played.start() for _ in range(3)]:
@@ -88,6 +90,7 @@ def test_two_workers_do_a_letter_once(played: Played) -> None:
     assert played.tasks == 1 and played.end == "done"
 
 
+@pytest.mark.slow
 def test_a_stop_before_the_start_counts_and_an_older_one_does_not(played: Played) -> None:
     played.inbox.stop("the page")
     played.say("Done.")
@@ -109,6 +112,7 @@ def test_words_that_were_heard_where_the_session_is_at_work_are_no_task(played: 
     assert played.tasks == 0
 
 
+@pytest.mark.slow
 def test_an_answer_to_a_dead_process_decides_nothing(played: Played) -> None:
     played.say(EDIT, "Written.")
     worker = played.start()

@@ -86,6 +86,7 @@ def test_a_change_is_approved_from_another_process(desk: Callable[..., Desk]) ->
     assert worker.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_pieces_are_kept_by_their_numbers(desk: Callable[..., Desk]) -> None:
     two = {"calls": [EDIT["calls"][0], {"name": "write", "args": {"path": "b.txt", "content": "b\n"}}]}
     played = desk(two, "Two changes.")
@@ -97,6 +98,7 @@ def test_pieces_are_kept_by_their_numbers(desk: Callable[..., Desk]) -> None:
     assert OLD in (played.root / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_stop_from_elsewhere_ends_the_task(desk: Callable[..., Desk]) -> None:
     played = desk({"text": "Too late.", "delay": 30})
     worker = played.start("Wait")
@@ -108,6 +110,7 @@ def test_a_stop_from_elsewhere_ends_the_task(desk: Callable[..., Desk]) -> None:
     assert worker.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_words_that_come_meanwhile_reach_the_model_at_its_next_step(desk: Callable[..., Desk]) -> None:
     look = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}], "delay": 1.0}
     played = desk(look, {"text": "As you say.", "expect": "use tabs"})
@@ -120,6 +123,7 @@ def test_words_that_come_meanwhile_reach_the_model_at_its_next_step(desk: Callab
     assert worker.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_words_that_come_later_are_the_next_task_of_the_same_conversation(
     desk: Callable[..., Desk],
 ) -> None:
@@ -131,6 +135,7 @@ def test_words_that_come_later_are_the_next_task_of_the_same_conversation(
     assert len(said) == 2 and said[1] == "And again"
 
 
+@pytest.mark.slow
 def test_a_refusal_before_the_task_is_in_the_log(desk: Callable[..., Desk]) -> None:
     played = desk("Hello.")
     played.inbox.write(Letter("Say hello", flags={"model": "replay/nowhere.json"}))

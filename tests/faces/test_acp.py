@@ -94,6 +94,7 @@ def test_a_task_is_shown_approved_and_told_again(
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_two_sessions_at_once_and_a_rejection(
     repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
@@ -120,6 +121,7 @@ def test_two_sessions_at_once_and_a_rejection(
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_a_task_is_cancelled_and_the_next_one_is_not(
     repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_a_turn_ends_where_its_steps_are_spent(
     repository: Path, tmp_path: Path, script: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +194,7 @@ def test_a_plan_is_asked_about_first(repository: Path, tmp_path: Path, script: C
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_files_come_with_a_prompt_and_what_is_not_saved_is_kept(
     repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
@@ -220,6 +224,7 @@ def test_files_come_with_a_prompt_and_what_is_not_saved_is_kept(
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_another_face_may_answer_first(
     repository: Path, tmp_path: Path, script: Callable[..., Path], log: Log
 ) -> None:
@@ -245,6 +250,7 @@ def test_another_face_may_answer_first(
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_words_that_come_meanwhile_steer(
     repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
@@ -262,6 +268,7 @@ def test_words_that_come_meanwhile_steer(
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_an_editor_that_dies_costs_nobody_the_work(
     repository: Path, tmp_path: Path, script: Callable[..., Path], log: Log
 ) -> None:
@@ -312,6 +319,7 @@ def test_mistakes_get_one_sentence_each(repository: Path, tmp_path: Path) -> Non
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_no_line_ends_it_and_nothing_else_is_on_stdout(repository: Path) -> None:
     new = {"method": "session/new", "params": {"cwd": str(repository), "mcpServers": []}}
     lines = [
@@ -343,6 +351,7 @@ def test_no_line_ends_it_and_nothing_else_is_on_stdout(repository: Path) -> None
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_the_package_starts_it_as_an_editor_would(repository: Path) -> None:
     async def play() -> None:
         editor, env = Editor(), dict(os.environ)

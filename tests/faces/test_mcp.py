@@ -45,7 +45,8 @@ DIFF = f"""\
 +    return sum(numbers) / {NEW}
 """
 TESTS = "python3 -m unittest discover -s tests -t ."
-ERAS = ("legacy", "auto")  # the protocol until 2025-11-25, and the one since 2026-07-28
+# The protocol until 2025-11-25, and the one since 2026-07-28.
+ERAS = (pytest.param("legacy", marks=pytest.mark.slow), "auto")
 
 Form = Any  # asks for the context of a call and the form's fields, gives an ElicitResult
 
@@ -106,6 +107,7 @@ async def somebody_answers(home: Path, answer: Answer) -> str:
     raise AssertionError("nobody asked anything")
 
 
+@pytest.mark.slow
 def test_the_tools_say_what_they_do_and_cost_little(repository: Path) -> None:
     async def look() -> None:
         async with client(repository) as kith:
@@ -122,6 +124,7 @@ def test_the_tools_say_what_they_do_and_cost_little(repository: Path) -> None:
     asyncio.run(look())
 
 
+@pytest.mark.slow
 def test_a_trial_tells_how_a_check_ends_and_leaves_the_tree_alone(
     repository: Path, sandbox: None, home: Path
 ) -> None:
@@ -164,7 +167,7 @@ def test_a_person_decides_in_a_form_of_the_client(repository: Path, sandbox: Non
         return said
 
     async def look() -> None:
-        async with client(repository, form=form, mode=mode) as kith:
+        async with client(repository, "--check", "none", form=form, mode=mode) as kith:
             refused = await call(kith, "apply", change=BLOCK)
             assert not refused["applied"] and refused["feedback"] == "use statistics.mean"
             assert OLD in (repository / "utils.py").read_text()
@@ -183,6 +186,7 @@ def test_a_person_decides_in_a_form_of_the_client(repository: Path, sandbox: Non
 
 
 @pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.slow
 def test_somebody_else_decides_and_nobody_is_a_no(
     repository: Path, sandbox: None, home: Path, mode: str
 ) -> None:
@@ -204,6 +208,7 @@ def test_somebody_else_decides_and_nobody_is_a_no(
     assert NEW in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_what_fails_the_checks_is_never_shown_to_a_person(repository: Path, sandbox: None) -> None:
     form, shown = says(True)
     worse = (
@@ -233,6 +238,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_and_broken_changes_are_refused(repository: Path, sandbox: None, tmp_path: Path) -> None:
     (repository / "link").symlink_to(tmp_path)
     form, shown = says(True)
@@ -248,6 +254,7 @@ def test_hostile_and_broken_changes_are_refused(repository: Path, sandbox: None,
     assert not list((repository / ".git" / "hooks").glob("pre-commit"))
 
 
+@pytest.mark.slow
 def test_what_is_malformed_is_told_in_a_sentence(repository: Path) -> None:
     async def look() -> None:
         async with client(repository) as kith:
@@ -281,6 +288,7 @@ def test_a_form_shows_all_of_a_change_or_is_not_shown(repository: Path, sandbox:
     assert "\u202e" not in shown[0] and "\x1b" not in shown[0] and "x = 1" in shown[0]
 
 
+@pytest.mark.slow
 def test_a_review_and_a_scan_need_no_model(repository: Path, sandbox: None) -> None:
     secret = f"{DIFF}--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,2 @@\n+def f(x=[]):\n+    return eval(x)\n"
 
@@ -323,6 +331,7 @@ def test_a_whole_task_is_done_and_its_change_approved_in_a_form(
     assert len(shown) == 1 and NEW in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_change_of_a_task_waits_for_a_person_when_the_agent_is_gone(
     repository: Path, sandbox: None, script: str, home: Path
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
-from kith.faces.arguments import FORMATS
+from kith.faces.arguments import FORMATS, models, tasks
 from kith.faces.completion import (
     SHELLS,
     Choices,
@@ -257,8 +257,8 @@ def test_every_command_and_option_of_kith_is_completed(capsys: pytest.CaptureFix
         completion_command(argparse.Namespace(shell=shell_name))
         script = capsys.readouterr().out
         assert all(word in script for name in REAL for word in name.split())
-    taken = choices_of("", arguments.run)
+    taken = choices_of("", tasks.run)
     assert {"-m", "--model", "--plan", "--show-plan", "--resume", "-C"} <= set(taken.options)
     assert taken.values["--output-format"] == FORMATS and taken.values["--tries"] == ()
     assert "--plan" not in taken.values and "" not in taken.values
-    assert choices_of("", arguments.engine).values[""] == ("status", "stop")
+    assert choices_of("", models.engine).values[""] == ("status", "stop")

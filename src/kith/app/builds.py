@@ -9,6 +9,7 @@ from kith.app.asking.cast import open_cast
 from kith.app.codebase.index import open_known
 from kith.app.project import Project, Result
 from kith.core.errors import UsageError
+from kith.core.events import Resumed
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.memory.log import Log
@@ -64,8 +65,10 @@ async def resume_build(
         if not project.settings.model and started.model:
             project = replace(project, settings=replace(project.settings, model=started.model))
         session.listeners += listeners
+        run = project.begin(session, answerer)
+        run.emit(Resumed())
         await project.recover(session)
-        return await _go_on(project, project.begin(session, answerer), session, agree)
+        return await _go_on(project, run, session, agree)
 
 
 async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> Result:

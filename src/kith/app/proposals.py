@@ -43,7 +43,7 @@ async def read_given(project: Project, text: str) -> Changes:
     """
     tree = hide(project.tree, (await find_hidden(project)).veil)
     try:
-        known = frozenset(await tree.files())
+        known = frozenset(await project.tree.files())
         edits = find_edits(text, known)
         if not edits:
             raise EditError(_NOTHING)
@@ -78,7 +78,8 @@ async def try_given(
 ) -> tuple[Result, Tried]:
     """Apply a change in a trial, run a command there (or the project's own checks), and throw it all away.
 
-    The command is somebody else's: private files that git ignores are empty for it. Raises UsageError where commands cannot be confined, and where there is nothing to run.
+    The command is somebody else's, and cannot read private files that git ignores. Raises UsageError where
+    commands cannot be confined, and where there is nothing to run.
     """
     tried = Tried()
     if not project.tree.confined:

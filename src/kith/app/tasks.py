@@ -14,7 +14,7 @@ from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
-from kith.core.events import Notice, RunStarted
+from kith.core.events import Notice, Resumed, RunStarted
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
@@ -101,6 +101,7 @@ async def run_in(
     """
     run = project.begin(session, answerer)
     if task.resume:
+        run.emit(Resumed())
         await project.recover(session)
     else:
         options = _options(project, task, session.past().started)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kith.app.attending import nobody_here
+from kith.app.codebase.index import look_nowhere
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
-from kith.core.errors import BusyError, KithError
+from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
@@ -23,6 +24,7 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.questions import can_resume, was_cut_off
 from kith.memory.session import Listener, Session
 from kith.settings import find_folders
+from kith.tools import standard_tools
 
 _FOLDER = "workers"  # in the folder for state: what a worker had to say that is not in the log
 _BUSY_S = 0.2
@@ -41,12 +43,31 @@ def start_worker(
         return subprocess.Popen(
             command,
             cwd=root if root.is_dir() else None,  # where it is gone, the log will say so
-            env=dict(environ),
+            env=_anchored(environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
             start_new_session=True,
         )
+
+
+def _anchored(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables, with the places of Python's modules as they are meant here: not in the project's folder.
+
+    An empty place, as in `PYTHONPATH=:/opt/tools`, is the current folder.
+    """
+    places = environ.get("PYTHONPATH", "")
+    if not places:
+        return dict(environ)
+    whole = os.pathsep.join(str(Path(place).absolute()) for place in places.split(os.pathsep))
+    return {**environ, "PYTHONPATH": whole}
+
+
+def check_tool(name: str) -> None:
+    """Raises UsageError for a name that is none of the tools that a model may be told to use first."""
+    names = [tool.name for tool in standard_tools(look=look_nowhere)]
+    if name not in names:
+        raise UsageError(f"There is no tool {name!r}; there are: {', '.join(names)}.")
 
 
 async def work(root: Path, session: str) -> None:

@@ -44,6 +44,11 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """The task that was cut short goes on, in another process: what was asked before waits for nobody."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stepped:
     """A named step of a workflow began or ended."""
 
@@ -292,6 +297,7 @@ class Progress:
 Event = (
     RunStarted
     | RunEnded
+    | Resumed
     | Stepped
     | Said
     | Engaged

@@ -43,7 +43,8 @@ CREATE INDEX IF NOT EXISTS not_taken ON post (session, kind) WHERE NOT taken;
 """
 
 _LAST_END = """
-SELECT kind FROM events WHERE session = ? AND kind IN ('RunStarted', 'RunEnded') ORDER BY seq DESC LIMIT 1
+SELECT kind FROM events WHERE session = ?
+AND kind IN ('RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
 """
 
 

@@ -14,6 +14,7 @@ from kith.core.events import (
     Notice,
     Planned,
     Proposed,
+    Resumed,
     Reviewed,
     RunEnded,
     RunStarted,
@@ -80,6 +81,8 @@ class Past:
         match event:
             case RunEnded():
                 self.ended = event
+            case Resumed():
+                self.ended = None
             case Said(thread, message):
                 self._hear(thread, message)
             case Stepped(name, "began") if name.startswith("attempt "):

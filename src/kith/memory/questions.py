@@ -9,7 +9,7 @@ from kith.memory.log import Log
 
 _LAST_TURN = """
 SELECT kind, body FROM events WHERE session = ?
-AND kind IN ('RunStarted', 'RunEnded') ORDER BY seq DESC LIMIT 1
+AND kind IN ('RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
 """
 _LAST_KIND = """
 SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
@@ -21,7 +21,7 @@ _OVER = {
 }  # ends that nobody goes on from
 _LAST = """
 SELECT kind, body FROM events WHERE session = ?
-AND kind IN ('Asked', 'Answered', 'RunStarted', 'RunEnded') ORDER BY seq DESC LIMIT 1
+AND kind IN ('Asked', 'Answered', 'RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
 """
 
 
@@ -40,7 +40,7 @@ def open_question(log: Log, session: str) -> Question | None:
 
 def was_cut_off(log: Log, session: str) -> bool:
     """Whether the log tells of no end of the last task: somebody works on it, or the process has died."""
-    return [kind for kind, _ in log.query(_LAST_TURN, (session,))] == ["RunStarted"]
+    return any(kind != "RunEnded" for kind, _ in log.query(_LAST_TURN, (session,)))
 
 
 def can_resume(log: Log, session: str) -> bool:

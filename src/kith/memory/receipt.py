@@ -10,11 +10,14 @@ from kith.memory.past import Past
 
 
 def describe_run(session: str, past: Past) -> dict[str, Any]:
-    """Status, words, changes, receipt, usage: all of it seen by the harness, not told by a model."""
+    """Status, words, changes, receipt, usage: all of it seen by the harness, not told by a model.
+
+    The status of a task that has not ended is "unfinished": somebody works on it, or it waits, or was killed.
+    """
     ended, started = past.ended, past.started
     applied = past.applied[-1] if past.applied else None
     return {
-        "status": ended.status if ended else "interrupted",
+        "status": ended.status if ended else "unfinished",
         "text": ended.text if ended else "",
         "session": session,
         "applied": applied.change_id if applied else None,

@@ -99,15 +99,14 @@ def test_yes_agrees_to_the_model_at_its_place_and_to_no_namesake(repository: Pat
     config.write_text('[endpoints.far]\nurl = "https://far.example.org"\n')
 
     async def run(model: str, asked_as: str) -> str:
-        async with serve(["done"], "vllm") as server, begin(repository, Person(["yes"]), model=model) as task:
-            terms, opened = (
-                Terms(task.project, task.run, task.session.id),
-                await open_at(task, server, asked_as),
-            )
+        person = Person(["yes"])
+        async with serve(["done"], "vllm") as server, begin(repository, person, model=model) as task:
+            terms = Terms(task.project, task.run, task.session.id)
+            opened = await open_at(task, server, asked_as)
             await terms.admit(opened)
             await terms.wrap(opened)(Prompt("", (say("hi"),)), task.run.emit)
             await opened.aclose()
-            return str(task.run.answerer.asked[0].kind)  # type: ignore[attr-defined]
+            return str(person.asked[0].kind)
 
     assert asyncio.run(run("far/standin", "far/standin")) == "plan"
     names = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from paper import read_page
 from played import Told, session, turn
-from test_html_scene import HOSTILE, TAGS
+from test_html_scene import EACH, HOSTILE, TAGS
 
 from kith.core.events import RunEnded, RunStarted, Said, ToolBegan, ToolEnded
 from kith.core.values import Ran, say
@@ -52,7 +52,7 @@ def test_the_page_holds_what_a_live_one_leaves_for_later(log: Log) -> None:
     )
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@pytest.mark.parametrize("words", ["\n\n".join(HOSTILE), *EACH])
 def test_nothing_foreign_acts_in_any_format(log: Log, words: str) -> None:
     id = write(log, session(words))
     html = write_session(log, id, "html")

@@ -31,7 +31,7 @@ def page_of(scene: Scene) -> Node:
     return read_page(html)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
 @given(stories(), st.data())
 def test_patches_give_the_page_that_a_fold_gives(told: list[Told], data: st.DataObject) -> None:
     events = seen(told)
@@ -44,7 +44,7 @@ def test_patches_give_the_page_that_a_fold_gives(told: list[Told], data: st.Data
     assert page == page_of(scene)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
 @given(stories(), st.data())
 def test_a_page_that_was_away_joins_again_anywhere(told: list[Told], data: st.DataObject) -> None:
     events = seen(told)
@@ -63,7 +63,7 @@ def test_a_page_that_was_away_joins_again_anywhere(told: list[Told], data: st.Da
     assert page == page_of(again)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
 @given(stories(), st.data())
 def test_several_events_at_once_give_the_same_page(told: list[Told], data: st.DataObject) -> None:
     events, scene = seen(told), Scene("s")
@@ -110,6 +110,7 @@ HOSTILE = (
     "&lt;img src=x&gt; &#x202e;gnp &zwj; &#x3c;script&#x3e;",
     "</textarea></li></ol></main><form action=http://evil.example>",
 )
+EACH = tuple(pytest.param(words, marks=pytest.mark.slow) for words in HOSTILE)
 
 
 def check(page: Node) -> None:
@@ -128,7 +129,7 @@ def check(page: Node) -> None:
 
 
 @pytest.mark.parametrize("live", [True, False])
-@pytest.mark.parametrize("words", HOSTILE)
+@pytest.mark.parametrize("words", ["\n\n".join(HOSTILE), *EACH])
 def test_what_is_hostile_stays_text_in_every_channel(words: str, live: bool) -> None:
     scene = Scene("s", live=live)
     for event in seen(session(words)):
@@ -140,7 +141,7 @@ def test_what_is_hostile_stays_text_in_every_channel(words: str, live: bool) -> 
     assert "evil.example/p.png" not in "".join(node.attributes.get("src") or "" for node in page)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
 @given(st.text(st.characters(exclude_characters="\n\0"), min_size=1, max_size=60))
 def test_the_skeleton_does_not_depend_on_what_is_said(words: str) -> None:
     calm = Scene("s")

@@ -19,6 +19,7 @@ from typing import Any
 
 LOADED = (
     *("kith.faces.cli", "kith.faces.serve.command", "kith.faces.serve.server", "kith.app.tasks"),
+    *("kith.faces.runtime.command", "kith.faces.runtime.server", "kith.app.models"),
     *("uvicorn.protocols.http.h11_impl", "kith.faces.questions", "kith.settings", "sqlite3", "platformdirs"),
 )
 _lock = threading.Lock()

@@ -122,10 +122,15 @@ def what_is_not_there_is_said(api: Api) -> None:
 def test_sessions(api: Api, repository: Path) -> None:
     what_is_not_there_is_said(api)
     a_task_from_its_words_to_the_applied_change(api, repository)
+
+
+@pytest.mark.slow
+def test_answers(api: Api, repository: Path) -> None:
     the_second_answer_is_told_of_the_first(api)
     only_what_fits_the_question_is_an_answer(api, repository)
 
 
+@pytest.mark.slow
 def test_work_that_is_stopped_and_steered(api: Api) -> None:
     a_stop_ends_the_work(api)
     words_steer_and_begin_the_next_task(api)

@@ -58,6 +58,7 @@ def test_a_task_is_told_step_by_step_and_waits_for_a_yes(api: Api, repository: P
     assert api.ended(data["session"])["status"] == "done" and NEW in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_same_history_gives_the_same_answer_after_a_restart(api: Api) -> None:
     said = [{"role": "user", "content": f"turn {number}\n# Now"} for number in range(25)]
     # Of 25 turns the newest 20 are told, and none of them looks like the task itself.
@@ -72,6 +73,7 @@ def test_the_same_history_gives_the_same_answer_after_a_restart(api: Api) -> Non
     assert lasting(ask(api, [reply], **asked)) == lasting(before)
 
 
+@pytest.mark.slow
 def test_a_failure_is_a_sentence_and_a_long_task_goes_on(api: Api) -> None:
     failed = ask(api, [{"error": "The server is on fire."}])
     assert not failed["success"] and "on fire" in failed["error"]

@@ -126,6 +126,7 @@ def two_readers_see_the_same(api: Api) -> None:
     assert len(seen) == 2 and seen[0] == seen[1]
 
 
+@pytest.mark.slow
 def test_streams(api: Api) -> None:
     a_stream_tells_all_from_the_first_event_to_the_end(api)
     a_reader_that_comes_back_goes_on_where_it_was(api)
@@ -133,6 +134,7 @@ def test_streams(api: Api) -> None:
     readers_that_do_not_read_hold_nobody_up(api)
 
 
+@pytest.mark.slow
 def test_pages(api: Api) -> None:
     what_is_no_position_is_refused(api)
     pages_follow_each_other(api)

@@ -81,6 +81,7 @@ def looks_are_answered_at_once(api: Api) -> None:
     assert KEY not in str(use("read", paths=["kept.txt"])) and KEY not in str(use("search", pattern="sk-"))
 
 
+@pytest.mark.slow
 def test_an_edit_waits_for_a_yes(api: Api, repository: Path) -> None:
     edit = {"args": {"path": "utils.py", "old": OLD, "new": NEW}, "check": ["none"]}
     proposed = api.post("tools/edit", edit)

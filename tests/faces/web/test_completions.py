@@ -281,6 +281,7 @@ def test_a_prompt_that_does_not_fit_is_said_as_programs_know_it(start: Start, st
     assert error["code"] == "context_length_exceeded" and "maximum context length" in error["message"]
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_before_or_within_the_stream(start: Start, stand_in: StandIn) -> None:
     broken = {"text": "One two", "error": {"status": 200, "text": "out of memory"}}
     stand_in([{"error": {"status": 400, "text": "no"}}, broken, "One two three", broken, "Four"], "vllm")
@@ -325,6 +326,7 @@ def test_the_cloud_is_asked_only_where_it_was_agreed(
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_who_is_down_is_passed_over(start: Start, stand_in: StandIn, home: Path) -> None:
     stand_in(["Hello from the second."], "vllm")
     config = home / ".config" / "kith"
@@ -335,6 +337,7 @@ def test_who_is_down_is_passed_over(start: Start, stand_in: StandIn, home: Path)
     assert answer.json()["model"] == "vllm/standin"
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_ends_the_call(
     start_serving: Callable[..., Any], play: Callable[..., None], home: Path
 ) -> None:
@@ -352,6 +355,7 @@ def test_a_client_that_leaves_ends_the_call(
         assert _words(events("".join(answer.iter_text()))) == "In time."
 
 
+@pytest.mark.slow
 def test_why_a_model_was_chosen_is_said_and_a_project_has_its_own_sessions_only(
     start: Start, stand_in: StandIn, kith: Kith, home: Path
 ) -> None:

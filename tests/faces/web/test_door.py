@@ -187,6 +187,7 @@ def test_a_web_socket_needs_the_token_before_there_is_none(door):
     assert raw(door, f"{asked}Authorization: Bearer {TOKEN}\r\n\r\n")[0] == 404
 
 
+@pytest.mark.slow
 def test_guessing_is_slowed_and_the_person_still_gets_in(door, stranger, browser):
     time.sleep(1.1)
     guess = "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer guess\r\n"

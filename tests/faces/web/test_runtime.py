@@ -4,8 +4,7 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from begetter import Begotten
 from outside import Kith, StandIn
 
 TOKEN = "a-token-that-the-tests-of-the-runtime-use"
@@ -27,32 +27,26 @@ class Runtime:
 
     options: tuple[str, ...]
     url: str = ""
-    said: list[str] = field(default_factory=list)
-    process: subprocess.Popen[str] = field(init=False)
+    process: Begotten = field(init=False)
     client: httpx2.Client = field(init=False)
 
     def start(self, folder: Path) -> "Runtime":
-        command = [sys.executable, "-m", "kith", "runtime", "--port", "0", *self.options]
-        environ = {**os.environ, "KITH_RUNTIME_TOKEN": TOKEN}
-        self.process = subprocess.Popen(
-            command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.said.append(line)
-            if found := re.match(r"http://\S+", line):
-                self.url = found[0]
-                break
-        assert self.url, f"kith runtime did not start:\n{''.join(self.said)}"
-        threading.Thread(target=self._hear, daemon=True).start()
+        words = ["runtime", "--port", "0", *self.options]
+        out = Path(tempfile.mkstemp(prefix="runtime-", dir=folder)[1])
+        self.process = Begotten(words, folder, {**os.environ, "KITH_RUNTIME_TOKEN": TOKEN}, out)
+        while not (found := re.search(r"^http://\S+(?=\s)", self.said, re.M)):
+            assert self.process.poll() is None, f"kith runtime did not start:\n{self.said}"
+            time.sleep(0.01)
+        self.url = found[0]
         self.client = httpx2.Client(
             base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
         )
         return self
 
-    def _hear(self) -> None:
-        assert self.process.stdout
-        self.said.extend(self.process.stdout)
+    @property
+    def said(self) -> str:
+        """All its lines."""
+        return self.process.out.read_text()
 
     def ready(self) -> "Runtime":
         """Wait until the model is there."""
@@ -88,7 +82,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     yield begin
     for each in started:
         each.process.kill()
-        each.process.wait()
+        each.process.wait(10)
         each.client.close()
 
 
@@ -157,7 +151,7 @@ def test_strangers_and_nonsense_are_refused_and_anybody_sees_the_health(playing:
     assert httpx2.get(f"{runtime.url}/roles", headers={**evil, "Host": "evil.example"}).status_code == 421
     health = httpx2.get(f"{runtime.url}/health")
     assert health.json() == {"status": "ok", "running": 0, "waiting": 0, "room": 32}
-    assert TOKEN not in "".join(runtime.said)
+    assert TOKEN not in runtime.said
     for name in ("robot", "..%2f..%2fetc%2fpasswd", "%00"):
         answer = runtime.client.post(f"/roles/{name}", json=HELLO)
         assert (
@@ -239,12 +233,13 @@ def test_requests_wait_for_a_model_that_loads(start: Start, stand_in: StandIn) -
 def test_without_a_model_it_ends_and_says_why(start: Start) -> None:
     runtime = start("-m", "ollama/none")
     assert runtime.process.wait(20) not in (0, 1)
-    assert "kith:" in "".join(runtime.said)
+    assert "kith:" in runtime.said
 
 
 FIXED = {"name": "edit", "args": {"path": "utils.py", "old": "(len(numbers) + 1)", "new": "len(numbers)"}}
 
 
+@pytest.mark.slow
 def test_a_kith_elsewhere_works_with_it(
     playing: Start, kith: Kith, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

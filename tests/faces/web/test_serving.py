@@ -131,6 +131,7 @@ def test_a_restart_on_its_port_keeps_the_token_unless_a_new_one_is_wanted(
     serve.stop()
 
 
+@pytest.mark.slow
 def test_two_servers_do_not_fight_for_a_cookie(start_serving: Start) -> None:
     one, two = start_serving(), start_serving()
     cookies = [
@@ -167,6 +168,7 @@ def test_a_task_from_the_command_line_to_the_receipt(
     assert json.loads(kith("client", "get", f"sessions/{id}").stdout)["status"] == "done"
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_by_another_command(
     serve: Serving, kith: Kith, tmp_path: Path, sandbox: None
 ) -> None:
@@ -188,6 +190,7 @@ def test_a_question_is_answered_by_another_command(
     assert "waits for no answer" in kith("client", "answer", id, "yes", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_session_is_stopped(serve: Serving, kith: Kith, tmp_path: Path) -> None:
     api = Api(serve, tmp_path)
     id = api.begin([{"text": "Too late.", "delay": 30}])
@@ -241,6 +244,7 @@ class Squatter(BaseHTTPRequestHandler):
     def log_message(self, *args: object) -> None: ...
 
 
+@pytest.mark.slow
 def test_a_squatter_on_the_port_gets_nothing(kith: Kith, home: Path) -> None:
     token, state = "the-token-that-a-squatter-would-like", home / ".local/state/kith"
     with HTTPServer(("127.0.0.1", 0), Squatter) as squatter:

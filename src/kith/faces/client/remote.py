@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from kith.core.codec import KINDS, decode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice
-from kith.faces.serve.tokens import check_token, notes, proof_for, same
+from kith.faces.serve.tokens import CLIENT, check_token, notes, proof_for, same
 
 if TYPE_CHECKING:
     import httpx2
@@ -111,7 +111,7 @@ async def reach(place: Place) -> AsyncIterator[Server]:
             await _prove(client, place)
         except httpx2.HTTPError as error:
             raise BusyError(f"Nobody answers at {place.url}: {error or type(error).__name__}.") from error
-        client.headers["Authorization"] = f"Bearer {place.token}"
+        client.headers.update({"Authorization": f"Bearer {place.token}", "User-Agent": CLIENT})
         yield Server(client, place)
 
 

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kith.core.errors import EXIT_FAILED, KithError
-from kith.core.events import Answered, Asked, Event, Notice, RunEnded
+from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
 from kith.core.values import Answer, Question
 from kith.faces.client.remote import Find, follow, reach
 from kith.faces.lines import printable
@@ -26,7 +26,8 @@ async def show_to_the_end(find: Find, session: str, yes: bool) -> int:
             await asking.hear(event)
             voice.hear(event, path)
             asking.ask_if(event)
-            ended = event if isinstance(event, RunEnded) and not path else ended
+            if isinstance(event, RunStarted | Resumed | RunEnded) and not path:
+                ended = event if isinstance(event, RunEnded) else None
     except asyncio.CancelledError:
         voice.close()
         print(f"\nThe session goes on: kith client watch {session}", file=sys.stderr)
@@ -43,6 +44,9 @@ async def _show_end(find: Find, session: str, ended: RunEnded | None) -> int:
 
     async with reach(find()) as server:
         print_text(await server.ask(f"/api/sessions/{session}/receipt"), asked=True)
+    if ended is None:
+        again = f"kith run --resume {session}"
+        print(f"Its process has died before it was done. To go on: {again}", file=sys.stderr)
     return STATUS_CODES.get(ended.status, EXIT_FAILED) if ended else EXIT_FAILED
 
 
@@ -55,7 +59,7 @@ class Asking:
 
     async def hear(self, event: Event) -> None:
         """What ends a question ends its prompt."""
-        if isinstance(event, Answered | RunEnded):
+        if isinstance(event, Answered | Resumed | RunEnded):
             await self.end()
 
     def ask_if(self, event: Event) -> None:

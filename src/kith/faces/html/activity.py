@@ -13,11 +13,11 @@ from kith.faces.lines import status_of
 from kith.memory.live import Seen
 
 Body = Mapping[str, Any]
-_TELLING: Final = frozenset(
-    ("Answered", "Asked", "Delta", "Progress", "RunEnded", "RunStarted", "ToolBegan", "ToolEnded")
-)
+_TURNS: Final = ("Resumed", "RunEnded", "RunStarted")
+_TELLING: Final = frozenset(("Answered", "Asked", "Delta", "Progress", "ToolBegan", "ToolEnded", *_TURNS))
 _WORDS: Final = {
     "RunStarted": "beginning",
+    "Resumed": "beginning",
     "Asked": "waiting for you",
     "Answered": "going on",
     "RunEnded": "",
@@ -58,7 +58,7 @@ class Activity:
             yield Late(patch.op, patch.target, partial(str, patch.html))
 
     def _drop(self, seen: Seen) -> Iterator[Late]:
-        gone = list(self._drafts) if seen.kind in ("RunEnded", "RunStarted") else [seen.path]
+        gone = list(self._drafts) if seen.kind in _TURNS else [seen.path]
         for path in gone:
             draft = self._drafts.pop(path, None)
             if draft:
@@ -102,7 +102,7 @@ def _tells(kind: str, body: Body) -> bool:
 
 
 def _ends_draft(kind: str, body: Body) -> bool:
-    """Whether the reply that was being written is told by the log from here on."""
+    """Whether the reply that was being written is told by the log from here on, or will never be told."""
     if kind == "Said":
         return bool(body["message"]["role"] == "assistant")
-    return kind in ("RunEnded", "RunStarted") or (kind == "Called" and body["stop"] == "error")
+    return kind in _TURNS or (kind == "Called" and body["stop"] == "error")

@@ -9,7 +9,7 @@ from kith.faces.figures import figure
 from kith.faces.html.markup import Html, element, joined
 from kith.faces.lines import count
 
-_TELLING: Final = frozenset(("RunStarted", "RunEnded", "Engaged", "Called"))
+_TELLING: Final = frozenset(("RunStarted", "Resumed", "RunEnded", "Engaged", "Called"))
 
 
 @dataclass(slots=True)
@@ -41,8 +41,8 @@ class Meter:
         if kind == "RunStarted":
             self.calls = self.read = self.written = self.evaluated = self.unavoidable = self.counted = 0
             self.began, self.running, self.usd = at, True, None
-        elif kind == "RunEnded":
-            self.running = False
+        elif kind in ("Resumed", "RunEnded"):
+            self.running = kind == "Resumed"
         elif kind == "Engaged":
             self.model = body["model"]
             self._windows[self.model] = self.window = body.get("window", 0)

@@ -25,6 +25,7 @@ _WORDS: Final = {
     "limit": "Stopped at a limit",
     "unavailable": "No model could be asked",
     "interrupted": "Interrupted",
+    "unfinished": "Not finished",
 }
 
 

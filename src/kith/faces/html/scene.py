@@ -8,8 +8,9 @@ from typing import Any, Final
 from kith.core.codec import decode
 from kith.core.values import Plan, Question, TodoItem
 from kith.faces.html.activity import Activity
+from kith.faces.html.drafts import SLOT
 from kith.faces.html.entries import read_body
-from kith.faces.html.late import Late, draw_all
+from kith.faces.html.late import Late, draw_all, shielded, tell_bug
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import Meter, meter_html
 from kith.faces.html.panels import Draw, build_section, plan_section, question_section
@@ -19,9 +20,9 @@ from kith.faces.html.story import Story
 from kith.faces.html.todo import todo_html
 from kith.memory.live import Position, Seen
 
-NEWEST: Final = 60  # items of the log that a page begins with; the older ones are asked for
+NEWEST: Final = 200  # items of the log that a page begins with; the older ones are asked for
 
-_BUILDING: Final = frozenset(("Advanced", "RunEnded", "RunStarted", "Stepped", "Tasked"))
+_BUILDING: Final = frozenset(("Advanced", "Resumed", "RunEnded", "RunStarted", "Stepped", "Tasked"))
 Body = Mapping[str, Any]
 
 
@@ -67,6 +68,11 @@ class Scene:
         """For a page that comes back: what is shown and not stored, as it is now."""
         return tuple(Patch("replace", target, make()) for target, make in self._activity.slots())
 
+    def give_up(self) -> list[Patch]:
+        """Whoever worked on it has died: what was being written is lost, and its question is asked anew."""
+        self._activity = Activity()
+        return [*(late.draw() for late in self._ask(None)), *self.rejoin()]
+
     def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
         """So many items before the one with this id, for a page that has not shown them."""
         return tuple(Patch("replace", target, html) for target, html in self._story.earlier(before, count))
@@ -77,18 +83,19 @@ class Scene:
 
     def log_html(self, newest: int | None = NEWEST) -> Html:
         """What happened, with so many of the newest items (None: all); then what waits, or came of it."""
-        log, live = self._story.log_html(newest), self._activity.live_html()
-        return joined((log, live, self._question_html(), self._receipt_html()))
+        live = shielded(self._activity.live_html, SLOT)
+        question, receipt = shielded(self._question_html, "question"), shielded(self._receipt_html, "receipt")
+        return joined((self._story.log_html(newest), live, question, receipt))
 
     def panels_html(self, newest: int | None = NEWEST) -> Html:
         """What stands beside it: to do, plan, build, time line, meter."""
         return joined(
             (
-                todo_html(self._todo),
-                plan_section(self._plan),
-                build_section(self._build),
+                shielded(partial(todo_html, self._todo), "todo"),
+                shielded(partial(plan_section, self._plan), "plan"),
+                shielded(partial(build_section, self._build), "build"),
                 self._story.timeline_html(newest),
-                meter_html(self._meter),
+                shielded(partial(meter_html, self._meter), "meter"),
             )
         )
 
@@ -113,10 +120,15 @@ class Scene:
     def _fold(self, seen: Seen) -> Iterator[Late]:
         self.position = seen.position
         body = read_body(seen)
-        if seen.stored:
-            yield from self._story.take(seen, body)
-            yield from self._panels(seen, body)
-        yield from self._activity.take(seen, body)
+        try:
+            if seen.stored:
+                yield from self._story.take(seen, body)
+                yield from self._panels(seen, body)
+            yield from self._activity.take(seen, body)
+        except Exception:  # a bug must not end the stream: what comes after it can be shown
+            tell_bug()
+            if seen.stored:
+                yield from self._story.note(seen)
 
     def _panels(self, seen: Seen, body: Body) -> Iterator[Late]:
         """What changes beside the log."""
@@ -133,7 +145,7 @@ class Scene:
                 yield from self._ask(decode(body["question"], Question))
             case "Answered":
                 yield from self._ask(None)
-            case "RunStarted" | "RunEnded":
+            case "RunStarted" | "Resumed" | "RunEnded":
                 yield from self._turn(seen, body)
         if self._build and seen.kind in _BUILDING:
             yield Late("replace", "build", partial(build_section, self._build))
@@ -148,7 +160,9 @@ class Scene:
     def _turn(self, seen: Seen, body: Body) -> Iterator[Late]:
         """A task begins or is over."""
         yield from self._ask(None)
-        if seen.kind == "RunEnded":
+        if seen.kind == "Resumed":
+            self._done = None
+        elif seen.kind == "RunEnded":
             self._done = ([*self._task, seen], replace(self._meter))
         else:
             self._task, self._done = [], None

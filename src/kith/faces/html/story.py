@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kith.faces.html.entries import Entry, read_body
 from kith.faces.html.items import entry_html
-from kith.faces.html.late import Late
+from kith.faces.html.late import Late, shielded
 from kith.faces.html.markup import Html, element, joined
 from kith.faces.html.steps import action_html
 from kith.faces.html.timeline import bar_html, timeline_html
@@ -23,7 +23,7 @@ _ITEMS: Final = {
     "Planned": "plan",
     "Tasked": "plan",
 }
-_UNTOLD: Final = frozenset(("Carded", "TodoSet"))
+_UNTOLD: Final = frozenset(("Carded", "Resumed", "TodoSet"))
 
 
 class Story:
@@ -62,6 +62,10 @@ class Story:
                 yield from self._join(seen, f"council:{body['council']}", "council")
             case kind if kind not in _UNTOLD:
                 yield from self._begin(seen, _ITEMS.get(kind, "note"))
+
+    def note(self, seen: Seen) -> Iterator[Late]:
+        """An event that found no place: a line of its own."""
+        yield from self._begin(seen, "note")
 
     # --- where an event belongs ----------------------------------------------------------------
 
@@ -150,10 +154,13 @@ class Story:
     def _show(self, entry: Entry) -> Iterator[Late]:
         yield Late("append", "log", partial(self._html, entry))
         if entry.bar:
-            yield Late("append", "bars", partial(bar_html, entry))
+            yield Late("append", "bars", partial(self._bar, entry))
 
     def _html(self, entry: Entry) -> Html:
-        return entry_html(entry, self._whole(entry))
+        return shielded(lambda: entry_html(entry, self._whole(entry)), entry.id, "li")
+
+    def _bar(self, entry: Entry) -> Html:
+        return shielded(partial(bar_html, entry), f"{entry.id}-bar", "li")
 
     def _whole(self, entry: Entry) -> str | None:
         """Where all of an item is, if it is not on the page."""
@@ -181,7 +188,7 @@ class Story:
         """Items up to `end` and their bars, with a door to the older ones in front."""
         begin = 0 if most is None else max(0, end - most)
         shown = self.entries[begin:end]
-        items, bars = map(self._html, shown), (bar_html(each) for each in shown if each.bar)
+        items, bars = map(self._html, shown), (self._bar(each) for each in shown if each.bar)
         if not begin:
             return joined(items), joined(bars)
         return joined((self._door(begin), *items)), joined((element("li", id="earlier-bars"), *bars))

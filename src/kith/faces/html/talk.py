@@ -7,10 +7,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from kith.faces.html.listing import select, title_of
-from kith.faces.html.markup import Html, element
+from kith.faces.html.markup import NOTHING, Html, element
 from kith.faces.html.patches import Patch
 
-TALKED: Final = frozenset(("Applied", "RunEnded", "RunStarted"))  # kinds of events that change it
+TALKED: Final = frozenset(("Applied", "Resumed", "RunEnded", "RunStarted"))  # kinds of events that change it
 _SAY: Final = "Steer, or give the next task"
 
 
@@ -23,24 +23,38 @@ class Talk:
     title: str = ""
     began: float = 0.0  # seconds since the epoch
     model: str = ""
-    working: bool = False
+    begun: bool = False  # a task, and it has not ended
+    lost: bool = False  # its process has died before it ended
+    resumable: bool = False
     applied: str = ""  # the change that can be taken back
+
+    @property
+    def working(self) -> bool:
+        return self.begun and not self.lost
 
     def take(self, kind: str, body: Mapping[str, Any], at: float) -> Iterator[Patch]:
         """One more event, and what it changes."""
         before = self.working, self.applied
         match kind:
             case "RunStarted":
-                self.model, self.working = body["model"], True
+                self.model, self.begun = body["model"], True
                 if not self.began:
                     self.title, self.began = title_of(body["task"]), at
                     yield Patch("replace", "head", self.head())
+            case "Resumed":
+                self.begun, self.lost = True, False
             case "RunEnded":
-                self.working = False
+                self.begun = False
             case "Applied":
                 self.applied = "" if body.get("undoes") else body["change_id"]
         if before != (self.working, self.applied):
             yield Patch("replace", "actions", self.actions())
+
+    def stand(self, lost: bool, resumable: bool) -> Iterator[Patch]:
+        """What no event tells: whether its process has died, and whether one can go on with it."""
+        self.lost, self.resumable = lost, resumable
+        yield Patch("replace", "resume", self.resume())
+        yield Patch("replace", "actions", self.actions())
 
     def head(self) -> Html:
         """The title, and where and when it began."""
@@ -57,6 +71,7 @@ class Talk:
             "div",
             self._form("cancel", "It is told to stop."),
             self._form("undo", "The change is taken back.", once=True),
+            self.resume(),
             self._box(),
             element(
                 "button",
@@ -80,6 +95,21 @@ class Talk:
         elif self.applied:
             buttons.append(element("button", "Take the change back", form="undo"))
         return element("span", *buttons, id="actions", class_="working" if self.working else None)
+
+    def resume(self) -> Html:
+        """How to go on with what was cut short; hidden while there is nothing like it."""
+        why = "Its process has died before it was done." if self.lost else "It was cut short."
+        return element(
+            "form",
+            element("input", type="hidden", name="resume", value="true"),
+            element("span", why),
+            element("button", "Go on", class_="first") if self.resumable else NOTHING,
+            element("p", class_="said", role="alert"),
+            id="resume",
+            data_post=self._address("messages"),
+            data_sent="It goes on.",
+            hidden=not (self.lost or self.resumable),
+        )
 
     def _form(self, what: str, sent: str, once: bool = False) -> Html:
         """A form without fields, and where it is said what came of it."""

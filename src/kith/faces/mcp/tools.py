@@ -127,8 +127,9 @@ class Offered:
             planned: Literal["yes", "no"] = "yes" if plan else "no"
             session = desk.begin(self.project, Letter(task, _client(ctx), plan=planned, flags=desk.flags))
             call = Call(session, desk.watch(session))
-        wanted = await self.attendant.attend(call, ctx)
-        return wanted or await keep_secrets(self.project, self._task(call))
+        if wanted := await self.attendant.attend(call, ctx):
+            return wanted
+        return await keep_secrets(self.project, self._task(call))
 
     async def sessions(self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=_MOST)] = 10) -> results.Sessions:
         """List what was done here, newest first, and what waits for a person."""
@@ -137,16 +138,12 @@ class Offered:
                 results.Session(
                     each.id,
                     each.task[:200],
-                    "waiting" if self._waits(each.id) else each.status,
+                    "waiting" if self.attendant.desk.question(each.id) else each.status,
                     datetime.fromtimestamp(each.at).isoformat(timespec="seconds"),
                 )
                 for each in self.project.log.sessions(self.project.root, limit)
             ]
         )
-
-    def _waits(self, session: str) -> bool:
-        desk = self.attendant.desk
-        return desk.question(session) is not None and self.project.log.is_open(session)
 
     # --- one call ------------------------------------------------------------------------------
 

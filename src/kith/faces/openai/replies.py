@@ -113,7 +113,8 @@ def refusal(error: Exception) -> RawResponse:
     before = "This model's maximum context length is exceeded. " if code == "context_length_exceeded" else ""
     wait = (error.after_s if isinstance(error, ModelError) else None) or _RETRY_S
     headers = {"retry-after": f"{math.ceil(wait)}"} if status == 503 else {}
-    return tell_error(status, f"{before}{error}", kind, code, headers=headers)
+    param = "model" if code == "model_not_found" else None
+    return tell_error(status, f"{before}{error}", kind, code, param, headers)
 
 
 def tell_error(

@@ -37,10 +37,11 @@ class CompletionRequest:
 
 def read_request(data: Mapping[str, Any]) -> CompletionRequest:
     """The request in a body of /v1/chat/completions. Raises MalformedError."""
-    model = text_of(data, "model")
+    model = text_of(data, "model", usual="")
     if not model.strip() or not model.isprintable():
         raise MalformedError("model must be the name of a model, as GET /v1/models lists them.", "model")
-    whole_of(data, "n", 1, 1)  # several answers to one request are never given
+    if data.get("n") not in (None, 1):
+        raise MalformedError("n must be 1: there is one answer to a request.", "n")
     system, messages = read_messages(data)
     tools, must_call = _tools(data)
     shape = _shape(data)

@@ -39,7 +39,15 @@ router = APIRouter()
 
 def make_app(served: ServedModel) -> FastAPI:
     """The application behind the door."""
-    app = FastAPI(title="kith runtime", version="1", description=f"kith {__version__}", docs_url=None)
+    about = f"kith {__version__}"
+    app = FastAPI(
+        title="kith runtime",
+        version="1",
+        description=about,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     app.state.served = served
     tell_problems(app)
     app.include_router(router)

@@ -13,6 +13,7 @@ from kith.faces.runtime.app import make_app, with_health
 from kith.faces.runtime.served_model import ServedModel
 from kith.faces.serve.command import Place
 from kith.faces.serve.guard import Door, guard
+from kith.faces.serve.timely import Timely
 
 
 class _Server(uvicorn.Server):
@@ -31,7 +32,7 @@ async def run_runtime(served: ServedModel, listener: socket.socket, place: Place
     app = guard(make_app(served), Door(token, place.port, place.host, place.names))
     config = uvicorn.Config(
         with_health(app, served),
-        http="h11",
+        http=Timely,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -34,7 +34,15 @@ _ROUTES: Final = (
 
 def make_app(desk: Desk) -> FastAPI:
     """The whole application. The door (`guard.py`) stands before it."""
-    app = FastAPI(title="kith", version=f"{API_VERSION}", description=f"kith {__version__}", docs_url=None)
+    about = f"kith {__version__}"  # no redirects: behind a proxy, their address would be another one
+    app = FastAPI(
+        title="kith",
+        version=f"{API_VERSION}",
+        description=about,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     app.state.desk = desk
     tell_problems(app)
     for name in _ROUTES:

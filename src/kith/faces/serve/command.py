@@ -13,7 +13,8 @@ from pathlib import Path
 from kith.core.errors import EXIT_DONE, BusyError, UsageError
 from kith.faces.folder import find_root
 from kith.faces.lines import printable, wrapped
-from kith.faces.serve.tokens import Note, check_token, forget, new_token, read_note
+from kith.faces.serve.peers import can_tell
+from kith.faces.serve.tokens import Note, check_token, forget, new_token, read_note, ticket_for
 
 PORT = 5484  # what a telephone's keys write for KITH
 TOKEN = "KITH_SERVE_TOKEN"
@@ -36,10 +37,6 @@ class Place:
 
 def serve_command(args: argparse.Namespace) -> int:
     """Serve the chosen projects until Ctrl-C."""
-    try:
-        from kith.faces.serve.server import run_server
-    except ImportError as error:
-        raise UsageError("kith serve needs more: pip install 'kith-agent[web]'") from error
     from kith.faces.serve.desk import open_desk
 
     given = given_token(args, os.environ)
@@ -49,11 +46,16 @@ def serve_command(args: argparse.Namespace) -> int:
         place = Place(args.host or _LOOPBACK, listener.getsockname()[1], tuple(args.allowed_host or ()))
         token = given or _kept_token(state, place.port, args.new_token)
 
+        try:  # once nothing else is wrong: it takes a while
+            from kith.faces.serve.server import run_server
+        except ImportError as error:
+            raise UsageError("kith serve needs more: pip install 'kith-agent[web]'") from error
+
         def ready() -> None:
             Note(place.url, token, place.port, os.getpid()).write(state)
             _say_hello(place, token, tuple(f"{name}  {each.root}" for name, each in desk.projects.items()))
             if args.open:
-                webbrowser.open(f"{place.url}/?token={token}")
+                webbrowser.open(f"{place.url}/?token={_shown(token, place.port)}")
 
         try:
             run_server(desk, listener, place, token, ready)
@@ -91,6 +93,11 @@ def _kept_token(state: Path, port: int, fresh: bool) -> str:
     """The token of the server before on this port, so that open pages go on; else a new one."""
     before = None if fresh else read_note(state, port)
     return before.token if before else new_token()
+
+
+def _shown(token: str, port: int) -> str:
+    """What a browser is started with: where it can be told whose browser asks, nothing that helps others."""
+    return ticket_for(token, port) if can_tell() else token
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from kith.app.project import Project
-from kith.app.working import start_worker
+from kith.app.working import check_tool, start_worker
 from kith.core.errors import UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter, unheard_sessions
 from kith.memory.live import Position, Watch
 from kith.memory.log import Log, Summary
-from kith.memory.questions import open_question
+from kith.memory.questions import can_resume, open_question, was_cut_off
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEGUN = "begun"  # a kind of post: the folder of a session that has no events yet
@@ -70,12 +70,17 @@ class Desk:
     def begin(self, project: Project, letter: Letter) -> str:
         """A new session that begins with these words; returns its id."""
         session = new_id()
-        self.log.post(session, _BEGUN, "", str(project.root))  # until its first event says where it is
         self.write(project, session, letter)
+        self.log.post(session, _BEGUN, "", str(project.root))  # until its first event says where it is
         return session
 
     def write(self, project: Project, session: str, letter: Letter) -> None:
-        """Say something in a session: it steers the model at work, else it is the next task."""
+        """Say something in a session: it steers the model at work, else it is the next task.
+
+        Raises UsageError for a tool to use first that no model has.
+        """
+        if letter.kind == "run" and letter.tool:
+            check_tool(letter.tool)
         Inbox(self.log, session).write(letter)
         self._see_to(project, session)
 
@@ -104,8 +109,9 @@ class Desk:
             self._minding.discard(session)
 
     def question(self, session: str) -> Question | None:
-        """What the session waits for now."""
-        return open_question(self.log, session)
+        """What the session waits for now; a question whose process died is asked again on resuming."""
+        question = open_question(self.log, session)
+        return question if question and self.log.is_open(session) else None
 
     def answer(self, session: str, question: str, answer: Answer) -> Answer | None:
         """Answer a question; None when this answer counts, else the one that was first."""
@@ -118,6 +124,14 @@ class Desk:
     def is_working(self, session: str) -> bool:
         """Whether somebody works on a session, or is about to."""
         return self.log.is_open(session) or bool(Inbox(self.log, session).waiting())
+
+    def is_lost(self, session: str) -> bool:
+        """Whether the process that worked on the last task has died before it was done."""
+        return not self.is_working(session) and was_cut_off(self.log, session)
+
+    def is_resumable(self, session: str) -> bool:
+        """Whether the last task was cut short, and nobody has gone on with it yet."""
+        return not self.is_working(session) and can_resume(self.log, session)
 
     # --- what a person sees --------------------------------------------------------------------
 

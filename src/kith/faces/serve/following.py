@@ -32,9 +32,10 @@ class Shown:
     def __init__(self, desk: Desk, session: str) -> None:
         """Raises Refused for a session that is not of these projects."""
         project = found(desk, session).root.name
-        self.watch = desk.watch(session)
+        self.desk, self.watch = desk, desk.watch(session)
         self.scene = Scene(session, project=project, build=partial(draw_build, desk.log, session))
         self.talk = Talk(session, project)
+        self._stands: tuple[bool, bool] | None = None
 
     def html(self, newest: int | None) -> Html:
         """The page's own part, with so many of the newest items (None: all)."""
@@ -65,6 +66,15 @@ class Shown:
                 return list(seen[len(known) :])
             await asyncio.sleep(0)  # a long session lets others go on meanwhile
         return []
+
+    def look_after(self) -> list[Patch]:
+        """What changes by what no event tells: its process may have died."""
+        desk, talk, session = self.desk, self.talk, self.scene.session
+        stands = desk.is_lost(session), desk.is_resumable(session)
+        if stands == self._stands:
+            return []
+        self._stands, died = stands, stands[0]
+        return [*talk.stand(*stands), *(self.scene.give_up() if died else ())]
 
     def forget_undone(self) -> None:
         """A change is taken back in a session of its own."""
@@ -107,7 +117,12 @@ async def _told(shown: Shown, position: Position) -> AsyncIterator[bytes]:
     yield _frame("rejoin", shown.scene.rejoin())
     if beyond:
         yield _patches(shown, beyond)
-    async for data in stream(shown.watch, lambda seen: _patches(shown, seen)):
+
+    def beside() -> bytes:
+        patches = shown.look_after()
+        return _frame("rejoin", patches) if patches else b""
+
+    async for data in stream(shown.watch, lambda seen: _patches(shown, seen), beside=beside):
         yield data
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from kith.faces.serve.peers import is_strange
-from kith.faces.serve.problems import PROBLEM, problem_text
-from kith.faces.serve.tokens import cookie_for, is_nonce, proof_for, same
+from kith.faces.serve.peers import is_ours, is_strange
+from kith.faces.serve.problems import PROBLEM, also_for, problem_text
+from kith.faces.serve.tokens import cookie_for, is_nonce, proof_for, same, ticket_for
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -103,13 +103,22 @@ class Door:
         peer, here = scope.get("client"), scope.get("server")
         return bool(self.names) or not (peer and here and is_strange(peer, here))
 
+    def admits(self, scope: Scope, given: str) -> bool:
+        """Whether the first address leads in: by the token, or by its ticket in this user's own browser."""
+        if same(given, self.token):
+            return True
+        peer, here = scope.get("client"), scope.get("server")
+        return same(given, ticket_for(self.token, self.port)) and bool(peer and here and is_ours(peer, here))
+
     def refuse(self) -> _Closed:
         """The answer to a wrong token. The right one always gets in: nobody can lock the person out."""
         now = time.monotonic()
         if len(self._failed) == _FAILURES and now - self._failed[0] < 1:
             return _Closed(429, "Too many wrong tokens; wait a second.", ("retry-after", "1"))
         self._failed.append(now)
-        sentence = "This needs the token: open the address that `kith serve` printed, or send it as a bearer."
+        sentence = (
+            "This needs the token: open the address that was printed, or send `Authorization: Bearer TOKEN`."
+        )
         return _Closed(401, sentence, ("www-authenticate", "Bearer"))
 
 
@@ -165,6 +174,8 @@ async def _at_the_door(door: Door, scope: Scope) -> "tuple[int, Headers, bytes] 
     if scope["method"] == "GET" and path == "/api/hello":
         return _hello(door, query.get("nonce", ""))
     if scope["method"] == "GET" and "token" in query and not path.startswith(("/api/", "/v1/")):
+        if not door.admits(scope, query.pop("token")):
+            raise door.refuse()
         return _welcome(door, headers, path, query)
     if not door.knows(scope, headers):
         if scope["method"] == "GET" and path in ("/api/health", "/api/v1/health"):
@@ -261,8 +272,6 @@ def _welcome(
     door: Door, headers: Mapping[str, str], path: str, query: dict[str, str]
 ) -> tuple[int, Headers, bytes]:
     """The first visit: the token becomes a cookie, and leaves the address."""
-    if not same(query.pop("token"), door.token):
-        raise door.refuse()
     secure = "; Secure" if door.schemes(headers["host"]) == {"https"} else ""
     value = cookie_for(door.token, door.port)
     cookie = f"{door.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
@@ -283,7 +292,7 @@ def _json(value: object) -> tuple[int, Headers, bytes]:
 
 async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
     """A problem for programs; for a person's browser its sentence."""
-    kind, body = PROBLEM, problem_text(closed.status, closed.detail)
+    kind, body = PROBLEM, problem_text(closed.status, closed.detail, **also_for(scope["path"], closed.detail))
     if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
         kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
     await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())

@@ -43,6 +43,7 @@ async def session_page(desk: OneDesk, id: Id, all: Annotated[bool, Query()] = Fa
     shown = Shown(desk, id)
     await shown.catch_up()
     shown.forget_undone()
+    shown.look_after()
     for letter in Inbox(desk.log, id).letters(take=False):
         shown.talk.model = shown.talk.model or str((letter.flags or {}).get("model", ""))
     body = frame(sidebar(rows_of(desk), time.time(), id), shown.html(None if all else NEWEST))

@@ -22,6 +22,23 @@ def is_strange(peer: End, here: End) -> bool:
     """
     if not ip_address(peer[0]).is_loopback:
         return False
+    known, owners = _look(peer, here)
+    return known and not (owners and owners <= {os.getuid(), _ROOT, _NOBODY})
+
+
+def is_ours(peer: End, here: End) -> bool:
+    """Whether a connection is seen to come from a process of this user, on this machine."""
+    owners = _look(peer, here)[1]
+    return bool(owners) and owners <= {os.getuid(), _ROOT}
+
+
+def can_tell() -> bool:
+    """Whether this machine shows whose connections there are."""
+    return any(table.exists() for table in _TABLES)
+
+
+def _look(peer: End, here: End) -> tuple[bool, set[int]]:
+    """Whether the table shows this end of a connection, and whose the other one is."""
     theirs, ours = _written(peer), _written(here)
     owners: set[int] = set()
     known = False
@@ -29,7 +46,7 @@ def is_strange(peer: End, here: End) -> bool:
         known = known or (local in ours and remote in theirs)
         if local in theirs and remote in ours and state == _ESTABLISHED:
             owners.add(uid)
-    return known and not (owners and owners <= {os.getuid(), _ROOT, _NOBODY})
+    return known, owners
 
 
 def _rows() -> Iterator[tuple[str, str, str, int]]:

@@ -52,6 +52,12 @@ def problem(status: int, detail: str, **more: Any) -> "Response":
     return Response(problem_text(status, detail, **more), status, media_type=PROBLEM)
 
 
+def also_for(path: str, detail: str) -> dict[str, Any]:
+    """Under /v1 the same once more, where programs made for OpenAI look for it."""
+    error = {"message": detail, "type": "invalid_request_error", "param": None, "code": "refused"}
+    return {"error": error} if path.startswith("/v1/") else {}
+
+
 def tell_problems(app: "FastAPI") -> None:
     """Let every error of the app become a problem; bugs say so, and show no more of themselves."""
     from fastapi import Request
@@ -74,7 +80,11 @@ def tell_problems(app: "FastAPI") -> None:
 
     async def http(request: Request, error: Exception) -> "Response":
         assert isinstance(error, HTTPException)
-        return problem(error.status_code, str(error.detail).rstrip(".") + ".")
+        path, said = request.url.path, f"{error.detail.rstrip('.')}."
+        if error.status_code == 404:
+            slash = ": leave out the slash at its end" if path.endswith("/") else ""
+            said = f"There is nothing at {path}{slash}."
+        return problem(error.status_code, said, **also_for(path, said))
 
     async def bug(request: Request, error: Exception) -> "Response":
         return problem(500, "A bug in kith; its terminal tells more.")

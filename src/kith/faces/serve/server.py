@@ -11,6 +11,7 @@ import uvicorn
 from kith.faces.serve.app import make_app
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.guard import Door, guard
+from kith.faces.serve.timely import Timely
 
 if TYPE_CHECKING:
     from kith.faces.serve.command import Place
@@ -34,7 +35,7 @@ def run_server(
     door = Door(token, place.port, place.host, place.names)
     config = uvicorn.Config(
         guard(make_app(desk), door),
-        http="h11",  # strict about what a request may look like
+        http=Timely,  # strict about what a request may look like
         ws="none",
         lifespan="off",
         log_config=None,

@@ -13,6 +13,7 @@ from kith.faces.serve.problems import Refused
 from kith.memory.live import Position, Seen, Watch
 
 LOOK_S: Final = 0.05  # between two looks, which cost some microseconds each
+BESIDE_S: Final = 1.0
 PING_S: Final = 15.0  # a silent stream says that it is alive
 HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -25,17 +26,27 @@ def never() -> bool:
     return False
 
 
-async def stream(watch: Watch, frame: Frame, is_over: Callable[[], bool] = never) -> AsyncIterator[bytes]:
+def silence() -> bytes:
+    """A stream that tells nothing but what happens."""
+    return b""
+
+
+async def stream(
+    watch: Watch, frame: Frame, is_over: Callable[[], bool] = never, beside: Callable[[], bytes] = silence
+) -> AsyncIterator[bytes]:
     """What happens in a session, from the position of `watch` on, as `frame` tells it.
 
-    Ends when a look finds nothing and `is_over` says so.
+    `beside` is asked each second for what no event tells. Ends when a look finds nothing and `is_over` says
+    so.
     """
     yield b": kith\n\n"  # headers leave with the first bytes
-    told = time.monotonic()
+    told, asked = time.monotonic(), 0.0
     while True:
         over = is_over()  # before the look: what was written until then is found by it
         seen = watch.look()
         data = frame(seen) if seen else b""
+        if time.monotonic() - asked > BESIDE_S:
+            data, asked = data + beside(), time.monotonic()
         if over and not seen:
             return
         if not data and time.monotonic() - told > PING_S:

@@ -1,8 +1,10 @@
 """How a session stands, from a few rows of the log: nothing is folded that nobody asked for."""
 
+import asyncio
 import json
+import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from kith.core.codec import decode_event
 from kith.core.events import Applied, Event, Proposed, RunEnded, RunStarted, TodoSet
@@ -11,6 +13,7 @@ from kith.faces.serve.desk import Desk
 from kith.memory.log import Log
 
 ChangeState = Literal["waiting", "applied", "proposed", "none"]
+_LOOK_S: Final = 0.1  # between two looks into the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +31,35 @@ def standing(log: Log, session: str) -> Standing:
     started = _last(log, session, "RunStarted")
     if not isinstance(started, RunStarted):
         return Standing()
-    ended = _last(log, session, "RunEnded", "RunStarted")
+    ended = _last(log, session, "RunEnded", "RunStarted", "Resumed")
     if not isinstance(ended, RunEnded):
         return Standing(started.task, started.model)
     return Standing(started.task, started.model, ended.status, ended.text)
 
 
-def todo_now(log: Log, session: str) -> tuple[TodoItem, ...]:
+def todo_list(log: Log, session: str) -> tuple[TodoItem, ...]:
     """The model's list."""
     told = _last(log, session, "TodoSet")
     return told.items if isinstance(told, TodoSet) else ()
 
 
-def question_now(desk: Desk, session: str) -> Question | None:
-    """The question that somebody waits with; one whose process died is asked again when it is resumed."""
-    return desk.question(session) if desk.log.is_open(session) else None
+async def settle(desk: Desk, session: str, seconds: float) -> Question | None:
+    """Wait until the last task has ended, or its process, or its question is there, or the time is over."""
+    end, seen = time.monotonic() + seconds, -1
+    while desk.is_working(session) and time.monotonic() < end:
+        if (changed := desk.log.changed()) != seen:
+            seen = changed
+            if question := desk.question(session):
+                return question
+            if standing(desk.log, session).status != "unfinished":
+                return None
+        await asyncio.sleep(_LOOK_S)
+    return None
 
 
-def change_now(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange, ...]]:
+def last_change(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange, ...]]:
     """The change of the last task, and what has become of it."""
-    question = question_now(desk, session)
+    question = desk.question(session)
     if question and question.files:
         return "waiting", question.files
     match _last(desk.log, session, "Applied", "Proposed", "RunStarted"):

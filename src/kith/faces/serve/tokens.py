@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kith.core.errors import UsageError
 
+CLIENT = "kith client"  # as it calls itself to a server
 _BYTES = 32  # of randomness in a token
 _SHORTEST = 32  # characters of a token that a person chose: what 128 bits take in hex
 _LEGAL = re.compile(r"[A-Za-z0-9._~+/=-]*")  # what RFC 6750 lets a bearer token consist of
@@ -42,6 +43,11 @@ def same(one: str, other: str) -> bool:
 def cookie_for(token: str, port: int) -> str:
     """What a browser carries instead of the token: browsers show a cookie to every port of a host."""
     return _derived(token, f"cookie {port}")
+
+
+def ticket_for(token: str, port: int) -> str:
+    """What stands for the token on a browser's command line, which other users can read."""
+    return _derived(token, f"ticket {port}")
 
 
 def proof_for(token: str, port: int, nonce: str) -> str:

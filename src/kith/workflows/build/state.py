@@ -12,6 +12,7 @@ from kith.core.events import (
     Event,
     Judged,
     Locked,
+    Resumed,
     RunEnded,
     RunStarted,
     Said,
@@ -182,6 +183,8 @@ class Build:
         match event:
             case RunStarted(task):
                 self.request, self.began = task, at
+            case Resumed():
+                self.ended = None
             case RunEnded():
                 self.ended, self.running, self.doing = event, "", ""
             case Tasked(tasks):

@@ -1,8 +1,8 @@
 """One question, one answer: the client keeps the conversation, and the server keeps nothing but its log."""
 
 import asyncio
-import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -30,14 +30,13 @@ from kith.faces.serve.api.shapes import (
     todo_of,
 )
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.standing import Standing, change_now, question_now, standing, todo_now
+from kith.faces.serve.standing import Standing, last_change, settle, standing, todo_list
 from kith.faces.serve.trajectory import Step, steps_of
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
 
 KEPT: Final = 20  # of the conversation before, the newest turns
-_LOOK_S: Final = 0.1
 _routes = APIRouter(tags=["agent"])
 
 
@@ -94,7 +93,7 @@ async def do_task(desk: OneDesk, body: Wanted, request: Request) -> Response:
     words = render(body.context, body.prompt)
     flags = desk.flags | chosen_flags(body.model, body.read_only, body.check)
     session = desk.begin(desk.project(body.project), Letter(words, who(request), tool=body.tool, flags=flags))
-    question = await _wait(desk, session, body.timeout_s)
+    question = await settle(desk, session, body.timeout_s)
     return answer(await _outcome(desk, session, question, body.timeout_s))
 
 
@@ -110,37 +109,26 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-async def _wait(desk: Desk, session: str, seconds: float) -> Question | None:
-    """Until the task has ended, or waits for a yes, or the time is over."""
-    end, seen = time.monotonic() + seconds, -1
-    while time.monotonic() < end:
-        if (changed := desk.log.changed()) != seen:
-            seen = changed
-            if question := question_now(desk, session):
-                return question
-            if standing(desk.log, session).status != "unfinished":
-                return None
-        await asyncio.sleep(_LOOK_S)
-    return None
-
-
 async def _outcome(desk: Desk, session: str, question: Question | None, seconds: float) -> Outcome:
     stands = standing(desk.log, session)
     steps, receipt = await asyncio.to_thread(_told, desk.log.path, session)
     data = Done(
-        tasks=todo_of(todo_now(desk.log, session)),
+        tasks=todo_of(todo_list(desk.log, session)),
         steps=steps,
-        changes=[file_of(file) for file in change_now(desk, session)[1]],
+        changes=[file_of(file) for file in last_change(desk, session)[1]],
         session=session,
         question=question_of(question),
         receipt=receipt,
     )
-    error = None if question or stands.status == "done" else _why(stands, seconds)
+    why = _why(stands, seconds, desk.is_working(session))
+    error = None if question or stands.status == "done" else why
     message = question.text if question else stands.text
     return Outcome(success=error is None, message=message, data=data, error=error)
 
 
-def _why(stands: Standing, seconds: float) -> str:
+def _why(stands: Standing, seconds: float, working: bool) -> str:
+    if stands.status == "unfinished" and not working:
+        return "Its process has died before it was done; a message with `resume` goes on."
     if stands.status == "unfinished":
         return f"It is still at work after {seconds:g} s; its session tells how it goes on."
     return stands.text
@@ -148,12 +136,9 @@ def _why(stands: Standing, seconds: float) -> str:
 
 def _told(log: Path, session: str) -> tuple[list[Step], dict[str, Any]]:
     """The steps and the receipt, read with a connection of its own."""
-    own = Log(log)
-    try:
+    with closing(Log(log)) as own:
         events = [record.event for record in own.events(session)]
         return steps_of(events), describe_run(session, own.past(session))
-    finally:
-        own.close()
 
 
 router = versioned(_routes)

@@ -13,7 +13,7 @@ from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import Answered, GivenAnswer, KeptPieces, answer
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.problems import Refused
-from kith.faces.serve.standing import question_now, was_asked
+from kith.faces.serve.standing import was_asked
 from kith.memory.inbox import Inbox
 
 _routes = APIRouter(tags=["sessions"])
@@ -49,7 +49,7 @@ def _late(first: Answer) -> Refused:
 
 def _open(desk: Desk, session: str, id: str) -> Question:
     """The question, which somebody waits with. Raises Refused."""
-    question = question_now(desk, session)
+    question = desk.question(session)
     if question and question.id == id:
         return question
     if was_asked(desk.log, session, id):

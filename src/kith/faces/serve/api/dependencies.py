@@ -8,6 +8,7 @@ from kith.app.project import Project
 from kith.faces.serve.app import desk_of
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.problems import Refused
+from kith.faces.serve.tokens import CLIENT
 
 OneDesk = Annotated[Desk, Depends(desk_of)]
 Id = Annotated[str, Path(description="A session's id.", max_length=64)]
@@ -24,5 +25,7 @@ def found(desk: Desk, session: str) -> Project:
 
 
 def who(request: Request) -> str:
-    """The face that speaks: scripts show their token, the page its cookie."""
+    """The face that speaks: scripts show their token, the page its cookie, `kith client` says so."""
+    if request.headers.get("user-agent") == CLIENT:
+        return CLIENT
     return "the API" if "authorization" in request.headers else "the page"

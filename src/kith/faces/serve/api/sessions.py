@@ -1,9 +1,10 @@
 """Sessions: begun, spoken to, stopped, taken back."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request, Response
 
+from kith.app.project import Project as Known
 from kith.core.errors import TreeError, UsageError
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import Id, OneDesk, OneProject, found, who
@@ -19,15 +20,18 @@ from kith.faces.serve.api.shapes import (
     SessionNow,
     Stopped,
     Undone,
+    Wanted,
     answer,
     file_of,
     question_of,
     todo_of,
 )
+from kith.faces.serve.desk import Desk
 from kith.faces.serve.problems import Refused
-from kith.faces.serve.standing import question_now, standing, todo_now
+from kith.faces.serve.standing import standing, todo_list
 from kith.memory.inbox import Letter
 
+_OF_A_TASK: Final = ("check", "model", "read_only")  # settings that it goes on with
 _routes = APIRouter(tags=["sessions"])
 
 
@@ -95,8 +99,9 @@ async def show_session(desk: OneDesk, id: Id) -> Response:
             status=stands.status,
             text=stands.text,
             working=desk.is_working(id),
-            question=question_of(question_now(desk, id)),
-            todo=todo_of(todo_now(desk.log, id)),
+            resumable=desk.is_resumable(id),
+            question=question_of(desk.question(id)),
+            todo=todo_of(todo_list(desk.log, id)),
             position=str(position),
         )
     )
@@ -104,14 +109,19 @@ async def show_session(desk: OneDesk, id: Id) -> Response:
 
 @_routes.post(
     "/sessions/{id}/messages",
-    summary="Say something: it steers the model at work, else it is the next task",
+    summary="Say something: it steers the model at work, else it is the next task; or go on after an end",
     status_code=202,
     response_model=Begun,
-    responses=problems(404),
+    responses=problems(404, 409),
 )
 async def say(desk: OneDesk, id: Id, body: Message, request: Request) -> Response:
     project, position = found(desk, id), desk.log.last(id)
-    desk.write(project, id, _letter(body, who(request), desk.flags))
+    if not (body.resume or body.words.strip()):
+        raise Refused(422, "Say something in `words`, or set `resume` to go on with what was cut short.")
+    if body.resume:
+        _go_on(desk, project, id, body, who(request))
+    if body.words.strip():
+        desk.write(project, id, _letter(body, who(request), desk.flags))
     return answer(Begun(session=id, position=str(position)), 202)
 
 
@@ -145,7 +155,16 @@ async def undo(desk: OneDesk, id: Id) -> Response:
     return answer(Undone(change=undone.change_id, undoes=undone.undoes, files=files))
 
 
-def _letter(body: Message, by: str, given: dict[str, object]) -> Letter:
+def _go_on(desk: Desk, project: Known, id: str, body: Message, by: str) -> None:
+    """Let a worker go on with the last task. Raises Refused where there is nothing to go on with."""
+    if not desk.is_resumable(id):
+        at_work = desk.is_working(id)
+        raise Refused(409, "It is at work already." if at_work else "There is nothing to go on with here.")
+    given = {key: value for key, value in desk.flags.items() if key not in _OF_A_TASK}
+    desk.write(project, id, Letter("", by, flags=body.flags(given), resume=True))
+
+
+def _letter(body: Wanted, by: str, given: dict[str, object]) -> Letter:
     return Letter(body.words, by, body.kind, body.plan, body.tool, body.flags(given))
 
 

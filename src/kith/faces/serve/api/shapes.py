@@ -26,8 +26,8 @@ class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Message(Sent):
-    """Words for a session; all but the words counts only where they begin a task."""
+class Wanted(Sent):
+    """What is wanted, and how it is to be done."""
 
     words: Words
     kind: Literal["run", "build", "confer"] = "run"
@@ -44,7 +44,14 @@ class Message(Sent):
         return dict(given) | chosen_flags(self.model, self.read_only, self.check)
 
 
-class NewSession(Message):
+class Message(Wanted):
+    """Words for a session; all but the words counts only where they begin a task."""
+
+    words: Annotated[str, Field(max_length=MOST_WORDS)] = ""
+    resume: bool = Field(False, description="Go on with a task that was cut short; words steer it then.")
+
+
+class NewSession(Wanted):
     """The first words of a session."""
 
     project: Name = Field("", description="One of /projects; empty: the first.")
@@ -145,6 +152,7 @@ class SessionNow(TypedDict):
     ]
     text: str
     working: bool
+    resumable: Annotated[bool, Field(description="It was cut short; a message with `resume` goes on.")]
     question: Asked | None
     todo: list[Todo]
     position: str

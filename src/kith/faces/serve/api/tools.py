@@ -1,9 +1,8 @@
 """Tools without a model: looks are answered at once, edits become a session with a question."""
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import Field
@@ -17,12 +16,11 @@ from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import Check, File, Name, Sent, answer, chosen_flags, file_of
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.problems import Refused
-from kith.faces.serve.standing import question_now, standing
+from kith.faces.serve.standing import settle
 from kith.memory.inbox import Letter
 
 T = TypeVar("T")
 _routes = APIRouter(tags=["tools"])
-_LOOK_S: Final = 0.1
 
 
 class Use(Sent):
@@ -106,20 +104,15 @@ async def _propose(desk: Desk, name: str, body: Use, by: str) -> Response:
     flags = desk.flags | chosen_flags("", False, body.check)
     letter = Letter(word_edit(name, body.args), by, "tool", tool=name, flags=flags, args=body.args)
     session = desk.begin(project, letter)
-    question = await _question(desk, session, body.wait_s)
-    return answer(Proposed(session=session, question=question, files=[file_of(each) for each in files]), 202)
-
-
-async def _question(desk: Desk, session: str, seconds: float) -> str | None:
-    """The question that a session comes to; None when it takes longer, or there is none."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if question := question_now(desk, session):
-            return question.id
-        if standing(desk.log, session).status != "unfinished":
-            return None
-        await asyncio.sleep(_LOOK_S)
-    return None
+    question = await settle(desk, session, body.wait_s)
+    return answer(
+        Proposed(
+            session=session,
+            question=question.id if question else None,
+            files=[file_of(each) for each in files],
+        ),
+        202,
+    )
 
 
 async def _apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

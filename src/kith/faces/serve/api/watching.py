@@ -14,7 +14,7 @@ from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import Diff, TodoList, answer, file_of, todo_of
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.sse import HEADERS, frame_events, never, position_of, stream, write_event
-from kith.faces.serve.standing import change_now, standing, todo_now
+from kith.faces.serve.standing import last_change, todo_list
 from kith.memory.live import Watch
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
@@ -81,7 +81,7 @@ def over(desk: Desk, session: str) -> Callable[[], bool]:
     """Whether a session's work has ended, and nothing more of it waits."""
 
     def is_over() -> bool:
-        return not desk.is_working(session) and standing(desk.log, session).status != "unfinished"
+        return not desk.is_working(session)  # it has ended, or its process has died
 
     return is_over
 
@@ -106,7 +106,7 @@ async def diff(
     format: Annotated[Literal["json", "text"], Query(description="text: one unified diff.")] = "json",
 ) -> Response:
     found(desk, id)
-    state, files = change_now(desk, id)
+    state, files = last_change(desk, id)
     if format == "text":
         text = "".join(file.diff for file in files).encode("utf-8", "surrogateescape")
         return Response(text, media_type="text/x-diff")
@@ -118,7 +118,7 @@ async def diff(
 )
 async def todo(desk: OneDesk, id: Id) -> Response:
     found(desk, id)
-    return answer(TodoList(items=todo_of(todo_now(desk.log, id))))
+    return answer(TodoList(items=todo_of(todo_list(desk.log, id))))
 
 
 @_routes.get(

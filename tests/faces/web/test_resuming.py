@@ -1,0 +1,69 @@
+"""What has died is said, and goes on; what was said is done, and what was stopped is not."""
+
+import re
+from pathlib import Path
+
+import pytest
+from api_client import Api
+from serving import Serving
+
+from kith.memory.inbox import Inbox, Letter
+from kith.memory.log import LOG_FILE, Log
+
+WRITE = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
+
+
+@pytest.fixture
+def api(serve: Serving, tmp_path: Path, sandbox: None) -> Api:
+    return Api(serve, tmp_path)
+
+
+def messages(api: Api, session: str, **body: object) -> int:
+    return api.post(f"sessions/{session}/messages", body).status_code
+
+
+@pytest.mark.slow
+def test_a_task_whose_process_died_goes_on_from_the_page(api: Api, repository: Path) -> None:
+    session = api.begin([WRITE, "Written."], "Write it")
+    old = api.question(session)
+    assert messages(api, session, resume=True) == 409, "it is at work"
+    page = api.client.get(f"/sessions/{session}").text
+    assert re.search(r'<form id="resume"[^>]* hidden', page) and 'form="cancel"' in page
+    api.serve.end_workers()
+    now = api.until(lambda: not (now := api.get(f"sessions/{session}"))["working"] and now)
+    assert now["resumable"] and now["status"] == "unfinished" and not now["question"]
+    page = api.client.get(f"/sessions/{session}").text
+    assert "Its process has died before it was done." in page and "Go on" in page
+    assert 'form="cancel"' not in page and 'data-review="change"' not in page
+    late = api.post(f"sessions/{session}/answers/{old['id']}", {"choice": "all"})
+    assert late.status_code == 410 and "Nobody waits" in late.json()["detail"]
+    told = api.client.get(f"/api/sessions/{session}/events?follow=no").text
+    assert "event: Asked" in told, "and it ends"
+    assert messages(api, session) == 422
+    assert messages(api, session, resume=True) == 202
+    new = api.question(session)
+    assert new["id"] != old["id"]
+    assert api.post(f"sessions/{session}/answers/{new['id']}", {"choice": "all"}).status_code == 200
+    assert api.ended(session)["status"] == "done" and (repository / "new.txt").exists()
+    assert messages(api, session, resume=True) == 409, "it is over"
+    kinds = [each["kind"] for each in api.events(session)]
+    assert kinds.count("RunStarted") == kinds.count("Applied") == kinds.count("RunEnded") == 1
+
+
+def test_a_stop_before_the_worker_began_counts(api: Api) -> None:
+    session = api.begin([{"text": "Too late.", "delay": 60}])
+    assert api.post(f"sessions/{session}/cancel", {}).status_code == 202
+    assert api.ended(session)["status"] == "interrupted"
+    assert api.until(lambda: api.get(f"sessions/{session}")["resumable"])
+
+
+def test_words_that_a_server_left_are_done_by_the_next_one(api: Api) -> None:
+    session = api.begin(["Hello."])
+    api.ended(session)
+    api.serve.stop()
+    model = api.script(["Hello again."])
+    log = Log(api.serve.state / LOG_FILE)
+    Inbox(log, session).write(Letter("And again", flags={"model": model, "check": ("none",)}))
+    api.serve.start()
+    api.until(lambda: [each["kind"] for each in api.events(session)].count("RunEnded") == 2)
+    assert api.get(f"sessions/{session}")["text"] == "Hello again."
