@@ -1,6 +1,7 @@
 """A session is worked on in one process, and watched, answered, steered and stopped from any other."""
 
 import json
+import os
 import subprocess
 import tempfile
 import time
@@ -84,6 +85,17 @@ def test_a_change_is_approved_from_another_process(desk: Callable[..., Desk]) ->
     assert past.ended and past.ended.status == "done" and past.applied
     assert NEW in (played.root / "utils.py").read_text()
     assert worker.wait(10) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("places", [":/opt/none", ".", "/opt/none:"])
+def test_a_project_brings_no_modules_of_its_own(repository: Path, log: Log, places: str) -> None:
+    for name in ("sitecustomize", "kith", "json"):
+        (repository / f"{name}.py").write_text(f"open({str(repository / 'ran')!r}, 'w')\n")
+    Inbox(log, "one").write(Letter("x", flags={"model": "replay/none.json"}))
+    environ = {**os.environ, "PYTHONPATH": places}
+    assert start_worker(repository, log.path.parent, "one", environ).wait(20) == 0
+    assert not (repository / "ran").exists() and log.past("one").ended
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """`kith mcp` by the protocol's own client, over the standard streams of a process of its own."""
 
 import asyncio
+import base64
 import json
 import os
 import subprocess
@@ -156,6 +157,30 @@ def test_a_trial_tells_how_a_check_ends_and_leaves_the_tree_alone(
     assert not status.stdout
 
 
+@pytest.mark.slow
+def test_another_agent_sees_no_secrets(repository: Path, sandbox: None) -> None:
+    key, word = "Zm4kT9wQ2xL7pR5vB8nY", "Hu7vB2nQ9pLs4Xe1Kd3F"
+    (repository / ".env").write_text(f"API_KEY={key}\n")
+    subprocess.run(["git", "add", "-f", ".env"], cwd=repository, check=True)
+    (repository / ".gitignore").write_text(".env.local\n")
+    (repository / ".env.local").write_text(f"API_PASSWORD={word}\n")
+    (repository / "also.txt").symlink_to(".env")
+    on_env = ".env\n<<<<<<< SEARCH\nAPI_KEY=1\n=======\nAPI_KEY=2\n>>>>>>> REPLACE\n"
+
+    async def look() -> None:
+        async with client(repository) as kith:
+            check = "cat .env also.txt .env.local; base64 .env.local; false"
+            out = await call(kith, "trial", change=BLOCK, check=check)
+            told = json.dumps(out)
+            assert "[secret left out]" in out["output"]
+            assert "holds secrets" in await refusal(kith, "trial", change=on_env, check="true")
+            assert "holds secrets" in await refusal(kith, "apply", change=on_env)
+            assert key not in told and word not in told
+            assert base64.b64encode(word.encode()).decode()[:12] not in told
+
+    asyncio.run(look())
+
+
 @pytest.mark.parametrize("mode", ERAS)
 def test_a_person_decides_in_a_form_of_the_client(repository: Path, sandbox: None, mode: str) -> None:
     yes, shown = says(True)
@@ -225,6 +250,19 @@ def test_what_fails_the_checks_is_never_shown_to_a_person(repository: Path, sand
     assert len(shown) == 1
 
 
+@pytest.mark.slow
+def test_what_failed_before_too_is_asked_about_and_said(repository: Path, sandbox: None) -> None:
+    form, shown = says(True)
+
+    async def look() -> None:
+        async with client(repository, "--check", "false", form=form) as kith:
+            yes = await call(kith, "apply", change=DIFF)
+        assert yes["applied"] and "fails, as it did before" in yes["text"] and not yes["feedback"]
+
+    asyncio.run(look())
+    assert "fails, as it did before the change" in shown[0]
+
+
 HOSTILE = {
     "../out.txt\n```\nx\n```\n": "contains '..'",
     "--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+touch /tmp/x\n": "git",
@@ -259,6 +297,8 @@ def test_what_is_malformed_is_told_in_a_sentence(repository: Path) -> None:
     async def look() -> None:
         async with client(repository) as kith:
             assert await refusal(kith, "apply") == "change: Field required."
+            strange = await refusal(kith, "trial", change=DIFF, command="true")
+            assert strange == "trial takes no 'command'; it takes: change, check."
             assert "limit" in await refusal(kith, "sessions", limit=0)
             assert "change" in await refusal(kith, "trial", change={"a": [1]})
             assert "There is no" in await refusal(kith, "scan", path="nowhere")

@@ -16,6 +16,7 @@ from outside import Kith, StandIn
 
 from kith.models.standin import Request
 from kith.models.standin.tokens import estimate, render_prompt
+from sparing import first
 
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"
 CHECK = "grep -q max.len utils.py"
@@ -26,7 +27,7 @@ DONE = {"calls": [{"name": "done", "args": {"summary": SUMMARY}}]}
 LOOK = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}]}
 NOTES = 9  # files that a longer task reads, about 500 tokens each
 SERVERS = ("ollama", "llama-server", "lmstudio", "vllm")
-both = pytest.mark.parametrize("dialect", SERVERS[:2])
+both = pytest.mark.parametrize("dialect", first(SERVERS[:2]))
 
 Args = Mapping[str, Any]
 
@@ -205,7 +206,7 @@ def test_characters_may_come_in_halves(kith: Kith, stand_in: StandIn, dialect: s
     assert kith("run", "how large?").stdout == f"{WORDS}\n"
 
 
-@pytest.mark.parametrize(("dialect", "cut"), [("ollama", "end"), ("llama-server", "reset")])
+@pytest.mark.parametrize(("dialect", "cut"), first([("ollama", "end"), ("llama-server", "reset")]))
 def test_a_reply_that_breaks_off_twice_can_be_gone_on_with(
     kith: Kith, stand_in: StandIn, dialect: str, cut: str
 ) -> None:
@@ -218,6 +219,7 @@ def test_a_reply_that_breaks_off_twice_can_be_gone_on_with(
     assert fixed(kith) and len(server.requests) == 2
 
 
+@pytest.mark.slow
 def test_a_web_page_is_no_answer_but_a_gateways_page_passes(kith: Kith, stand_in: StandIn) -> None:
     server = stand_in(["never"], html=True)
     assert f"{server.url} answered with a web page" in end_of(run(kith, code=1))
@@ -274,7 +276,7 @@ def summing_up(replies: Sequence[Any]) -> Callable[[Request], Any]:
 TASK = "fix mean, and spare the periwinkle"
 
 
-@pytest.mark.parametrize("dialect", SERVERS)
+@pytest.mark.parametrize("dialect", first(SERVERS))
 def test_a_long_task_fits_a_window_of_4096(kith: Kith, stand_in: StandIn, dialect: str) -> None:
     window = {"ceiling": 4096} if dialect == "ollama" else {"window": 4096}
     server = stand_in(summing_up([*take_notes(kith), EDIT, DONE]), dialect, **window)
@@ -325,6 +327,7 @@ def test_an_old_ollama_that_cuts_silently_is_found_out_and_what_kith_says_helps(
     assert {each["options"]["num_ctx"] for each in server.requests} == {4096}
 
 
+@pytest.mark.slow
 def test_killed_after_a_compaction_it_goes_on_with_the_same_view(kith: Kith, stand_in: StandIn) -> None:
     thoughts = "I think about how numbers are added, and how they are divided. " * 12
     looks = [{"text": f"{n}. {thoughts}", **look} for n, look in enumerate(take_notes(kith))]

@@ -3,6 +3,7 @@
 import sqlite3
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -71,6 +72,13 @@ def test_the_last_answer_about_a_model_holds(tmp_path: Path) -> None:
     log.append("a", Answered("0123456789ab", Answer("always")), ())  # of another question
     assert agreed(log, here) == (one,)
     assert agreed(log, tmp_path) == ()
+
+
+@pytest.mark.parametrize("name", ["ollama/qwen3:8b", "a b/c?d#e", "ümlaut/\u2028", "x" * 200, "a.b/c.d"])
+def test_the_id_of_a_question_stands_in_an_address(name: str) -> None:
+    consent = Consent(name, "https://api.example.org:443/v1", "work")
+    id = consent.question_id()
+    assert quote(id, safe="") == id and Consent.of(id) == consent
 
 
 def test_a_yes_is_good_for_its_session(tmp_path: Path) -> None:

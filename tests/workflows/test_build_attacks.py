@@ -13,6 +13,7 @@ from building import DONE, PLAIN, Script, Stage, bash, commit_all, snapshot, tas
 from kith.core.errors import KithError, TreeError
 from kith.core.events import Advanced
 from kith.workflows.build.state import Build
+from sparing import first
 
 TASK = {
     "id": "1",
@@ -94,7 +95,7 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("lie", first(LIES, 2))
 def test_an_implementer_that_lies_gets_nothing_applied(project: Path, lie: str) -> None:
     before = snapshot(project)
     outcome = implement(project, *LIES[lie]).play()
@@ -126,7 +127,7 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("what", BESIDE)
+@pytest.mark.parametrize("what", first(BESIDE, 2))
 def test_what_would_not_be_applied_does_not_count(project: Path, what: str) -> None:
     """Files that git ignores change what tests do in the trial, and would not be there after a yes."""
     before = snapshot(project)
@@ -137,6 +138,7 @@ def test_what_would_not_be_applied_does_not_count(project: Path, what: str) -> N
     assert "files that git ignores are not part of it" in refused or "0 != 42" in refused
 
 
+@pytest.mark.slow
 def test_a_title_brings_nothing_unseen_into_a_commit(project: Path) -> None:
     """Letters that steer a terminal, or that no command takes as an argument."""
     stage = implement(project, write("pkg/twice.py", RIGHT))

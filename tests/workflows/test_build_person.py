@@ -11,6 +11,7 @@ from plays import NOD, NOD_CODE, NOD_TESTS, TALLY_CODE, TALLY_TEST_FILE, one_tas
 from kith.core.events import Judged, Tasked
 from kith.core.values import Answer, BuildTask, Change, Question
 from kith.workflows.build.finishing import commit_message
+from sparing import first
 
 LOUD = "Count all that pyflakes finds."
 
@@ -30,6 +31,7 @@ def test_a_person_edits_the_tasks(pyflakes: Path) -> None:
     assert "# Tally\nWrite tally." in stage.said_to("tally/specify")[0]
 
 
+@pytest.mark.slow
 def test_a_person_asks_for_other_tasks(pyflakes: Path) -> None:
     nod = {
         "nod/specify": [write("pyflakes/test/test_nod.py", NOD_TESTS), DONE],
@@ -55,6 +57,7 @@ def test_a_person_asks_for_more_and_gets_it(pyflakes: Path) -> None:
     assert stage.steps.count("finish yes") == 2
 
 
+@pytest.mark.slow
 def test_what_a_person_asks_for_in_vain_is_taken_back_and_they_are_asked_again(pyflakes: Path) -> None:
     spoilt = [edit("pyflakes/tally.py", "len(Checker(ast.parse(source)).messages)", "9"), DONE]
     stage = Stage(
@@ -68,7 +71,7 @@ def test_what_a_person_asks_for_in_vain_is_taken_back_and_they_are_asked_again(p
     assert (pyflakes / "pyflakes" / "tally.py").read_text() == TALLY_CODE
 
 
-@pytest.mark.parametrize(("overrule", "status"), [("all", "done"), ("none", "rejected")])
+@pytest.mark.parametrize(("overrule", "status"), first([("all", "done"), ("none", "rejected")]))
 def test_a_person_keeps_a_part_that_is_checked_again(pyflakes: Path, overrule: str, status: str) -> None:
     before = snapshot(pyflakes)
     kept = (Change("pyflakes/tally.py", None, b"def tally(source): ...\n"),)
@@ -80,6 +83,7 @@ def test_a_person_keeps_a_part_that_is_checked_again(pyflakes: Path, overrule: s
     assert snapshot(pyflakes) == before | after
 
 
+@pytest.mark.slow
 def test_a_part_that_is_good_needs_no_second_question(pyflakes: Path) -> None:
     stage = Stage(pyflakes, one_task())
 

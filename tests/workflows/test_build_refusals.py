@@ -66,6 +66,7 @@ def test_a_task_that_fails_too_often_leaves_nothing_behind(pyflakes: Path) -> No
     ]
 
 
+@pytest.mark.slow
 def test_when_no_task_can_be_done_the_tree_is_as_it_was(pyflakes: Path) -> None:
     before = snapshot(pyflakes)
     stage = Stage(
@@ -162,6 +163,7 @@ def test_tests_that_pass_already_are_sent_back_and_code_of_their_author_is_put_b
     assert "pass" in stage.said_to("tally/specify")[-1]
 
 
+@pytest.mark.slow
 def test_a_secret_in_a_test_is_not_locked(pyflakes: Path) -> None:
     key = "AKIA" + "Z7QX4M2PLW5RT6KB"
     stage = Stage(
@@ -180,6 +182,7 @@ def test_a_secret_in_a_test_is_not_locked(pyflakes: Path) -> None:
     assert key not in (pyflakes / TALLY_TEST_FILE).read_text()
 
 
+@pytest.mark.slow
 def test_a_later_task_may_add_to_locked_tests_but_not_change_them(pyflakes: Path) -> None:
     more = "\n    def test_it_is_loud(self):\n        from pyflakes.loud import shout\n\n"
     more += '        self.assertEqual(shout("import os"), "1!")\n'
@@ -209,6 +212,7 @@ def test_no_tests_at_all_end_the_task(pyflakes: Path) -> None:
     assert stage.steps[-2:] == ["roll_back rolled back", "next nothing"]
 
 
+@pytest.mark.slow
 def test_a_step_that_takes_too_long_is_judged_by_what_it_left(pyflakes: Path) -> None:
     slow = {"text": "Wait", "delay": 30}
     stage = Stage(
@@ -231,6 +235,7 @@ def test_tasks_without_sense_are_sent_back_with_the_exact_fault(pyflakes: Path) 
     assert outcome.status == "failed" and "The architect wrote no usable tasks" in outcome.text
 
 
+@pytest.mark.slow
 def test_the_project_s_own_gates_and_named_checks_have_a_say(pyflakes: Path) -> None:
     gate = 'grep -q "the number of messages" pyflakes/tally.py'
     better = edit("pyflakes/tally.py", "The number of messages", "It is the number of messages")

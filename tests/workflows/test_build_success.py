@@ -4,6 +4,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from building import DONE, PLAIN, Stage, edit, snapshot, tasks, write
 from plays import INVERT, INVERT_CODE, INVERT_TESTS, WRONG_INVERT, two_tasks
 
@@ -12,6 +13,7 @@ from kith.core.events import Tasked
 RIGHT, WRONG = (code.strip().split("\n")[-1].strip() for code in (INVERT_CODE, WRONG_INVERT))
 
 
+@pytest.mark.slow
 def test_a_request_becomes_a_tested_change_with_pytest(toolz: Path) -> None:
     before = snapshot(toolz)
     stage = Stage(

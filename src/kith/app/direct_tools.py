@@ -1,6 +1,7 @@
 """Tools without a model: those that read answer at once, the others make a change that waits for a yes."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +32,16 @@ KIND: Final = "tool"
 _OF_A_THREAD: Final = ("todo", "done")  # they say something in a conversation, of which there is none
 _INDEXING_S: Final = 20.0
 DONE: Final = "Done, without a model."
+_ROOM: Final = 40  # characters of an argument, in a title
+_EDITS_IN_WORDS: Final = {
+    "edit": "edit {path}: {old} becomes {new}",
+    "write": "write {path}",
+    "replace": "replace {old} by {new} in {where}",
+    "append": "append to {path}: {text}",
+    "insert": "insert into {path}: {text}",
+    "rename": "rename {old} to {new}",
+    "refactor": "{action} {target} {to}",
+}
 
 Make = Callable[[Mapping[str, Any], Run], Awaitable[Changes]]
 
@@ -145,8 +156,14 @@ async def edit_with(
 
 def word_edit(name: str, args: Mapping[str, Any]) -> str:
     """An edit in a few words, for lists of sessions."""
-    about = next((args[key] for key in ("path", "where", "target", "old") if args.get(key)), "")
-    return f"{name} {about}".strip()
+    told = defaultdict(str, {key: _in_short(value) for key, value in args.items()})
+    return " ".join(_EDITS_IN_WORDS.get(name, name).format_map(told).split())
+
+
+def _in_short(value: object) -> str:
+    """The first line of an argument, or what there is room for."""
+    line = str(value).strip().partition("\n")[0]
+    return line if len(line) <= _ROOM else f"{line[: _ROOM - 1]}…"
 
 
 async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) -> Changes:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,7 +105,21 @@ async def list_all(chosen: Settings, log: Log) -> Listed:
     name = await default_model(chosen, servers, own)
     choice = f"kith asks {name} unless told otherwise." if name else await own.excuse()
     loading = (f"The server at {server.url} still loads its model." for server in servers if server.loading)
-    return Listed(rows, (*loading, choice))
+    return Listed(rows, (*loading, *_silent(places, servers), choice))
+
+
+def _silent(places: Places, servers: "Sequence[Server]") -> Iterator[str]:
+    """What the person named, and does not tell of models: a sentence for each."""
+    from kith.models.discovery.places import endpoint_of
+    from kith.models.providers.wire import is_loopback
+
+    seen = {server.url for server in servers}
+    for name, each in places.named.items():
+        endpoint = endpoint_of(each, places.stall_s)
+        if endpoint.url in seen or endpoint.is_cloud or (places.offline and not is_loopback(endpoint.url)):
+            continue
+        key = "" if not each.key_env else f", and is its key in {each.key_env}"
+        yield f"{name} at {endpoint.url} names no models: does it run{key}?"
 
 
 async def default_model(chosen: Settings, servers: "Sequence[Server]", own: OwnEngine) -> str:

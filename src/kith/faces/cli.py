@@ -5,7 +5,7 @@ import difflib
 import importlib
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -90,6 +90,7 @@ COMMANDS = {
         "serve.command:serve_command",
         "[PROJECT ...]",
     ),
+    "client": Command("work with the sessions of a server of kith's", servers.parts, "cli:parts_command"),
     "client run": Command(
         "do a task through a server of kith's", servers.client_run, "client.command:run_command", "TASK ..."
     ),
@@ -243,25 +244,41 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
 
 def _refuse_unknown_part(words: Sequence[str]) -> None:
     """`models pul` is no command: one that has parts, and takes no words beside, was misspelt."""
-    parts = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    parts = _parts(words[0])
     if not parts or not words[1:] or words[1].startswith("-"):
         return
-    close = difflib.get_close_matches(words[1], [name.partition(" ")[2] for name in parts], 1)
-    hint = f"did you mean `kith {words[0]} {close[0]}`?" if close else f"there are: {', '.join(parts)}."
+    close = difflib.get_close_matches(words[1], parts, 1)
+    whole = ", ".join(f"{words[0]} {part}" for part in parts)
+    hint = f"did you mean `kith {words[0]} {close[0]}`?" if close else f"there are: {whole}."
     raise UsageError(f"There is no command {' '.join(words[:2])!r}; {hint}")
+
+
+def parts_command(args: argparse.Namespace) -> int:
+    """A command that is nothing without one of its parts. Raises UsageError."""
+    parts = ", ".join(_parts(args.whole))
+    raise UsageError(f"kith {args.whole} is followed by one of {parts}. See `kith {args.whole} --help`.")
+
+
+def _parts(name: str) -> list[str]:
+    """The words that may follow a command's name, each to make another command."""
+    return [each.removeprefix(f"{name} ") for each in COMMANDS if name and each.startswith(f"{name} ")]
+
+
+def _list_commands(names: Iterable[str]) -> str:
+    return "commands:\n" + "\n".join(f"  {name:17} {COMMANDS[name].meaning}" for name in names)
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
     command = COMMANDS.get(name, TALK)
     prog = f"kith {name}".strip()
-    listing = "\n".join(f"  {key:17} {each.meaning}" for key, each in COMMANDS.items())
+    parts = [f"{name} {part}" for part in _parts(name)]
     meaning = f"{command.meaning[:1].upper()}{command.meaning[1:].rstrip(' .')}."
     usage = f"{prog} [OPTIONS] {command.words}" if name else "kith [OPTIONS]\n       kith COMMAND --help"
     parser = _Parser(
         prog=prog,
         usage=usage.rstrip(),
-        description=meaning if name else f"{ABOUT}\n\ncommands:\n{listing}",
-        epilog=EXIT_CODES if name in ("", "run", "build") else None,
+        description=meaning if name else f"{ABOUT}\n\n{_list_commands(COMMANDS)}",
+        epilog=EXIT_CODES if name in ("", "run", "build") else _list_commands(parts) if parts else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

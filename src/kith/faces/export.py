@@ -1,6 +1,7 @@
 """`kith export`: a session as one file, to keep or to send."""
 
 import argparse
+import asyncio
 import json
 import sys
 from functools import partial
@@ -14,13 +15,17 @@ from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
 
 FORMATS = ("html", "md", "json")
+_ROOT = (
+    "SELECT json_extract(body, '$.root') FROM events WHERE session = ? AND kind = 'RunStarted' ORDER BY seq"
+)
 
 
 def export_command(args: argparse.Namespace) -> int:
     """Write the session to a file, or to stdout."""
     root = find_root(args.folder)
     log = Log(load_settings(root, {}).state / LOG_FILE)
-    told = write_session(log, find_session(log, root, args.id or "last"), _format(args))
+    session = find_session(log, root, args.id or "last")
+    told = _without_secrets(log, session, root, write_session(log, session, _format(args)))
     if args.output in (None, "-"):
         sys.stdout.write(told)
         return EXIT_DONE
@@ -47,6 +52,16 @@ def write_session(log: Log, session: str, format: str) -> str:
     if format == "html":
         return export_page(session, seen, partial(draw_build, log, session))
     return export_markdown(session, seen)
+
+
+def _without_secrets(log: Log, session: str, here: Path, told: str) -> str:
+    """What is to be sent somewhere, without the secrets of the session's project that a model had read."""
+    from kith.app.asking.hidden import keep_secrets
+    from kith.app.project import Project
+
+    places = [Path(root) for (root,) in log.query(_ROOT, (session,)) if root]
+    root = next((place for place in places if place.is_dir()), here)
+    return asyncio.run(keep_secrets(Project.open(root, {}), told))
 
 
 def read_session(log: Log, session: str) -> list[Seen]:

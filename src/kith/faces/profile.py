@@ -28,7 +28,7 @@ def profile_command(args: argparse.Namespace) -> int:
     elif args.csv:
         _write_csv(profile, args.rows or "calls", args.csv)
     elif args.html:
-        from kith.faces.pages import profile_page
+        from kith.faces.html.profile import profile_page
 
         _write(args.html, profile_page(profile))
     elif not profile.calls and not profile.builds.builds.seconds:

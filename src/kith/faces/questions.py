@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from kith.core.values import Answer, Change, Changes, Question
@@ -23,6 +23,7 @@ _KEYS = {
     "s": "[s]ay what to do differently",
 }
 _MORE = (("a", "always"), ("e", "edit"), ("s", "revise"))  # beside yes and no, where a question has them
+_EDITOR_S = 2.0  # an editor that is asked to leave may take so long
 DIFF_STYLES = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
@@ -147,18 +148,48 @@ async def open_editor(console: "Console", content: bytes, name: str) -> bytes:
     from pathlib import Path
 
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _terminal_as_it_was():
         file = Path(folder) / Path(name).name
         file.write_bytes(content)
         try:
             process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
-            code = await process.wait()
+            code = await _wait_or_end(process)
         except (OSError, ValueError) as error:
             console.print(f"The editor {editor!r} cannot be started: {error}.", style="red", markup=False)
             return content
         if code:
             console.print(f"The editor ended with {code}; nothing was taken over.", style="red", markup=False)
         return file.read_bytes() if code == 0 else content
+
+
+async def _wait_or_end(process: asyncio.subprocess.Process) -> int:
+    """How it ended; where nobody needs it any more (another face was first), it is ended."""
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _EDITOR_S)
+        if process.returncode is None:
+            process.kill()
+        raise
+
+
+@contextmanager
+def _terminal_as_it_was() -> Iterator[None]:
+    """An editor that is ended may leave the terminal raw."""
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin.fileno())
+    try:
+        yield
+    except asyncio.CancelledError:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
+        raise
 
 
 async def press(words: str, keys: Sequence[str] | dict[str, str]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.text import Text
 
+_YES = "the terminal, by --yes"
 LONG_S = 3.0  # what goes on for longer is shown with its seconds
 
 
@@ -31,7 +32,7 @@ class PlainVoice:
 
     async def answer(self, question: Question) -> Answer:
         said = f"nobody could be asked{'; --yes agrees' if question.kind == 'plan' else ''}"
-        return Answer("none" if question.kind == "change" else "no", said)
+        return Answer("none" if question.kind == "change" else "no", said, by="a run without a terminal")
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -133,8 +134,8 @@ def yes_to_changes(otherwise: Answerer) -> Answerer:
 
     async def answer(question: Question) -> Answer:
         if question.kind == "change":
-            return Answer("all")
-        return Answer("yes") if question.kind == "plan" else await otherwise(question)
+            return Answer("all", by=_YES)
+        return Answer("yes", by=_YES) if question.kind == "plan" else await otherwise(question)
 
     return answer
 

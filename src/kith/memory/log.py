@@ -225,15 +225,18 @@ class Log:
         query = "SELECT session FROM events WHERE kind = ? GROUP BY session ORDER BY MIN(seq)"
         return [session for (session,) in self.query(query, (kind,))]
 
-    def sessions(self, root: Path | None = None, limit: int = 50) -> list[Summary]:
-        """The newest sessions first, those of one folder when `root` is given."""
+    def sessions(self, root: Path | None = None, limit: int = 50, also: Container[str] = ()) -> list[Summary]:
+        """The newest sessions first, those of one folder when `root` is given; of `also` old ones, too."""
         query = """
             SELECT session, MAX(seq), MAX(at) FROM events
             WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session ORDER BY 2 DESC
         """
-        summaries = (self._summarise(session, at) for session, _, at in self.query(query))
-        mine = (each for each in summaries if root is None or each.root == str(root))
-        return [summary for _, summary in zip(range(limit), mine, strict=False)]
+        found: list[Summary] = []
+        for session, _, at in self.query(query):
+            if len(found) < limit or session in also:
+                summary = self._summarise(session, at)
+                found += [summary] if root is None or summary.root == str(root) else []
+        return found
 
     def _summarise(self, session: str, at: float) -> Summary:
         started = self._one(session, "RunStarted", "ASC")
@@ -367,6 +370,11 @@ class Log:
                 return not try_lock(file)
         except FileNotFoundError:
             return False
+
+    def open_ids(self) -> list[str]:
+        """The sessions that processes work on now."""
+        locks = (self.path.parent / "locks").glob("*.lock")
+        return [lock.stem for lock in locks if self.is_open(lock.stem)]
 
     def delete(self, session: str) -> None:
         """Forget a session for good. Raises BusyError while somebody works on it."""

@@ -79,10 +79,8 @@ class Past:
         """Take one more event of the same task in."""
         self.touched = self.touched or _touches(event)
         match event:
-            case RunEnded():
-                self.ended = event
-            case Resumed():
-                self.ended = None
+            case RunEnded() | Resumed():
+                self.ended = event if isinstance(event, RunEnded) else None
             case Said(thread, message):
                 self._hear(thread, message)
             case Stepped(name, "began") if name.startswith("attempt "):

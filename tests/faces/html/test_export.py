@@ -94,6 +94,23 @@ def test_the_command_writes_the_last_session_to_a_file(
     assert json.loads(capsys.readouterr().out)["session"] == "exported"
 
 
+def test_no_secret_leaves_in_a_file(log: Log, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = 'Zm4kT9wQ"2xL7pR5\\vB8nY'
+    (repository / ".env").write_text(f"API_KEY='{key}'\nDATABASE_PASSWORD=Hu7vB2nQ9pLs4Xe1Kd3F\n")
+    words = (repository / ".env").read_text()
+    told = [
+        (RunStarted("look", str(repository), "m", ""), ()),
+        *turn(words, 1),
+        (RunEnded("done", words), ()),
+    ]
+    write(log, told)
+    for form in ("html", "md", "json"):
+        assert main(["export", "-C", str(repository), "--format", form]) == 0
+        out = capsys.readouterr().out
+        assert "[secret left out]" in out and "Hu7vB2nQ" not in out and "Zm4kT9wQ" not in out, form
+    assert json.loads(out)["receipt"]["status"] == "done"
+
+
 def test_what_cannot_be_written_or_found_is_one_sentence(
     log: Log, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

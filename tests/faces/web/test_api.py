@@ -4,10 +4,17 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from api_client import Api
 from serving import Serving
+
+from kith.core.events import Asked, RunStarted
+from kith.core.values import Question
+from kith.memory.consents import Consent
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.session import Session
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
 EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
@@ -119,8 +126,22 @@ def what_is_not_there_is_said(api: Api) -> None:
     assert api.client.get("/api/v1/sessions").json() == {"sessions": []}
 
 
-def test_sessions(api: Api, repository: Path) -> None:
+def a_question_about_a_model_in_the_cloud_is_answered(api: Api, home: Path, repository: Path) -> None:
+    log = Log(home / ".local/state/kith" / LOG_FILE)
+    asked = Consent("far/qwen3 30b", "https://api.example.org/v1", "work").question_id()
+    with Session(log, "cloud") as session:
+        session.emit(RunStarted("x", str(repository), "", "0"))
+        session.emit(Asked(Question(asked, "trust", "Ask it?", ("yes", "no", "always"))))
+        place = f"sessions/cloud/answers/{quote(asked, safe='')}"
+        assert api.post(place, {"choice": "all"}).status_code == 422
+        assert api.post(place, {"choice": "yes"}).status_code == 200
+        assert session.log.is_open("cloud")
+    assert api.post(place, {"choice": "always"}).json()["first"]["choice"] == "yes"
+
+
+def test_sessions(api: Api, home: Path, repository: Path) -> None:
     what_is_not_there_is_said(api)
+    a_question_about_a_model_in_the_cloud_is_answered(api, home, repository)
     a_task_from_its_words_to_the_applied_change(api, repository)
 
 

@@ -53,6 +53,7 @@ def test_a_task_is_told_step_by_step_and_waits_for_a_yes(api: Api, repository: P
     assert third["thought"] == "Now the edit." and third["observation"].startswith("Changed utils.py")
     assert last["action"] is None and last["thought"] == "Mended."
     assert NEW in data["changes"][0]["diff"] and NEW not in (repository / "utils.py").read_text()
+    assert data["receipt"]["status"] == "unfinished"
     place = f"sessions/{data['session']}/answers/{data['question']['id']}"
     assert api.post(place, {"choice": "all"}).status_code == 200
     assert api.ended(data["session"])["status"] == "done" and NEW in (repository / "utils.py").read_text()

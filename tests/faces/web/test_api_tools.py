@@ -28,6 +28,7 @@ def api(
     (repository / "__pycache__").mkdir()
     (repository / "__pycache__" / "ignored.txt").write_text("ignored\n")
     (repository / "link.txt").symlink_to(tmp_path / "outside.txt")
+    (repository / "also.txt").symlink_to(".env")
     (repository / "picture.png").write_bytes(b"\x89PNG\0\0")
     serve: Serving = request.getfixturevalue("serve")
     return Api(serve, tmp_path)
@@ -43,11 +44,14 @@ def files_are_those_of_the_project_and_nothing_else(api: Api, repository: Path) 
     assert page["text"].startswith("def mean") and (page["start"], page["end"], page["lines"]) == (4, 5, 11)
     for path in (
         *("../outside.txt", "/etc/passwd", "..%2Foutside.txt", "nothing.txt", "tests", ""),
-        *(".env", "link.txt", "__pycache__/ignored.txt", ".git/config", "picture.png", "a%00b"),
+        *(".env", "link.txt", "also.txt", "__pycache__/ignored.txt", ".git/config", "picture.png", "a%00b"),
     ):
-        refused = api.client.get(f"/api/file?path={path}")
-        assert refused.status_code == 404 and refused.json()["detail"].endswith("."), path
-        assert "outside\n" not in refused.text and KEY not in refused.text
+        for place in ("/api/file", "/files") if path else ("/api/file",):
+            refused = api.client.get(f"{place}?path={path}")
+            assert refused.status_code == 404 and refused.json()["detail"].endswith("."), path
+            assert "outside\n" not in refused.text and KEY not in refused.text
+    assert "caf\\udce9.txt" in api.client.get("/files").text
+    assert "The arithmetic mean" in api.client.get("/files?path=utils.py").text
 
 
 def settings_come_without_secrets(api: Api) -> None:
@@ -104,12 +108,15 @@ def what_a_tool_does_not_take_is_said(api: Api) -> None:
         ("edit", {"path": "../outside.txt", "old": "outside", "new": "x"}, "outside the project"),
         ("write", {"path": ".git/hooks/post-checkout", "content": "x"}, "out of bounds"),
         ("replace", {"old": "a", "new": "b", "where": "none.txt"}, "no file none.txt"),
+        ("replace", {"old": "OPENAI", "new": "b", "where": ".env"}, "no file .env"),
+        ("append", {"text": "x", "path": "also.txt"}, "looks like it holds secrets"),
         ("replace", {"old": "a"}, "'new' is missing"),
         ("read", {"paths": ["utils.py"], "mode": "x"}, "unknown argument 'mode'"),
         ("git", {"action": "commit", "message": "x"}, "only reads"),
     ):
         refused = api.post(f"tools/{name}", {"args": args})
         assert refused.status_code == 422 and words in refused.json()["detail"], refused.text
+        assert KEY not in refused.text
     for name in ("bash", "todo", "done", "nothing"):
         assert api.post(f"tools/{name}", {"args": {}}).status_code == 404
 

@@ -12,6 +12,8 @@ import httpx2
 import pytest
 from serving import Serving
 
+from kith.faces.serve.tokens import ticket_for
+
 TOKEN = "a-token-that-the-tests-of-the-door-use"
 ENDINGS = ("/", "/api/sessions", "/api/no-such-thing", "/api/file?path=a", "/metrics", "/v1/models")
 
@@ -212,11 +214,11 @@ def test_the_first_address_becomes_a_cookie_and_the_token_leaves_it(door):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-def test_a_cookie_that_another_user_has_seen_is_nothing_to_them(door, browser):
+def test_what_another_user_has_seen_is_nothing_to_them(door, browser):
     cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-    asked = f"GET /api/no-such HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+    rest = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 
-    def status_as(user: int) -> int:
+    def status_as(user: int, asked: str) -> int:
         read, write = os.pipe()
         if os.fork() == 0:
             os.setuid(user)
@@ -227,8 +229,10 @@ def test_a_cookie_that_another_user_has_seen_is_nothing_to_them(door, browser):
         os.wait()
         return int(os.read(read, 12).split()[1])
 
-    assert status_as(0) == 404
-    assert status_as(12345) in (401, 429)
+    with_cookie = f"GET /api/no-such {rest}Cookie: {cookie}\r\n\r\n"
+    with_ticket = f"GET /?token={ticket_for(TOKEN, door.port)} {rest}\r\n"  # on the browser's command line
+    assert status_as(0, with_cookie) == 404 and status_as(0, with_ticket) == 303
+    assert status_as(12345, with_cookie) in (401, 429) and status_as(12345, with_ticket) in (401, 429)
 
 
 def test_the_first_address_leads_nowhere_else(door, stranger):

@@ -21,7 +21,7 @@ def the_log(home: Path) -> Log:
 
 def values(serve: Serving) -> dict[tuple[str, ...], float]:
     """Each series: its name and its labels' values -> its value."""
-    answered = serve.client.get("/metrics")
+    answered = serve.client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=odd"})
     assert answered.status_code == 200 and answered.headers["content-type"].startswith("text/plain")
     return {
         (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value

@@ -1,10 +1,12 @@
 """What has died is said, and goes on; what was said is done, and what was stopped is not."""
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from api_client import Api
+from browsing import Tabs, open_browser
 from serving import Serving
 
 from kith.memory.inbox import Inbox, Letter
@@ -48,6 +50,26 @@ def test_a_task_whose_process_died_goes_on_from_the_page(api: Api, repository: P
     assert messages(api, session, resume=True) == 409, "it is over"
     kinds = [each["kind"] for each in api.events(session)]
     assert kinds.count("RunStarted") == kinds.count("Applied") == kinds.count("RunEnded") == 1
+
+
+@pytest.mark.slow
+def test_a_page_is_told_that_its_process_died_and_offers_to_go_on(api: Api) -> None:
+    session = api.begin([WRITE, "Written."], "Write it")
+    with open_browser() as browser, ExitStack() as stack:
+        tab = Tabs(browser, stack)(api.serve, f"/sessions/{session}")
+        old = tab.see("#question form", "new.txt") and api.question(session)["id"]
+        assert tab.count("#resume:visible") == 0
+        api.serve.end_workers()
+        tab.see("#resume", "Its process has died before it was done.")
+        assert tab.count("#question form") == tab.count("#actions.working") == 0
+        tab.page.get_by_role("button", name="Go on").click()
+        tab.see("#question form", "new.txt")
+        tab.see("#actions.working")
+        tab.page.locator("#resume").wait_for(state="hidden")
+        assert api.question(session)["id"] != old
+        tab.page.locator("#question button[value=all]").click()
+        tab.see("#receipt", "Receipt: Done")
+        tab.check()
 
 
 def test_a_stop_before_the_worker_began_counts(api: Api) -> None:

@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+
+pytest.importorskip("schemathesis")
+
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error

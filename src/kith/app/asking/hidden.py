@@ -40,7 +40,7 @@ async def find_hidden(project: Project) -> Hidden:
 
 
 async def keep_secrets(project: Project, told: T) -> T:
-    """What is told to another agent (a dataclass, lists and all): every text in it without secrets."""
+    """What leaves for somebody else (a text, or a dataclass, lists and all), without secrets in any text."""
     redactor = Redactor((await find_hidden(project)).values)
 
     def cleaned(value: Any) -> Any:

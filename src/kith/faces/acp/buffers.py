@@ -1,6 +1,7 @@
 """Files that are open in the editor and hold what is not saved: nothing of it may be lost."""
 
 import asyncio
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Buffers:
         return tuple(path for path, unsaved in zip(paths, differs, strict=True) if unsaved)
 
     async def _differs(self, path: Path) -> bool:
-        saved = _read(path)
+        saved = read_small(path)
         if saved is None:
             return False
         with suppress(RequestError, ValidationError, TimeoutError):  # it does not know the file
@@ -44,10 +45,12 @@ class Buffers:
         return False
 
 
-def _read(path: Path) -> str | None:
-    """The text on the disk, None where there is none."""
+def read_small(path: Path) -> str | None:
+    """The text of a file on the disk; None where there is none: no pipe is waited for, no device is read."""
     try:
-        return path.read_text("utf-8") if path.stat().st_size <= _LARGEST else None
+        found = path.stat()
+        is_text = stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST
+        return path.read_text("utf-8") if is_text else None
     except (OSError, ValueError):
         return None
 

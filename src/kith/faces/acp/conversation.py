@@ -28,6 +28,7 @@ from kith.faces.acp.outbox import Outbox
 from kith.faces.acp.prompts import read_prompt
 from kith.faces.acp.updates import Updates
 from kith.faces.acp.wire import Wire
+from kith.faces.quoting import fenced
 from kith.faces.why import show_why, why_text
 from kith.memory.applied import short_id
 from kith.memory.inbox import Inbox, Letter
@@ -220,7 +221,7 @@ class Conversation:
         past = self.project.log.past(self.id)
         files = past.applied[-1].files if past.applied else past.proposed
         shown = "\n".join(file.diff.rstrip("\n") for file in files)
-        return f"```diff\n{shown}\n```" if files else "Nothing was changed yet."
+        return fenced(shown, "diff") if files else "Nothing was changed yet."
 
 
 def _reason(result: Result) -> StopReason:

@@ -15,6 +15,7 @@ from acp.schema import (
 
 from kith.core.errors import UsageError
 from kith.faces.lines import printable
+from kith.faces.quoting import fenced
 from kith.faces.task_input import TASK_LIMIT
 
 _LINES: Final = re.compile(r"L?(\d+)(?:[:-]L?(\d+))?")
@@ -39,7 +40,7 @@ def read_prompt(blocks: Sequence[Any], root: Path) -> tuple[str, tuple[Path, ...
             case EmbeddedResourceContentBlock(resource=TextResourceContents(uri=uri, text=text)):
                 name = _named(uri, root) or printable(uri)
                 words.append(name)
-                embedded.append(f"{name}, as it is in the editor:\n{_fenced(text)}")
+                embedded.append(f"{name}, as it is in the editor:\n{fenced(text)}")
             case _:
                 raise UsageError("kith takes text and files of text; leave images, sounds and binary out.")
     said = "\n\n".join(filter(None, ["".join(words).strip(), *embedded]))
@@ -72,10 +73,3 @@ def _named(uri: str, root: Path) -> str:
         return name
     first, last = lines[1], lines[2] or lines[1]
     return f"{name} line {first}" if first == last else f"{name} lines {first}-{last}"
-
-
-def _fenced(text: str) -> str:
-    """The text between fences that it does not hold itself."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}\n{text.rstrip(chr(10))}\n{fence}"

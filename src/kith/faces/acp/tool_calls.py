@@ -1,6 +1,5 @@
 """A model's tool calls, checks and questions as an editor shows them: kind, places, diffs, output."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,9 @@ from acp.schema import (
 
 from kith.core.events import Judged, ToolBegan, ToolEnded
 from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
+from kith.faces.acp.buffers import read_small
 from kith.faces.lines import count, line_of, printable
+from kith.faces.quoting import fenced
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 
@@ -36,7 +37,6 @@ KINDS: Final[Mapping[str, ToolKind]] = {
 }
 QUIET: Final = ("todo", "done")  # the plan and the last words show what they did
 _VERBS: Final = {"read": "Read", "list": "List", "edit": "Edit", "write": "Write", "git": "git"}
-_LARGEST: Final = 1_000_000  # bytes of a file in which a place is looked up
 
 
 def begun(event: ToolBegan, call: ToolCall | None, root: Path) -> ToolCallStart:
@@ -143,7 +143,7 @@ def diffs(changes: Changes, root: Path) -> Contents:
 
 def shown_files(files: Sequence[FileChange]) -> Contents:
     """The diffs of a change whose contents are not there any more."""
-    return [words(f"```diff\n{file.diff.rstrip()}\n```") for file in files]
+    return [words(fenced(file.diff, "diff")) for file in files]
 
 
 def words(text: str) -> ContentToolCallContent:
@@ -181,20 +181,24 @@ def _locations(args: Mapping[str, Any], root: Path) -> Iterator[ToolCallLocation
     """The files that a call is about, with the line where it begins."""
     paths = args.get("paths", args.get("path", ()))
     for path in [paths] if isinstance(paths, str) else paths if isinstance(paths, list) else ():
-        place = (root / str(path)).resolve() if "\0" not in str(path) else root
-        if place != root and place.is_relative_to(root):
+        place = _place(root, str(path))
+        if place is not None and place != root and place.is_relative_to(root):
             line = args["start"] if isinstance(args.get("start"), int) else _line(place, args.get("old"))
             yield ToolCallLocation(path=absolute(root, str(place)), line=line)
 
 
+def _place(root: Path, path: str) -> Path | None:
+    """Where a path leads; None for links in a circle, and for what can be no name."""
+    try:
+        return (root / path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
 def _line(place: Path, old: object) -> int | None:
     """The line at which a text stands in a file, as far as that is easily seen."""
-    try:
-        if not isinstance(old, str) or not old or place.stat().st_size > _LARGEST:
-            return None
-        before, found, _ = place.read_text("utf-8").partition(old)
-    except (OSError, ValueError):
-        return None
+    text = read_small(place) if isinstance(old, str) and old else None
+    before, found, _ = (text or "").partition(str(old))
     return before.count("\n") + 1 if found else None
 
 
@@ -212,8 +216,7 @@ def _contents(event: ToolEnded, args: Mapping[str, Any], root: Path) -> Contents
 def _console(ran: Ran) -> ContentToolCallContent:
     """A command and its output, as a terminal would show them."""
     end = "timed out" if ran.timed_out else f"exit {ran.code}"
-    fence = "`" * (max((len(run) for run in re.findall(r"`{3,}", ran.output)), default=2) + 1)
-    return words(f"{fence}console\n$ {ran.command}\n{ran.output.rstrip()}\n[{end}]\n{fence}")
+    return words(fenced(f"$ {ran.command}\n{ran.output.rstrip()}\n[{end}]", "console"))
 
 
 def _text(data: bytes | None) -> str | None:

@@ -19,6 +19,11 @@ def serve(parser: argparse.ArgumentParser) -> None:
     group("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
 
 
+def parts(parser: argparse.ArgumentParser) -> None:
+    """Of a command that only its parts do anything for."""
+    parser.set_defaults(whole=parser.prog.removeprefix("kith "))
+
+
 def client(parser: argparse.ArgumentParser) -> None:
     """Which server: the one that runs here, or another one."""
     add = parser.add_argument

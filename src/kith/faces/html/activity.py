@@ -7,7 +7,7 @@ from typing import Any, Final
 from kith.core.events import Delta, Progress
 from kith.faces.html.drafts import SLOT, Draft
 from kith.faces.html.entries import read_event
-from kith.faces.html.late import Late
+from kith.faces.html.lazy_patches import LazyPatch
 from kith.faces.html.markup import Html, element
 from kith.faces.lines import status_of
 from kith.memory.live import Seen
@@ -32,7 +32,7 @@ class Activity:
         self._last: Seen | None = None
         self._piece = ""  # the kind of the last piece, while pieces come
 
-    def take(self, seen: Seen, body: Body) -> Iterator[Late]:
+    def take(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
         """One more event, and what that changes."""
         if seen.kind == "Delta":
             yield from self._write(seen)
@@ -44,25 +44,25 @@ class Activity:
         self._last, again = seen, bool(piece) and piece == self._piece
         self._piece = piece
         if not again:
-            yield from (Late("replace", name, make) for name, make in self.slots()[1:])
+            yield from (LazyPatch("replace", name, make) for name, make in self.slots()[1:])
 
-    def _write(self, seen: Seen) -> Iterator[Late]:
+    def _write(self, seen: Seen) -> Iterator[LazyPatch]:
         delta = read_event(seen)
         if not isinstance(delta, Delta):
             return
         draft = self._drafts.get(seen.path)
         if draft is None:
             draft = self._drafts[seen.path] = Draft(f"d{seen.position}".replace(".", "-"))
-            yield Late("append", SLOT, draft.html)
+            yield LazyPatch("append", SLOT, draft.html)
         for patch in draft.take(delta):
-            yield Late(patch.op, patch.target, partial(str, patch.html))
+            yield LazyPatch(patch.op, patch.target, partial(str, patch.html))
 
-    def _drop(self, seen: Seen) -> Iterator[Late]:
+    def _drop(self, seen: Seen) -> Iterator[LazyPatch]:
         gone = list(self._drafts) if seen.kind in _TURNS else [seen.path]
         for path in gone:
             draft = self._drafts.pop(path, None)
             if draft:
-                yield Late("remove", draft.id)
+                yield LazyPatch("remove", draft.id)
 
     def slots(self) -> tuple[tuple[str, Callable[[], Html]], ...]:
         """The three elements, by id."""

@@ -35,6 +35,12 @@ class Entry:
         return self.seen[0].at
 
     @property
+    def size(self) -> int:
+        """How long its events are, in characters: roughly, how much of a page it takes."""
+        parts = (seen for each in self.inside for seen in each.seen[1:])
+        return sum(len(each.body) for each in (*self.seen, *parts))
+
+    @property
     def events(self) -> Iterator[Event]:
         return map(read_event, self.seen)
 

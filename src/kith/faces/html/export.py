@@ -1,44 +1,23 @@
 """A session as one file that needs nothing beside itself: a page without scripts, Markdown, or JSON."""
 
-import base64
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, Final
 
 from kith.core.events import Answered, Applied, Asked, Event, Judged, RunEnded, RunStarted, Said, ToolEnded
 from kith.core.values import Message, Ran
-from kith.faces.html.assets import assets
 from kith.faces.html.entries import read_body, read_event
-from kith.faces.html.markup import element, text
+from kith.faces.html.markup import element
 from kith.faces.html.outputs import clipped
 from kith.faces.html.panels import Draw
 from kith.faces.html.receipt import KINDS, describe
 from kith.faces.html.scene import Scene
+from kith.faces.html.standalone import standalone_page
 from kith.faces.lines import line_of, printable
+from kith.faces.quoting import coded, fenced, quoted
 from kith.memory.live import Seen
 
 _STYLES: Final = ("base.css", "steps.css", "review.css")
-_NO_BAR: Final = ":root { --top: 0rem; }\n"  # the bar above the pages of `kith serve`
-_PAGE: Final = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{digest}'; \
-base-uri 'none'; form-action 'none'">
-<title>{title} - kith</title>
-<style>{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
 
 
 def export_page(session: str, seen: Sequence[Seen], build: Draw | None = None) -> str:
@@ -48,14 +27,12 @@ def export_page(session: str, seen: Sequence[Seen], build: Draw | None = None) -
     """
     scene = Scene(session, live=False, build=build)
     scene.skip(seen)
-    style = _NO_BAR + "".join(assets()[name].decode() for name in _STYLES if name in assets())
-    digest = f"sha256-{base64.b64encode(sha256(style.encode()).digest()).decode()}"
     began = datetime.fromtimestamp(seen[0].at, UTC)
     when = element("time", f"{began:%Y-%m-%d %H:%M} UTC", datetime=began.isoformat())
     title = clipped(scene.title) or session
     facts = element("p", when, f" · {session}", class_="facts")
     head = element("div", element("h1", title), facts, id="head")
-    return _PAGE.format(digest=digest, style=style, title=text(title), body=scene.html(None, head))
+    return standalone_page(title, scene.html(None, head), _STYLES)
 
 
 def export_data(session: str, seen: Iterable[Seen]) -> dict[str, Any]:
@@ -96,7 +73,7 @@ def _blocks(event: Event, task: str) -> Iterator[str]:
         case Said(message=message):
             yield from _said(message, task)
         case ToolEnded() as ended:
-            yield f"- {ended.name}: {_code(clipped(ended.line or 'done'))}"
+            yield f"- {ended.name}: {coded(clipped(ended.line or 'done'))}"
             yield from [_ran(ended.ran)] if ended.ran else []
         case Judged() as judged if judged.ran:
             word = "passed" if judged.ok else "failed"
@@ -104,45 +81,29 @@ def _blocks(event: Event, task: str) -> Iterator[str]:
             yield from map(_ran, judged.ran)
         case Applied(files=files, undoes=undoes):
             yield f"**{'Taken back' if undoes else 'Applied'}**"
-            yield _fenced("".join(file.diff for file in files), "diff")
+            yield fenced("".join(file.diff for file in files), "diff")
         case Asked(question):
-            yield f"**kith asks:** {_code(question.text)}"
+            yield f"**kith asks:** {coded(question.text)}"
         case Answered(answer=answer):
-            yield f"**Answer:** {answer.choice}" + (f": {_code(answer.text)}" if answer.text else "")
+            yield f"**Answer:** {answer.choice}" + (f": {coded(answer.text)}" if answer.text else "")
         case RunEnded(status, words):
             yield f"**{status.capitalize()}**"
-            yield from [_quoted(words)] if words else []
+            yield from [quoted(words)] if words else []
         case _:
             line = line_of(event)[1].strip()
-            yield from [_fenced(line)] if line else []
+            yield from [fenced(line)] if line else []
 
 
 def _said(message: Message, task: str) -> Iterator[str]:
     words = message.text
     if message.role == "user" and message.author == "person":
         more = len(words) - len(task) if task and task in words else 0
-        yield f"## You\n\n{_quoted(task if more else words)}"
+        yield f"## You\n\n{quoted((task if more else words).strip())}"
         yield from [f"(with {more:,} characters that kith put beside it)"] if more else []
     elif message.role == "assistant" and words.strip():
-        yield f"## {clipped(message.author)}\n\n{_quoted(words)}"
+        yield f"## {clipped(message.author)}\n\n{quoted(words)}"
 
 
 def _ran(ran: Ran) -> str:
     lost = f"\n[{ran.cut:,} bytes were not kept]" if ran.cut else ""
-    return _fenced(f"$ {ran.command}\n{ran.output.rstrip()}{lost}\n[exit {ran.code}]")
-
-
-def _quoted(words: str) -> str:
-    """What somebody wrote, as a quotation: its own headings and rules stay inside."""
-    return "\n".join(f"> {line}".rstrip() for line in words.strip().split("\n"))
-
-
-def _code(words: str) -> str:
-    marks = "`" * (1 + max((len(run) for run in re.findall("`+", words)), default=0))
-    return f"{marks} {' '.join(words.split())} {marks}"
-
-
-def _fenced(words: str, language: str = "") -> str:
-    """Words in a fence that is longer than any within them."""
-    marks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", words)), default=0))
-    return f"{marks}{language}\n{words.rstrip()}\n{marks}"
+    return fenced(f"$ {ran.command}\n{ran.output.rstrip()}{lost}\n[exit {ran.code}]")

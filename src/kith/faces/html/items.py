@@ -30,6 +30,7 @@ from kith.faces.html.meter import took
 from kith.faces.html.outputs import output_html
 from kith.faces.html.plan import plan_html
 from kith.faces.html.questions import answered_html
+from kith.faces.html.receipt import word_status
 from kith.faces.html.steps import action_html, message_html, ran_html, step_html
 from kith.faces.lines import count, line_of, tasks_text
 from kith.memory.applied import short_id
@@ -167,9 +168,19 @@ def _end(entry: Entry, whole: str | None) -> Parts:
     """How a task ended; its words, unless they have been said already."""
     ended = entry.first(RunEnded)
     if ended:
-        yield element("h2", ended.status.capitalize(), class_="good" if ended.status == "done" else "bad")
+        yield element("h2", word_status(ended.status), class_="good" if ended.status == "done" else "bad")
         if ended.text and entry.kind == "end":
-            yield element("div", render_markdown(ended.text), class_="prose")
+            yield _last_words(ended)
+        if ended.status == "unavailable" and whole:
+            models = element("a", "Models", href="/models")
+            yield element("p", models, " tells which can be asked, and what fits this machine.", class_="dim")
+
+
+def _last_words(ended: RunEnded) -> Html:
+    """A model's last words are Markdown; kith's own, of what went wrong, stand in lines."""
+    if ended.status == "done":
+        return element("div", render_markdown(ended.text), class_="prose")
+    return element("div", ended.text, class_="plain")
 
 
 def _note(entry: Entry, whole: str | None) -> Parts:
@@ -183,6 +194,8 @@ def _note_words(event: Event) -> tuple[Parts, str]:
         case Engaged(model=model, server=server, window=window, cloud=cloud):
             where = "in the cloud" if cloud else f"at {server}" if server else "here"
             return [f"{model} {where}", f", window {window:,}" if window else ""], ""
+        case Routed(plan=[_], by="person", after=""):
+            return [], ""  # nobody chose but the person, and which model it is comes next
         case Routed(plan=plan, why=why, after="") if plan:
             return [f"asked: {', then '.join(plan)}", f" ({why})" if why else ""], ""
         case Compacted(before=before, after=after, upto=upto, summary=summary):

@@ -15,7 +15,13 @@ _WORDS: Final = {
     "unavailable": ("no model", ""),
     "unfinished": ("not finished", ""),
 }
-_KINDS: Final = (("run", "Change"), ("build", "Build"), ("confer", "Confer"))
+_KINDS: Final = (("run", "One change"), ("build", "A build of several tasks"), ("confer", "Models confer"))
+_EXAMPLE: Final = "Mend the failing test in utils.py … or: how does the cache work?"
+_PROMISES: Final = (
+    "A model works on your words in a copy of the project, in a sandbox. Your files stay as they are.",
+    "You watch its steps, steer it, or stop it. Your tests say whether the work is right.",
+    "You see one diff, apply the parts that you want, and can take them back.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,21 @@ def sidebar(rows: Sequence[Row], now: float, here: str = "") -> Html:
 def overview(rows: Sequence[Row], now: float) -> Html:
     """All sessions, with room."""
     head = element("header", element("h2", "Sessions", id="listing"), _find())
-    return element("section", head, _list(rows, now), class_="listing wide", aria_labelledby="listing")
+    listed = element("section", head, _list(rows, now), class_="listing wide", aria_labelledby="listing")
+    return listed if rows else joined((_welcome(), listed))
+
+
+def _welcome() -> Html:
+    """What a newcomer may expect; it goes when the first session comes."""
+    more = (
+        "Which models can be asked: ",
+        element("a", "Models", href="/models"),
+        ". What needs no model: ",
+        element("a", "Tools", href="/tools"),
+        ".",
+    )
+    promises = element("ol", *(element("li", each) for each in _PROMISES))
+    return element("section", promises, element("p", *more), class_="welcome", aria_label="How it goes")
 
 
 def _find() -> Html:
@@ -119,8 +139,9 @@ def composer(choices: Choices) -> Html:
         [
             element(
                 "form",
-                _words("What should be done?", rows=3),
+                _words(),
                 _row(choices),
+                _more(choices),
                 element("p", class_="said", role="alert"),
                 class_="compose script",
                 data_post="/api/sessions",
@@ -132,38 +153,59 @@ def composer(choices: Choices) -> Html:
     )
 
 
-def _words(label: str, rows: int) -> Html:
-    return element("textarea", name="words", required=True, rows=rows, aria_label=label, placeholder=label)
+def _words() -> Html:
+    return element(
+        "textarea",
+        name="words",
+        required=True,
+        rows=3,
+        aria_label="What should be done?",
+        placeholder=_EXAMPLE,
+    )
 
 
 def _row(choices: Choices) -> Html:
     projects = [(name, name) for name in choices.projects]
-    tools = [("", "Any tool"), *((name, name) for name in choices.tools)]
     return element(
         "div",
         select("project", "Project", projects) if len(projects) > 1 else NOTHING,
         select("kind", "Kind", _KINDS),
         select("model", "Model", [("", "Usual model")], load="/pieces/models"),
-        select("tool", "Tool", tools),
-        _box("plan", "Plan first", "show"),
-        _box("read_only", "Read only"),
-        element(
-            "input",
-            type="text",
-            name="check",
-            data_list=True,
-            aria_label="Check command",
-            placeholder="Check: found by itself",
-            title="The command whose exit code says whether the work is right",
-            spellcheck="false",
-        ),
+        _box("plan", "Plan first", "You see the plan, and may correct it, before it is carried out", "show"),
+        _box("read_only", "Read only", "Nothing is written: for questions"),
         element("button", "Start", class_="first", title="Ctrl Enter"),
         class_="row",
     )
 
 
-def _box(name: str, words: str, value: str | None = None) -> Html:
-    return element("label", element("input", type="checkbox", name=name, value=value), words)
+def _more(choices: Choices) -> Html:
+    """What is seldom chosen, folded."""
+    tools = [("", "Any tool"), *((name, name) for name in choices.tools)]
+    check = element(
+        "input",
+        type="text",
+        name="check",
+        id="choose-check",
+        data_list=True,
+        placeholder="your tests, which kith looks for",
+        spellcheck="false",
+    )
+    return element(
+        "details",
+        element("summary", "Check and tools"),
+        element(
+            "div",
+            element("label", "The command that says whether the work is right", for_="choose-check"),
+            check,
+            element("label", "The tool to use first", for_="choose-tool"),
+            select("tool", "The tool to use first", tools),
+        ),
+        class_="more",
+    )
+
+
+def _box(name: str, words: str, hint: str, value: str | None = None) -> Html:
+    return element("label", element("input", type="checkbox", name=name, value=value), words, title=hint)
 
 
 def select(name: str, label: str, options: Sequence[tuple[str, str]], load: str | None = None) -> Html:
@@ -182,7 +224,7 @@ def model_options(models: Sequence[tuple[str, float]], first: str = "") -> Html:
     """Models to choose from, each with the tokens a second that it was measured to write (0.0: unknown)."""
     names = dict(models)
     top = [(first, names.pop(first, 0.0))] if first else []
-    usual = element("option", "Usual model", value="")
+    usual = element("option", "Usual model" if names or top else "No model yet: see Models", value="")
     return joined([*(map(_model, top)), usual, *map(_model, names.items())])
 
 

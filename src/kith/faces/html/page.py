@@ -107,6 +107,20 @@ def _key(keys: str, what: str) -> Html:
     return joined([element("dt", strokes), element("dd", what)])
 
 
+def plain_page(
+    title: str, *content: Html, here: str = "", styles: Sequence[str] = (), kind: str | None = None
+) -> Html:
+    """A whole page of one column; `kind` is the class of its main part."""
+    main = element("main", *content, id="content", class_=kind, tabindex="-1")
+    return page(title, frame(main, kind="one"), here, styles)
+
+
+def problem_page(title: str, sentence: str) -> Html:
+    """What is said to a person of a page that cannot be shown."""
+    way = element("p", element("a", "All sessions", href="/"))
+    return plain_page(title, element("h1", title), element("p", sentence), way, kind="problem")
+
+
 def frame(*columns: Html, kind: str = "") -> Html:
-    """Columns side by side: `kind` is "one", "three" or "" for a list and a page."""
+    """Columns side by side: `kind` is "one", or "" for a list and a page."""
     return element("div", *columns, class_=f"frame {kind}".strip())

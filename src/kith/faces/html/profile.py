@@ -21,6 +21,7 @@ from kith.faces.html.charts import (
 )
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.profile_tables import error_table, gate_table, shift_table, trend_table
+from kith.faces.html.standalone import standalone_page
 from kith.faces.lines import count
 from kith.routing.intervals import Spread
 from kith.routing.rows import CallRow
@@ -35,6 +36,12 @@ _FOOT: Final = (
     "Shares have Wilson's interval, medians one of order statistics, both for 95 % confidence. Fewer than "
     "six values have none, and say little."
 )
+
+
+def profile_page(profile: Profile) -> str:
+    """The whole profile as a page by itself."""
+    body = element("div", element("main", profile_html(profile)), class_="frame one")
+    return standalone_page("Profile", body, ("base.css", "profile.css"))
 
 
 def profile_html(profile: Profile) -> Html:

@@ -27,6 +27,7 @@ _DONE: Final = {
     "always": "Yes, always",
 }
 _HINTS: Final = (
+    ("q", "to this question"),
     ("j k", "next part, the one before"),
     ("y n", "keep, leave"),
     ("A N", "keep all, none"),

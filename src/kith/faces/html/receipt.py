@@ -18,6 +18,7 @@ from kith.memory.receipt import describe_run
 KINDS: Final = frozenset(
     ("Applied", "Judged", "Notice", "Proposed", "Reviewed", "RunEnded", "RunStarted", "Stepped", "ToolEnded")
 )
+_MOST: Final = 100  # commands in a receipt; the steps show all
 _WORDS: Final = {
     "done": "Done",
     "failed": "Not done",
@@ -29,6 +30,11 @@ _WORDS: Final = {
 }
 
 
+def word_status(status: str) -> str:
+    """How a task ended, for a heading."""
+    return _WORDS.get(status, status.capitalize())
+
+
 def describe(session: str, seen: Iterable[Seen]) -> dict[str, Any]:
     """The receipt of a task as plain data, from those of its events that are of KINDS."""
     return describe_run(session, fold(map(read_event, seen)))
@@ -38,7 +44,7 @@ def receipt_html(report: Mapping[str, Any] | None, meter: Meter | None = None) -
     """The section `receipt`, hidden until the task is over."""
     if report is None:
         return element("section", id="receipt", hidden=True)
-    parts = [element("h2", f"Receipt: {_WORDS.get(report['status'], report['status'])}"), *_parts(report)]
+    parts = [element("h2", f"Receipt: {word_status(report['status'])}"), *_parts(report)]
     return element("section", *parts, _cost(meter or Meter()), id="receipt", class_="panel")
 
 
@@ -48,11 +54,17 @@ def _parts(report: Mapping[str, Any]) -> Iterator[Html]:
     yield _list("Tests and checks", _checks(receipt["checks"]))
     yield _list("Not checked", receipt["not_checked"] if report["changes"] else (), "warn")
     yield _list("Warnings", receipt["warnings"], "warn")
-    commands = receipt["commands"]
-    if commands:
-        summary = element("summary", f"{count(len(commands), 'command')} by the model")
-        rows = (element("li", _command(each)) for each in commands)
-        yield element("details", summary, element("ul", *rows))
+    yield _commands(receipt["commands"])
+
+
+def _commands(commands: Sequence[Mapping[str, Any]]) -> Html:
+    """What the model ran, folded; of very many, the last ones."""
+    if not commands:
+        return NOTHING
+    last = f", the last {_MOST} of them" if len(commands) > _MOST else ""
+    summary = element("summary", f"{count(len(commands), 'command')} by the model{last}")
+    rows = (element("li", _command(each)) for each in commands[-_MOST:])
+    return element("details", summary, element("ul", *rows))
 
 
 def _files(report: Mapping[str, Any]) -> Html:

@@ -10,7 +10,7 @@ from kith.core.values import Plan, Question, TodoItem
 from kith.faces.html.activity import Activity
 from kith.faces.html.drafts import SLOT
 from kith.faces.html.entries import read_body
-from kith.faces.html.late import Late, draw_all, shielded, tell_bug
+from kith.faces.html.lazy_patches import LazyPatch, draw_all, shielded, tell_bug
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import Meter, meter_html
 from kith.faces.html.panels import Draw, build_section, plan_section, question_section
@@ -20,7 +20,7 @@ from kith.faces.html.story import Story
 from kith.faces.html.todo import todo_html
 from kith.memory.live import Position, Seen
 
-NEWEST: Final = 200  # items of the log that a page begins with; the older ones are asked for
+NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for
 
 _BUILDING: Final = frozenset(("Advanced", "Resumed", "RunEnded", "RunStarted", "Stepped", "Tasked"))
 Body = Mapping[str, Any]
@@ -52,11 +52,11 @@ class Scene:
 
     def take(self, seen: Seen) -> tuple[Patch, ...]:
         """One more event: what changes on the page."""
-        return tuple(late.draw() for late in self._fold(seen))
+        return tuple(patch.draw() for patch in self._fold(seen))
 
     def take_all(self, seen: Iterable[Seen]) -> list[Patch]:
         """Several events at once: the same, in fewer patches."""
-        return draw_all(late for each in seen for late in self._fold(each))
+        return draw_all(patch for each in seen for patch in self._fold(each))
 
     def skip(self, seen: Iterable[Seen]) -> None:
         """Events of the time before anybody looked: they count, and nothing is drawn."""
@@ -71,7 +71,7 @@ class Scene:
     def give_up(self) -> list[Patch]:
         """Whoever worked on it has died: what was being written is lost, and its question is asked anew."""
         self._activity = Activity()
-        return [*(late.draw() for late in self._ask(None)), *self.rejoin()]
+        return [*(patch.draw() for patch in self._ask(None)), *self.rejoin()]
 
     def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
         """So many items before the one with this id, for a page that has not shown them."""
@@ -117,7 +117,7 @@ class Scene:
 
     # --- the fold ------------------------------------------------------------------------------
 
-    def _fold(self, seen: Seen) -> Iterator[Late]:
+    def _fold(self, seen: Seen) -> Iterator[LazyPatch]:
         self.position = seen.position
         body = read_body(seen)
         try:
@@ -130,17 +130,17 @@ class Scene:
             if seen.stored:
                 yield from self._story.note(seen)
 
-    def _panels(self, seen: Seen, body: Body) -> Iterator[Late]:
+    def _panels(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
         """What changes beside the log."""
         if self._meter.take(seen.kind, body, seen.at):
-            yield Late("replace", "meter", lambda: meter_html(self._meter))
+            yield LazyPatch("replace", "meter", lambda: meter_html(self._meter))
         match seen.kind:
             case "TodoSet":
                 self._todo = decode(body["items"], tuple[TodoItem, ...])
-                yield Late("replace", "todo", lambda: todo_html(self._todo))
+                yield LazyPatch("replace", "todo", lambda: todo_html(self._todo))
             case "Planned":
                 self._plan = decode(body["plan"], Plan)
-                yield Late("replace", "plan", lambda: plan_section(self._plan))
+                yield LazyPatch("replace", "plan", lambda: plan_section(self._plan))
             case "Asked":
                 yield from self._ask(decode(body["question"], Question))
             case "Answered":
@@ -148,16 +148,16 @@ class Scene:
             case "RunStarted" | "Resumed" | "RunEnded":
                 yield from self._turn(seen, body)
         if self._build and seen.kind in _BUILDING:
-            yield Late("replace", "build", partial(build_section, self._build))
+            yield LazyPatch("replace", "build", partial(build_section, self._build))
         if seen.kind in KINDS:
             self._task.append(seen)
 
-    def _ask(self, question: Question | None) -> Iterator[Late]:
+    def _ask(self, question: Question | None) -> Iterator[LazyPatch]:
         if question or self.question:
             self.question = question
-            yield Late("replace", "question", self._question_html)
+            yield LazyPatch("replace", "question", self._question_html)
 
-    def _turn(self, seen: Seen, body: Body) -> Iterator[Late]:
+    def _turn(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
         """A task begins or is over."""
         yield from self._ask(None)
         if seen.kind == "Resumed":
@@ -167,7 +167,7 @@ class Scene:
         else:
             self._task, self._done = [], None
             self.title = self.title or str(body["task"])
-        yield Late("replace", "receipt", self._receipt_html)
+        yield LazyPatch("replace", "receipt", self._receipt_html)
 
     def _question_html(self) -> Html:
         return question_section(self.session, self.question, self._plan, self.project)

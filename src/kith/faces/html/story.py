@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kith.faces.html.entries import Entry, read_body
 from kith.faces.html.items import entry_html
-from kith.faces.html.late import Late, shielded
+from kith.faces.html.lazy_patches import LazyPatch, shielded
 from kith.faces.html.markup import Html, element, joined
 from kith.faces.html.steps import action_html
 from kith.faces.html.timeline import bar_html, timeline_html
@@ -23,6 +23,7 @@ _ITEMS: Final = {
     "Planned": "plan",
     "Tasked": "plan",
 }
+_MOST: Final = 400_000  # characters of the events that a page begins with: what is long counts for more
 _UNTOLD: Final = frozenset(("Carded", "Resumed", "TodoSet"))
 
 
@@ -37,7 +38,7 @@ class Story:
         self._open: dict[str, Entry] = {}  # items that later events may join, by what these are known by
         self._of: dict[str, Entry] = {}  # the step of each tool call
 
-    def take(self, seen: Seen, body: Body) -> Iterator[Late]:
+    def take(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
         """One more event, and what that changes in the list."""
         match seen.kind:
             case "Said":
@@ -63,13 +64,13 @@ class Story:
             case kind if kind not in _UNTOLD:
                 yield from self._begin(seen, _ITEMS.get(kind, "note"))
 
-    def note(self, seen: Seen) -> Iterator[Late]:
+    def note(self, seen: Seen) -> Iterator[LazyPatch]:
         """An event that found no place: a line of its own."""
         yield from self._begin(seen, "note")
 
     # --- where an event belongs ----------------------------------------------------------------
 
-    def _begin(self, seen: Seen, kind: str, key: str = "") -> Iterator[Late]:
+    def _begin(self, seen: Seen, kind: str, key: str = "") -> Iterator[LazyPatch]:
         """A new item; with a key, later events can join it."""
         yield from self._show(self._add(seen, kind, key))
 
@@ -83,23 +84,23 @@ class Story:
         self.entries.append(entry)
         return entry
 
-    def _join(self, seen: Seen, key: str, kind: str) -> Iterator[Late]:
+    def _join(self, seen: Seen, key: str, kind: str) -> Iterator[LazyPatch]:
         """An event of an item that is there; of a new one if there is none."""
         entry = self._open.get(key)
         if entry is None:
             yield from self._begin(seen, kind, key)
         else:
             entry.seen.append(seen)
-            yield Late("replace", entry.id, partial(self._html, entry))
+            yield LazyPatch("replace", entry.id, partial(self._html, entry))
 
-    def _enter(self, seen: Seen, state: str, path: str) -> Iterator[Late]:
+    def _enter(self, seen: Seen, state: str, path: str) -> Iterator[LazyPatch]:
         """A part of the work begins or ends."""
         if state == "began":
             yield from self._begin(seen, "part", f"part:{path}")
         else:
             yield from self._join(seen, f"part:{path}", "part")
 
-    def _hear(self, seen: Seen, body: Body) -> Iterator[Late]:
+    def _hear(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
         message, thread = body["message"], str(body["thread"])
         if thread.startswith(_COUNCIL):
             yield from self._join(seen, f"council:{thread.split('/')[1]}", "council")
@@ -122,7 +123,7 @@ class Story:
         task = self._open.get("task")
         return task is not None and str(read_body(task.seen[0]).get("task", "")) in _words(message)
 
-    def _answer(self, seen: Seen, message: Body) -> Iterator[Late]:
+    def _answer(self, seen: Seen, message: Body) -> Iterator[LazyPatch]:
         """A model's message joins the call that it answers."""
         step = self._open.pop(f"called:{'/'.join(seen.path)}", None)
         new = step is None
@@ -134,9 +135,9 @@ class Story:
             action = Entry(f"{step.id}-{number}", "action", [seen], call=call)
             step.inside.append(action)
             self._open[f"call:{call}"], self._of[call] = action, step
-        yield from self._show(step) if new else [Late("replace", step.id, partial(self._html, step))]
+        yield from self._show(step) if new else [LazyPatch("replace", step.id, partial(self._html, step))]
 
-    def _act(self, seen: Seen, call: str) -> Iterator[Late]:
+    def _act(self, seen: Seen, call: str) -> Iterator[LazyPatch]:
         """What a tool does and answers belongs to its call; without one it stands by itself."""
         action, step = self._open.get(f"call:{call}"), self._of.get(call)
         if action is None:
@@ -145,16 +146,16 @@ class Story:
             yield from self._show(action)
             return
         action.seen.append(seen)
-        yield Late("replace", action.id, partial(action_html, action, self._whole(step or action)))
+        yield LazyPatch("replace", action.id, partial(action_html, action, self._whole(step or action)))
         if step and step.bar and seen.kind == "ToolEnded":
-            yield Late("replace", f"{step.id}-bar", partial(bar_html, step))
+            yield LazyPatch("replace", f"{step.id}-bar", partial(bar_html, step))
 
     # --- how it is shown -----------------------------------------------------------------------
 
-    def _show(self, entry: Entry) -> Iterator[Late]:
-        yield Late("append", "log", partial(self._html, entry))
+    def _show(self, entry: Entry) -> Iterator[LazyPatch]:
+        yield LazyPatch("append", "log", partial(self._html, entry))
         if entry.bar:
-            yield Late("append", "bars", partial(self._bar, entry))
+            yield LazyPatch("append", "bars", partial(self._bar, entry))
 
     def _html(self, entry: Entry) -> Html:
         return shielded(lambda: entry_html(entry, self._whole(entry)), entry.id, "li")
@@ -186,12 +187,20 @@ class Story:
 
     def _slice(self, end: int, most: int | None) -> tuple[Html, Html]:
         """Items up to `end` and their bars, with a door to the older ones in front."""
-        begin = 0 if most is None else max(0, end - most)
+        begin = 0 if most is None else self._begin_of(end, most)
         shown = self.entries[begin:end]
         items, bars = map(self._html, shown), (self._bar(each) for each in shown if each.bar)
         if not begin:
             return joined(items), joined(bars)
         return joined((self._door(begin), *items)), joined((element("li", id="earlier-bars"), *bars))
+
+    def _begin_of(self, end: int, most: int) -> int:
+        """Where the newest items up to `end` begin: so many, or fewer where they are long."""
+        begin, left = end, _MOST
+        while begin > max(0, end - most) and left > 0:
+            begin -= 1
+            left -= self.entries[begin].size
+        return begin
 
     def _door(self, begin: int) -> Html:
         words = f"Show {count(begin, 'earlier item')}"

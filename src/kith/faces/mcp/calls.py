@@ -136,25 +136,29 @@ class Attendant:
             return None
         call.asked = question.id
         call.close_form()
-        shown = self.forms and can_show(context, question)
+        form = self._form(call, question)
+        shown = self.forms and can_show(context, form)
         if not shown and call.task is None:
             call.waiting = True  # it waits by itself
             return None
         asyncio.get_running_loop().call_later(self.patience_s, self._give_up, call, question)
         if shown and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            asked = ElicitRequest(params=_form(question))
+            asked = ElicitRequest(params=form)
             return InputRequiredResult(input_requests={question.id: asked}, request_state=call.session)
         if shown:
-            call.form = asyncio.ensure_future(self._ask(call, question, context))
+            call.form = asyncio.ensure_future(self._ask(call, question, form, context))
         return None
 
-    async def _ask(self, call: Call, question: Question, context: Context[Any, Any]) -> None:
+    def _form(self, call: Call, question: Question) -> ElicitRequestFormParams:
+        words = words_of(question, self.desk.log.past(call.session).notices)
+        return ElicitRequestFormParams(message=words, requested_schema=form_of(question))
+
+    async def _ask(
+        self, call: Call, question: Question, form: ElicitRequestFormParams, context: Context[Any, Any]
+    ) -> None:
         """Ask in a form, in the midst of the call; where that fails others may still answer."""
-        shown = _form(question)
         with suppress(MCPError, ValueError):
-            said = await context.session.elicit_form(
-                shown.message, shown.requested_schema, context.request_id
-            )
+            said = await context.session.elicit_form(form.message, form.requested_schema, context.request_id)
             self.desk.answer(call.session, question.id, answer_of(question, said, _name_of(context)))
 
     def _give_up(self, call: Call, question: Question) -> None:
@@ -167,17 +171,13 @@ class Attendant:
             self.desk.answer(call.session, question.id, Answer("none", by=TOO_LATE))
 
 
-def can_show(context: Context[Any, Any], question: Question) -> bool:
-    """Whether the client has forms, and the question fits into one whole."""
+def can_show(context: Context[Any, Any], form: ElicitRequestFormParams) -> bool:
+    """Whether the client has forms, and this one holds the whole question."""
     able = context.client_capabilities
     forms = able.elicitation if able else None
     if forms is None or (forms.form is None and forms.url is not None):
         return False
-    return len(words_of(question)) <= LONGEST
-
-
-def _form(question: Question) -> ElicitRequestFormParams:
-    return ElicitRequestFormParams(message=words_of(question), requested_schema=form_of(question))
+    return len(form.message) <= LONGEST
 
 
 def _name_of(context: Context[Any, Any]) -> str:

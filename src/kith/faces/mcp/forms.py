@@ -1,6 +1,6 @@
 """A question as a form of the client's: what it says, which fields it has, what was answered in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from mcp_types import ElicitResult
@@ -12,13 +12,14 @@ LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not s
 _UNSAID: Final = ("edit", "some")  # choices that need more than a word
 
 
-def words_of(question: Question) -> str:
-    """The question with all that it is about, nothing of it hidden."""
-    return "\n".join(_lines(question))
+def words_of(question: Question, warnings: Sequence[str] = ()) -> str:
+    """The question with all that it is about, nothing of it hidden, and what kith warned of before."""
+    return "\n".join(_lines(question, warnings))
 
 
-def _lines(question: Question) -> Iterator[str]:
+def _lines(question: Question, warnings: Sequence[str]) -> Iterator[str]:
     yield printable(question.text)
+    yield from map(printable, warnings)
     added, removed = (sum(getattr(file, side) for file in question.files) for side in ("added", "removed"))
     if question.files:
         yield f"{count(len(question.files), 'file')}, +{added} -{removed}"

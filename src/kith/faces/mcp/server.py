@@ -38,11 +38,17 @@ class _Told(Tool):
     """A tool whose mistakes are told in a sentence, without the frame of a library around it."""
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        known = self.parameters.get("properties", {})
+        if strange := [name for name in arguments if name not in known]:  # the library leaves them out
+            return _refusal(f"{self.name} takes no {strange[0]!r}; it takes: {', '.join(known)}.")
         try:
             return await super().run(arguments, context, convert_result)
         except ToolError as error:
-            text = _sentence(error)
-            return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+            return _refusal(_sentence(error))
+
+
+def _refusal(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 def _sentence(error: ToolError) -> str:

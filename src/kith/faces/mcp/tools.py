@@ -179,8 +179,11 @@ class Offered:
         if not report["applied"] and said and said.by == TOO_LATE:
             waited = f"{self.attendant.patience_s:.0f} seconds"
             text = f"Nobody answered within {waited}, so nothing was applied. {HOW} Call again for that."
-        refusal = self.project.log.past(call.session).refusal
-        feedback = refusal.feedback if refusal else said.text if said else ""
+        feedback = said.text if said else ""
+        if report["status"] == "failed":  # a check said no, and nobody was asked
+            refusal = self.project.log.past(call.session).refusal
+            feedback = refusal.feedback if refusal else feedback
+        text = " ".join((text, *report["receipt"]["warnings"]))
         files = [file["path"] for file in report["changes"]]
         return results.Applied(
             bool(report["applied"]), report["applied"] or "", text, feedback, files, call.session

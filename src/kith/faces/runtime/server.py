@@ -5,44 +5,29 @@ import socket
 import sys
 from types import FrameType
 
-import uvicorn
-
 from kith.core.events import Event, Notice
 from kith.faces.lines import printable, wrapped
 from kith.faces.runtime.app import make_app, with_health
 from kith.faces.runtime.served_model import ServedModel
 from kith.faces.serve.command import Place
 from kith.faces.serve.guard import Door, guard
-from kith.faces.serve.timely import Timely
+from kith.faces.serve.http_server import Server
 
 
-class _Server(uvicorn.Server):
-    """uvicorn that turns away who waits when it is told to end; told twice, it ends at once."""
+class _Server(Server):
+    """A server that turns away who waits when it is told to end."""
 
     served: ServedModel
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.force_exit = self.should_exit
-        self.should_exit = True
+        super().handle_exit(sig, frame)
         self.served.queue.close()
 
 
 async def run_runtime(served: ServedModel, listener: socket.socket, place: Place, token: str) -> None:
     """Serve until SIGINT or SIGTERM. Raises what keeps the model from being loaded."""
     app = guard(make_app(served), Door(token, place.port, place.host, place.names))
-    config = uvicorn.Config(
-        with_health(app, served),
-        http=Timely,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=30,
-    )
-    server = _Server(config)
+    server = _Server(with_health(app, served))
     server.served = served
     loading = asyncio.create_task(_load(served, server))
     try:
@@ -55,7 +40,7 @@ async def run_runtime(served: ServedModel, listener: socket.socket, place: Place
         loading.result()
 
 
-async def _load(served: ServedModel, server: uvicorn.Server) -> None:
+async def _load(served: ServedModel, server: Server) -> None:
     """Load the model; without one there is nothing to serve."""
     try:
         await served.load(_tell)

@@ -6,6 +6,7 @@ from typing import Final
 from fastapi import FastAPI, Request
 
 from kith import __version__
+from kith.faces.html.page import problem_page
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.problems import tell_problems
 
@@ -24,10 +25,11 @@ _ROUTES: Final = (
     "api.settings",
     "api.health",
     "completions",
-    "measured",
-    "tool_page",
-    "pages",
-    "following",
+    "pages.measured",
+    "pages.tools",
+    "pages.sessions",
+    "pages.files",
+    "pages.stream",
     "static",
 )
 
@@ -44,7 +46,7 @@ def make_app(desk: Desk) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.desk = desk
-    tell_problems(app)
+    tell_problems(app, problem_page)
     for name in _ROUTES:
         app.include_router(importlib.import_module(f"kith.faces.serve.{name}").router)
     return app

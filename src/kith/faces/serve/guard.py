@@ -8,9 +8,11 @@ import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from kith.faces.serve import entrance
 from kith.faces.serve.peers import is_ours, is_strange
 from kith.faces.serve.problems import PROBLEM, also_for, problem_text
 from kith.faces.serve.tokens import cookie_for, is_nonce, proof_for, same, ticket_for
@@ -291,9 +293,11 @@ def _json(value: object) -> tuple[int, Headers, bytes]:
 
 
 async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
-    """A problem for programs; for a person's browser its sentence."""
+    """A problem for programs; for a person's browser its sentence, or the page that asks for the token."""
     kind, body = PROBLEM, problem_text(closed.status, closed.detail, **also_for(scope["path"], closed.detail))
     if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
+        if closed.status == HTTPStatus.UNAUTHORIZED:
+            return await _answer(send, closed.status, (*entrance.HEADERS, *closed.headers), entrance.ENTRANCE)
         kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
     await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())
 

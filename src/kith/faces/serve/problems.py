@@ -1,6 +1,7 @@
 """Errors as problem+json (RFC 9457): a status, a title, and one sentence for a person."""
 
 import json
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,10 @@ _STATUS: tuple[tuple[type[KithError], int], ...] = (
     (LimitError, 429),
     (UsageError, 422),
 )
+
+
+# A status in words and a sentence, as a page.
+Draw = Callable[[str, str], str]
 
 
 class Refused(Exception):
@@ -58,25 +63,39 @@ def also_for(path: str, detail: str) -> dict[str, Any]:
     return {"error": error} if path.startswith("/v1/") else {}
 
 
-def tell_problems(app: "FastAPI") -> None:
-    """Let every error of the app become a problem; bugs say so, and show no more of themselves."""
+def wants_page(path: str, accept: str) -> bool:
+    """Whether a person looks at a page, and no program at the API."""
+    return "text/html" in accept and not path.startswith(("/api/", "/v1/"))
+
+
+def tell_problems(app: "FastAPI", draw: Draw | None = None) -> None:
+    """Let every error of the app become a problem; bugs say so, and show no more of themselves.
+
+    `draw` makes a page of a status and a sentence, for people whose browser asks for one.
+    """
     from fastapi import Request
     from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import HTMLResponse
     from starlette.exceptions import HTTPException
+
+    def told(request: Request, status: int, detail: str, **more: Any) -> "Response":
+        if draw is None or not wants_page(request.url.path, request.headers.get("accept", "")):
+            return problem(status, detail, **more)
+        return HTMLResponse(draw(HTTPStatus(status).phrase, detail), status)
 
     async def refused(request: Request, error: Exception) -> "Response":
         assert isinstance(error, Refused)
-        return problem(error.status, error.detail, **error.more)
+        return told(request, error.status, error.detail, **error.more)
 
     async def known(request: Request, error: Exception) -> "Response":
         status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
-        return problem(status, str(error))
+        return told(request, status, str(error))
 
     async def invalid(request: Request, error: Exception) -> "Response":
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return problem(422, f"{place}: {first['msg']}.")
+        return told(request, 422, f"{place}: {first['msg']}.")
 
     async def http(request: Request, error: Exception) -> "Response":
         assert isinstance(error, HTTPException)
@@ -84,10 +103,10 @@ def tell_problems(app: "FastAPI") -> None:
         if error.status_code == 404:
             slash = ": leave out the slash at its end" if path.endswith("/") else ""
             said = f"There is nothing at {path}{slash}."
-        return problem(error.status_code, said, **also_for(path, said))
+        return told(request, error.status_code, said, **also_for(path, said))
 
     async def bug(request: Request, error: Exception) -> "Response":
-        return problem(500, "A bug in kith; its terminal tells more.")
+        return told(request, 500, "A bug in kith; its terminal tells more.")
 
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(KithError, known)

@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kith.core.values import Question
+from kith.faces.quoting import quoted
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import OneDesk, who
 from kith.faces.serve.api.refusals import problems
@@ -101,12 +102,8 @@ def render(context: Sequence[Turn], prompt: str) -> str:
     """The words of a task that goes on with a conversation."""
     if not context:
         return prompt
-    said = "\n\n".join(f"{turn.role}:\n{_quoted(turn.content)}" for turn in context[-KEPT:])
+    said = "\n\n".join(f"{turn.role}:\n{quoted(turn.content)}" for turn in context[-KEPT:])
     return f"# What was said before\n\n{said}\n\n# Now\n\n{prompt}"
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 async def _outcome(desk: Desk, session: str, question: Question | None, seconds: float) -> Outcome:

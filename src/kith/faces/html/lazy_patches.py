@@ -32,7 +32,7 @@ def _tell(trace: str) -> None:
     print(trace, file=sys.stderr, flush=True)
 
 
-class Late(NamedTuple):
+class LazyPatch(NamedTuple):
     """A patch whose HTML is not made yet."""
 
     op: Literal["append", "replace", "remove", "text"]
@@ -53,23 +53,23 @@ class Late(NamedTuple):
         return self.target[:1] == "e"
 
 
-def draw_all(changes: Iterable[Late]) -> list[Patch]:
+def draw_all(changes: Iterable[LazyPatch]) -> list[Patch]:
     """Changes in fewer patches: what is replaced is drawn once, as it is in the end.
 
     Pieces of a reply follow one another: they are drawn as they come, those of one text together.
     """
     found: list[Patch] = []
-    waiting: dict[str, Late] = {}
-    for late in changes:
-        if late.can_wait:
-            waiting[late.target] = late
+    waiting: dict[str, LazyPatch] = {}
+    for lazy in changes:
+        if lazy.can_wait:
+            waiting[lazy.target] = lazy
             continue
-        patch = late.draw()
+        patch = lazy.draw()
         if found and patch.op == found[-1].op == "text" and patch.target == found[-1].target:
             found[-1] = Patch("text", patch.target, found[-1].html + patch.html)
         else:
             found.append(patch)
-    return found + [late.draw() for late in waiting.values() if not _is_inside(late.target, waiting)]
+    return found + [lazy.draw() for lazy in waiting.values() if not _is_inside(lazy.target, waiting)]
 
 
 def _is_inside(target: str, others: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The pages: sessions, one session, files, models, the profile; and pieces that are asked for again."""
+"""The pages of sessions: all of them, one of them, one of its items; and pieces that are asked for again."""
 
 import time
 from typing import Annotated, Final
@@ -6,23 +6,20 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
-from kith.app.browsing import read_file
-from kith.core.errors import TreeError
 from kith.faces.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
-from kith.faces.html.markup import Html, element
-from kith.faces.html.page import frame, page
+from kith.faces.html.markup import element
+from kith.faces.html.page import frame, page, plain_page
 from kith.faces.html.scene import NEWEST
-from kith.faces.html.sources import file_html, files_html
 from kith.faces.serve.api.dependencies import Id, OneDesk
 from kith.faces.serve.desk import Desk
-from kith.faces.serve.following import Shown
+from kith.faces.serve.pages.stream import Shown
 from kith.faces.serve.problems import Refused
 from kith.memory.inbox import Inbox
 from kith.memory.log import Summary
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-Text = Annotated[str, Query(max_length=4_096)]
 _MOST: Final = 100  # sessions in the list
+_FIRST: Final = {"asks": 0, "working": 1}
 
 
 @router.get("/")
@@ -33,8 +30,8 @@ async def first_page(desk: OneDesk) -> str:
     choices = Choices(model_tools(), list(desk.projects))
     where = f" in {desk.first.root.name}" if len(desk.projects) == 1 else ""
     greeting = element("h1", f"What should be done{where}?", class_="greet")
-    main = _main(greeting, composer(choices), overview(rows_of(desk), time.time()), kind="measure")
-    return page("Sessions", frame(main, kind="one"), "/")
+    listed = overview(rows_of(desk), time.time())
+    return plain_page("Sessions", greeting, composer(choices), listed, here="/", kind="measure")
 
 
 @router.get("/sessions/{id}")
@@ -45,9 +42,9 @@ async def session_page(desk: OneDesk, id: Id, all: Annotated[bool, Query()] = Fa
     shown.forget_undone()
     shown.look_after()
     for letter in Inbox(desk.log, id).letters(take=False):
-        shown.talk.model = shown.talk.model or str((letter.flags or {}).get("model", ""))
+        shown.controls.model = shown.controls.model or str((letter.flags or {}).get("model", ""))
     body = frame(sidebar(rows_of(desk), time.time(), id), shown.html(None if all else NEWEST))
-    return page(shown.talk.title or "Session", body, content="session")
+    return page(shown.controls.title or "Session", body, content="session")
 
 
 @router.get("/sessions/{id}/items/{item}")
@@ -58,26 +55,8 @@ async def item_page(desk: OneDesk, id: Id, item: Annotated[str, Path(max_length=
     whole = shown.scene.item(item)
     if whole is None:
         raise Refused(404, "There is no such step in this session.")
-    back = element("p", element("a", shown.talk.title, href=f"/sessions/{id}#{item}"), class_="crumbs")
-    return page(shown.talk.title, frame(_main(back, element("ol", whole, id="log")), kind="one"))
-
-
-@router.get("/files")
-async def files_page(desk: OneDesk, project: Text = "", path: Text = "") -> str:
-    """The files of a project, or one of them."""
-    chosen = desk.project(project)
-    if not path:
-        files = await chosen.tree.files()
-        return page("Files", frame(_main(files_html(files, project)), kind="one"), "/files")
-    try:
-        found = await read_file(chosen, path)
-    except TreeError as error:
-        raise Refused(404, f"{str(error).rstrip('.')}.") from None
-    return page(path, frame(_main(file_html(path, found.text, project)), kind="one"), "/files")
-
-
-def _main(*content: Html, kind: str | None = None) -> Html:
-    return element("main", *content, id="content", class_=kind, tabindex="-1")
+    back = element("p", element("a", shown.controls.title, href=f"/sessions/{id}#{item}"), class_="crumbs")
+    return plain_page(shown.controls.title, back, element("ol", whole, id="log"))
 
 
 # --- pieces ----------------------------------------------------------------------------------
@@ -99,14 +78,14 @@ async def models_piece(desk: OneDesk, first: Annotated[str, Query(max_length=300
 
 
 def rows_of(desk: Desk) -> list[Row]:
-    """The newest sessions of all projects, newest first."""
-    several = len(desk.projects) > 1
+    """The sessions of all projects: those that ask something, those at work, then the newest."""
+    several, at_work = len(desk.projects) > 1, desk.log.open_ids()
     rows = [
         _row(desk, each, name if several else "")
-        for name in desk.projects
-        for each in desk.sessions(name, _MOST)
+        for name, project in desk.projects.items()
+        for each in desk.log.sessions(project.root, _MOST, at_work)
     ]
-    return sorted(rows, key=lambda row: row.at, reverse=True)[:_MOST]
+    return sorted(rows, key=lambda row: (_FIRST.get(row.status, len(_FIRST)), -row.at))[:_MOST]
 
 
 def _row(desk: Desk, summary: Summary, project: str) -> Row:

@@ -10,12 +10,14 @@ from kith.faces.html.listing import select, title_of
 from kith.faces.html.markup import NOTHING, Html, element
 from kith.faces.html.patches import Patch
 
-TALKED: Final = frozenset(("Applied", "Resumed", "RunEnded", "RunStarted"))  # kinds of events that change it
+CONTROLLING: Final = frozenset(
+    ("Applied", "Resumed", "RunEnded", "RunStarted")
+)  # kinds of events that change it
 _SAY: Final = "Steer, or give the next task"
 
 
 @dataclass(slots=True)
-class Talk:
+class Controls:
     """A fold of what stands above and below a session's steps; it reads events as plain data."""
 
     session: str

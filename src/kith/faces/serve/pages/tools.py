@@ -4,8 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from kith.app.direct_tools import direct_tools
-from kith.faces.html.markup import element
-from kith.faces.html.page import frame, page
+from kith.faces.html.page import plain_page
 from kith.faces.html.tools import tools_html
 from kith.faces.serve.api.dependencies import OneDesk, OneProject
 
@@ -16,5 +15,4 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 async def tools_page(desk: OneDesk, project: OneProject = "") -> str:
     """Each tool as a form."""
     desk.project(project)  # refused where there is none of that name
-    body = element("main", tools_html(direct_tools(), project), id="content", tabindex="-1")
-    return page("Tools", frame(body, kind="one"), "/tools", ("tools.css",))
+    return plain_page("Tools", tools_html(direct_tools(), project), here="/tools", styles=("tools.css",))

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from kith.faces.html.build import draw_build
+from kith.faces.html.controls import CONTROLLING, Controls
 from kith.faces.html.entries import read_body
 from kith.faces.html.markup import Html, element
 from kith.faces.html.patches import Patch
 from kith.faces.html.scene import Scene
-from kith.faces.html.talk import TALKED, Talk
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import Id, OneDesk, found
 from kith.faces.serve.desk import Desk
@@ -34,13 +34,13 @@ class Shown:
         project = found(desk, session).root.name
         self.desk, self.watch = desk, desk.watch(session)
         self.scene = Scene(session, project=project, build=partial(draw_build, desk.log, session))
-        self.talk = Talk(session, project)
+        self.controls = Controls(session, project)
         self._stands: tuple[bool, bool] | None = None
 
     def html(self, newest: int | None) -> Html:
         """The page's own part, with so many of the newest items (None: all)."""
         scene = self.scene
-        flow = (self.talk.head(), scene.log_html(newest), scene.status_html(), self.talk.foot())
+        flow = (self.controls.head(), scene.log_html(newest), scene.status_html(), self.controls.foot())
         return element(
             "main",
             element("div", *flow, class_="flow"),
@@ -68,18 +68,24 @@ class Shown:
         return []
 
     def look_after(self) -> list[Patch]:
-        """What changes by what no event tells: its process may have died."""
-        desk, talk, session = self.desk, self.talk, self.scene.session
+        """What changes by what no event here tells: its process may have died, its change been taken back."""
+        return [*self._look_at_work(), *self.forget_undone()]
+
+    def _look_at_work(self) -> list[Patch]:
+        desk, talk, session = self.desk, self.controls, self.scene.session
         stands = desk.is_lost(session), desk.is_resumable(session)
         if stands == self._stands:
             return []
         self._stands, died = stands, stands[0]
         return [*talk.stand(*stands), *(self.scene.give_up() if died else ())]
 
-    def forget_undone(self) -> None:
+    def forget_undone(self) -> list[Patch]:
         """A change is taken back in a session of its own."""
-        told = self.watch.log.query(_UNDONE, (self.talk.applied,))
-        self.talk.applied = "" if told else self.talk.applied
+        controls = self.controls
+        if not controls.applied or not self.watch.log.query(_UNDONE, (controls.applied,)):
+            return []
+        controls.applied = ""
+        return [Patch("replace", "actions", controls.actions())]
 
     def take(self, seen: Iterable[Seen]) -> list[Patch]:
         """More events: what they change."""
@@ -88,7 +94,7 @@ class Shown:
         return self.scene.take_all(events) + talked
 
     def _talked(self, seen: Seen) -> Iterable[Patch]:
-        return self.talk.take(seen.kind, read_body(seen), seen.at) if seen.kind in TALKED else ()
+        return self.controls.take(seen.kind, read_body(seen), seen.at) if seen.kind in CONTROLLING else ()
 
 
 @_routes.get("/sessions/{id}/patches")

@@ -14,7 +14,7 @@ from kith.app.models import list_all
 from kith.app.project import Project
 from kith.faces.html.markup import Html, element
 from kith.faces.html.models import models_html
-from kith.faces.html.page import frame, page
+from kith.faces.html.page import plain_page
 from kith.faces.html.profile import profile_html
 from kith.faces.serve.api.dependencies import OneDesk, OneProject
 from kith.faces.serve.api.profile import read_apart
@@ -37,7 +37,7 @@ async def profile_page(
     shown = await asyncio.to_thread(_draw, desk.project(project), scope)
     given = {"project": project, "model": model}
     times = element("nav", *_links(given, days), class_="times", aria_label="How far back")
-    return page("Profile", frame(_main(times, shown), kind="one"), "/profile", _STYLES)
+    return plain_page("Profile", times, shown, here="/profile", styles=_STYLES)
 
 
 def _draw(project: Project, scope: Scope) -> Html:
@@ -58,12 +58,8 @@ async def models_page(desk: OneDesk, project: OneProject = "") -> str:
     listed = await list_all(meant.settings, desk.log)
     successes = await asyncio.to_thread(_successes, meant)
     body = models_html(listed.rows, listed.notes, successes)
-    return page("Models", frame(_main(body), kind="one"), "/models", _STYLES)
+    return plain_page("Models", body, here="/models", styles=_STYLES)
 
 
 def _successes(project: Project) -> tuple[Success, ...]:
     return read_apart(project, Scope()).successes
-
-
-def _main(*content: Html) -> Html:
-    return element("main", *content, id="content", tabindex="-1")
