@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.attending import keep_pieces
-from kith.app.working import start_worker
+from kith.app.steering import keep_pieces
+from kith.app.worker import start_worker
 from kith.core.errors import BusyError
 from kith.core.events import Asked, Delta, Notice
 from kith.core.values import Answer, Change, Kept
@@ -132,10 +132,11 @@ def test_an_answer_to_a_dead_process_decides_nothing(played: Played) -> None:
 def test_a_session_at_work_is_not_forgotten(log: Log) -> None:
     with Session(log, "s") as session:
         session.emit(Notice("one"))
+        session.emit(Delta("and words of its model"))
         with pytest.raises(BusyError, match="at work"):
             log.delete("s")
     log.delete("s")
-    assert not log.last("s")
+    assert not log.last("s") and not list((log.path.parent / "live").iterdir())
 
 
 def test_who_asks_whether_a_session_is_open_never_keeps_it_shut(log: Log) -> None:

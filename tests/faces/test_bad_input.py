@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from outside import Kith, Serve
 
+from sparing import first
+
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"
 DIRECT = f'replace "{OLD}" with "{NEW}" in utils.py'
 EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
@@ -275,7 +277,7 @@ def test_a_person_whom_the_system_does_not_know_is_told_to_set_home(
     assert done.returncode == 2 and "set HOME" in sentence(done)
 
 
-@pytest.mark.parametrize("place", ["state", "tree"])
+@pytest.mark.parametrize("place", first(["state", "tree"]))
 @pytest.mark.skipif(not ROOT, reason="needs root, to mount a small disk")
 def test_a_full_disk_changes_nothing_and_loses_nothing(
     kith: Kith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -329,6 +331,7 @@ def test_a_log_that_is_none_is_said_and_left_alone(kith: Kith, home: Path) -> No
 # --- what is in the tree ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pipes_sockets_and_stray_links_are_stepped_around(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -461,6 +464,7 @@ def test_a_server_that_is_down_or_busy_for_ever_is_try_again_later(
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_a_stream_that_breaks_off_or_stalls_can_be_tried_again_later(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -531,6 +535,7 @@ def test_a_change_is_taken_back_once(kith: Kith) -> None:
 
 
 @pytest.mark.usefixtures("sandbox")
+@pytest.mark.slow
 def test_two_kiths_in_one_project_do_not_get_in_each_others_way(kith: Kith, serve: Serve) -> None:
     serve([{"calls": [{"name": "bash", "args": {"command": "sleep 3"}}]}, EDIT, DONE])
     command = [sys.executable, "-m", "kith", "run", *FREE, "--output-format", "stream-json", "fix mean"]

@@ -234,6 +234,7 @@ def test_the_plan_is_carried_out_where_its_tests_pass(kith: Kith) -> None:
     assert not (kith.folder / "notes.txt").exists()
 
 
+@pytest.mark.slow
 def test_where_the_first_plan_fails_its_tests_the_other_is_tried(kith: Kith) -> None:
     one = [RIGHT, NONE, MEND, "Mended."]
     wrong = OTHER + f"\nprobe: {TEST}\nends: fails"
@@ -248,6 +249,7 @@ def test_where_the_first_plan_fails_its_tests_the_other_is_tried(kith: Kith) -> 
     )
 
 
+@pytest.mark.slow
 def test_a_council_whose_plans_all_fail_changes_nothing(kith: Kith) -> None:
     before = tree(kith.folder)
     bad = [SPOIL, "Done.", "Again.", "And again."]
@@ -332,6 +334,7 @@ def test_ctrl_c_once_decides_with_what_is_there(kith: Kith) -> None:
     assert "Divide by the length" in screen.partition("→")[2]
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_stops(kith: Kith) -> None:
     slow_judge = {"text": "choice: A", "delay": 20}
     models = play(kith.folder, one=[RIGHT, slow_judge], two=[SLOW])

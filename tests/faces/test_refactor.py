@@ -253,6 +253,7 @@ TOOLZ_CHECK = (
 )
 
 
+@pytest.mark.slow
 def test_the_real_project_keeps_its_behaviour(real: Kith) -> None:
     """A namespace that is put together by its spelling is seen by no syntax tree, but by a test."""
     done = real(
@@ -289,6 +290,7 @@ def test_cpp_is_renamed_in_its_function(tmp_path: Path, home: Path) -> None:
 # --- the page --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_says_what_happens(tmp_path: Path, home: Path) -> None:
     """Its files make a project, its commands run in their order, and its last files are what comes out."""
     text = (DOCS / "refactoring.md").read_text()

@@ -122,6 +122,7 @@ def test_pytest(tmp_path: Path) -> None:
     assert (report.ran.command, report.ran.code, changes) == ("python3 -m pytest -q", 1, ())
 
 
+@pytest.mark.slow
 def test_only_some_tests_by_the_ids_of_a_report_or_by_file(tmp_path: Path) -> None:
     ids = ("tests/test_lib.py::TestHalf::test_one[a.b::c]", "tests/test_lib.py::test_later")
     report, _ = report_on(tmp_path, PYTEST, only=ids)
@@ -180,12 +181,14 @@ def test_stale_and_forged_reports_count_for_nothing(tmp_path: Path) -> None:
     assert (report.ok, report.ran.code, report.cases) == (False, 9, ())
 
 
+@pytest.mark.slow
 def test_a_file_in_the_place_of_the_reports_folder(tmp_path: Path) -> None:
     files = {"pytest.ini": "[pytest]\n", "test_a.py": "def test_a(): assert 0\n", BUILD_FOLDER: "a file\n"}
     report, _ = report_on(tmp_path, files)
     assert not report.ok and "assert 0" in explain_report(report, 2_000)
 
 
+@pytest.mark.slow
 def test_reports_of_a_command_that_starts_pytest(tmp_path: Path) -> None:
     rule = "test:\n\tpython3 -m pytest checks/a.py\n"
     report, _ = report_on(tmp_path, {"Makefile": rule, "checks/a.py": "def test_a(): ...\n"})
@@ -219,6 +222,7 @@ needs_cmake = pytest.mark.skipif(
 
 
 @needs_cmake
+@pytest.mark.slow
 def test_ctest_with_coverage_and_a_build_that_is_kept(tmp_path: Path) -> None:
     async def work(home: Run, run: Run) -> tuple[SuiteReport, SuiteReport, SuiteReport, Changes]:
         assert isinstance(run.workspace, Trial)

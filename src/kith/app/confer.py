@@ -37,7 +37,7 @@ BOTH_S: Final = 30.0  # seconds of models; where the first plan took less, the n
 _CASCADE: Final = (
     "Where tests decide, one model after the other (kith run -m route) solves about as much for fewer tokens."
 )
-_NEED: Final = "A council needs two models, or three: --models A,B (or confer.models in the configuration)."
+_NEED: Final = "A council needs two models, or three: name them (--models A,B), or set confer.models."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kith import __version__
-from kith.app.attending import hearing, shared, until_stopped
 from kith.app.models import end_of, engine_of, places_of
+from kith.app.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
 from kith.core.errors import (
     EXIT_DONE,

@@ -3,9 +3,7 @@
 import argparse
 import asyncio
 import json
-import shutil
 import sys
-import textwrap
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
-from kith.faces.lines import count, from_home, printable, wrapped
+from kith.faces.lines import brief, count, from_home, printable, wrapped
 from kith.faces.models import show_models, show_recommendations
 from kith.memory.applied import short_id
 from kith.memory.consents import Consent, agreed
@@ -57,16 +55,10 @@ def sessions_command(args: argparse.Namespace) -> int:
         when = datetime.fromtimestamp(session.at).strftime("%Y-%m-%d %H:%M")
         where = f"  {printable(session.root)}" if args.all else ""
         head = f"{session.id}  {when}  {session.status:11} "
-        print(f"{head}{_brief(session.task, len(head) + len(where))}{where}")
+        print(f"{head}{brief(session.task, len(head) + len(where))}{where}")
     if not sessions:
         print(f"No sessions {'anywhere' if args.all else f'in {printable(str(root))}'} yet.", file=sys.stderr)
     return 0
-
-
-def _brief(task: str, beside: int) -> str:
-    """The beginning of a task, as much of it as fits on the line; `beside` are the columns already taken."""
-    room = shutil.get_terminal_size().columns - beside if sys.stdout.isatty() else 0
-    return textwrap.shorten(printable(task), max(room, 30) if room else 60, placeholder=" ...")
 
 
 def models_command(args: argparse.Namespace) -> int:

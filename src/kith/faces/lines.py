@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import IO
@@ -223,6 +224,12 @@ def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
     width = shutil.get_terminal_size().columns
     lines = (_broken(line, width, indent) for line in printable(text).split("\n"))
     return "\n".join(part for parts in lines for part in parts)
+
+
+def brief(task: str, beside: int) -> str:
+    """The beginning of a task, as much of it as fits on the line; `beside` are the columns already taken."""
+    room = shutil.get_terminal_size().columns - beside if sys.stdout.isatty() else 0
+    return textwrap.shorten(printable(task), max(room, 30) if room else 60, placeholder=" ...")
 
 
 def paragraph(

@@ -387,6 +387,8 @@ class Log:
                 self._db.execute("DELETE FROM events WHERE session = ?", (session,))
                 self._db.execute("DELETE FROM post WHERE session = ?", (session,))
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for file in (self.path.parent / "live").glob(f"{session}-*.jsonl"):
+                file.unlink(missing_ok=True)
         finally:
             let_go(lock)
 

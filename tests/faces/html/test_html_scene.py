@@ -21,6 +21,7 @@ from kith.core.values import (
     Question,
     Ran,
 )
+from kith.faces.html.markup import Html
 from kith.faces.html.scene import Scene
 from kith.faces.lines import printable
 
@@ -267,3 +268,42 @@ def test_an_event_that_nobody_can_read_is_said_and_harms_no_other() -> None:
     scene.skip(events)
     notes = [node.text for node in page_of(scene).of_class("note")]
     assert notes == ["· before", "! An event of kind Unheard cannot be read.", "· after"]
+
+
+def test_what_cannot_be_drawn_says_so_in_its_place_and_ends_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> Html:
+        raise RuntimeError("a panel with a bug")
+
+    scene = Scene("s1", build=fail)
+    events = [*session("Build it"), *turn("I look.", 1)]
+    patches = [patch for each in seen(events) for patch in scene.take(each)]
+    assert {patch.html for patch in patches if patch.target == "build"} == {BUG}
+    assert "I look." in texts(scene, "log") and BUG in scene.panels_html()
+    assert capsys.readouterr().err.count("a panel with a bug") == 1, "told once, however often it is drawn"
+
+
+BUG = '<div id="build" class="bad">This cannot be shown (a bug in kith).</div>'
+
+
+def test_an_event_that_makes_no_sense_is_a_line_and_the_next_ones_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scene, (first, *others) = Scene("s1"), seen([*session("Go"), *turn("I look.", 1)])
+    strange = replace(first, kind="Asked", body="{}")
+    assert scene.take(strange)
+    for each in others:
+        scene.take(each)
+    assert "I look." in texts(scene, "log")
+    assert "KeyError" in capsys.readouterr().err
+
+
+def test_a_page_begins_with_fewer_items_where_they_are_long() -> None:
+    def shown(words: str) -> int:
+        scene = Scene("s1")
+        scene.skip(seen([told for number in range(150) for told in turn(words, number)]))
+        return scene.log_html().count('class="step"')
+
+    assert shown("Short.") == 150
+    assert 10 < shown("Long. " * 3_000) < 50

@@ -148,6 +148,7 @@ def test_a_reply_streams_in_pieces(asking: Asking) -> None:
     assert len([delta for delta in deltas if delta.get("content")]) == 3
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks][-2:] == [None, "stop"]
     assert usage["choices"] == [] and usage["usage"]["total_tokens"] > 0
+    assert chunks[0]["model"] == "route" and usage["model"] == chunks[-1]["model"] == "replay/replies"
     assert done == "DONE"
     assert len({chunk["id"] for chunk in (*chunks, usage)}) == 1
 

@@ -9,6 +9,7 @@ from api_client import Api
 from browsing import Tabs, open_browser
 from serving import Serving
 
+from kith.faces.serve.tokens import CLIENT
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.log import LOG_FILE, Log
 
@@ -45,7 +46,9 @@ def test_a_task_whose_process_died_goes_on_from_the_page(api: Api, repository: P
     assert messages(api, session, resume=True) == 202
     new = api.question(session)
     assert new["id"] != old["id"]
-    assert api.post(f"sessions/{session}/answers/{new['id']}", {"choice": "all"}).status_code == 200
+    named = {"User-Agent": CLIENT}
+    path = f"/api/sessions/{session}/answers/{new['id']}"
+    assert api.client.post(path, json={"choice": "all"}, headers=named).json()["by"] == "kith client"
     assert api.ended(session)["status"] == "done" and (repository / "new.txt").exists()
     assert messages(api, session, resume=True) == 409, "it is over"
     kinds = [each["kind"] for each in api.events(session)]
@@ -79,6 +82,7 @@ def test_a_stop_before_the_worker_began_counts(api: Api) -> None:
     assert api.until(lambda: api.get(f"sessions/{session}")["resumable"])
 
 
+@pytest.mark.slow
 def test_words_that_a_server_left_are_done_by_the_next_one(api: Api) -> None:
     session = api.begin(["Hello."])
     api.ended(session)

@@ -205,7 +205,7 @@ def test_a_session_is_stopped(serve: Serving, kith: Kith, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["dance"], "did you mean `kith client"),
+        (["dance"], "there are: client run"),
         (["run"], "TASK"),
         (["watch"], "ID"),
         (["watch", "nothing"], "no such session"),

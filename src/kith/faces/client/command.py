@@ -12,7 +12,7 @@ from urllib.parse import quote
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.client.remote import Find, find_place, reach
 from kith.faces.client.watch import show_to_the_end
-from kith.faces.lines import printable
+from kith.faces.lines import brief, printable
 from kith.faces.signals import run_until_signal
 from kith.settings import find_folders
 
@@ -43,8 +43,8 @@ def sessions_command(args: argparse.Namespace) -> int:
     for each in told["sessions"]:
         when = datetime.fromtimestamp(each["at"]).strftime("%Y-%m-%d %H:%M")
         state = "working" if each["working"] else printable(each["status"])
-        task = " ".join(printable(each["task"]).split())
-        print(f"{printable(each['id'])}  {when}  {state:11} {task[:60]}")
+        head = f"{printable(each['id'])}  {when}  {state:11} "
+        print(f"{head}{brief(each['task'], len(head))}")
     if not told["sessions"]:
         print("No sessions yet.", file=sys.stderr)
     return EXIT_DONE

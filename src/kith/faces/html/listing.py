@@ -171,6 +171,7 @@ def _row(choices: Choices) -> Html:
         select("project", "Project", projects) if len(projects) > 1 else NOTHING,
         select("kind", "Kind", _KINDS),
         select("model", "Model", [("", "Usual model")], load="/pieces/models"),
+        select("second", "The model it confers with", [("", "Usual model")], load="/pieces/models"),
         _box("plan", "Plan first", "You see the plan, and may correct it, before it is carried out", "show"),
         _box("read_only", "Read only", "Nothing is written: for questions"),
         element("button", "Start", class_="first", title="Ctrl Enter"),

@@ -53,7 +53,8 @@ def _parts(profile: Profile) -> Iterator[Html]:
     models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
     yield _head(profile, len(models))
     if not models:
-        yield element("p", "Nothing was measured yet; every task that a model does is.", class_="nothing")
+        yield element("p", "Nothing was measured yet; every task that a model does is.", class_="dim")
+        return
     yield section("Solved, by model and kind of work", _successes(profile.successes))
     for model in models:
         yield _model(profile, model)

@@ -11,12 +11,12 @@ from mcp_types import InputRequiredResult
 from pydantic import Field
 
 from kith.app.asking.hidden import keep_secrets
-from kith.app.attending import nobody_here
 from kith.app.codebase.scan import Patience, run_scan
 from kith.app.codebase.subjects import Wish
 from kith.app.project import Project, Result
 from kith.app.proposals import Tried, propose_given, propose_undo, read_given, try_given
 from kith.app.review import Told, run_review
+from kith.app.steering import nobody_here
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer

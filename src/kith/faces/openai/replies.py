@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kith.app.answering.failures import Failure, sort_failure
@@ -73,13 +73,14 @@ class Chunks:
         return self._chunk({"reasoning_content" if delta.kind == "thinking" else "content": delta.text})
 
     def ending(self, reply: Reply, rest: str) -> bytes:
-        """What is left to say when the reply is there: `rest` of its text, its calls, why it stopped."""
+        """What is left to say when the reply is there: `rest` of its text, its calls, its model."""
+        named = replace(self, model=reply.model)
         calls = [call | {"index": at} for at, call in enumerate(_calls(reply))]
         said = self._chunk({"content": rest}) if rest else b""
         said += b"".join(self._chunk({"tool_calls": [call]}) for call in calls)
-        said += self._chunk({}, _FINISH[reply.stop])
+        said += named._chunk({}, _FINISH[reply.stop])
         if self.counts:
-            about = self._about("chat.completion.chunk")
+            about = named._about("chat.completion.chunk")
             said += _event({**about, "choices": [], "usage": _usage(reply.usage)})
         return said + DONE
 

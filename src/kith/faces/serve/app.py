@@ -14,7 +14,8 @@ API_VERSION: Final = 1
 # Each module has a `router`; the paths say what it is about.
 _ROUTES: Final = (
     "api.sessions",
-    "api.watching",
+    "api.events",
+    "api.results",
     "api.answers",
     "api.agent",
     "api.files",

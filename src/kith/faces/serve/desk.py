@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kith.app.project import Project
-from kith.app.working import check_tool, start_worker
+from kith.app.worker import check_tool, start_worker
 from kith.core.errors import UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer, Question

@@ -37,8 +37,15 @@ progress goes on, and the same token is printed again. Programs send
 </main></body>
 </html>
 """
-ENTRANCE: Final = _PAGE.encode()
-HEADERS: Final = (
+_WRONG: Final = "<h1>That token is not right</h1>"
+
+
+def entrance(wrong: bool) -> bytes:
+    """The page; `wrong`: somebody has just tried a token."""
+    return (_PAGE.replace("<h1>This page needs its token</h1>", _WRONG) if wrong else _PAGE).encode()
+
+
+ENTRANCE_HEADERS: Final = (
     ("content-type", "text/html; charset=utf-8"),
     (
         "content-security-policy",

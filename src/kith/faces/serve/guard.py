@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from kith.faces.serve import entrance
+from kith.faces.serve.entrance import ENTRANCE_HEADERS, entrance
 from kith.faces.serve.peers import is_ours, is_strange
 from kith.faces.serve.problems import PROBLEM, also_for, problem_text
 from kith.faces.serve.tokens import cookie_for, is_nonce, proof_for, same, ticket_for
@@ -297,7 +297,8 @@ async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
     kind, body = PROBLEM, problem_text(closed.status, closed.detail, **also_for(scope["path"], closed.detail))
     if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
         if closed.status == HTTPStatus.UNAUTHORIZED:
-            return await _answer(send, closed.status, (*entrance.HEADERS, *closed.headers), entrance.ENTRANCE)
+            page = entrance(b"token=" in scope["query_string"])
+            return await _answer(send, closed.status, (*ENTRANCE_HEADERS, *closed.headers), page)
         kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
     await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())
 

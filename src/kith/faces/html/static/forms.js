@@ -59,8 +59,10 @@ function bodyOf(form, submitter) {
       if (words) body[field.name] = "list" in field.dataset ? [words] : words;
     }
   }
-  if (submitter?.name) body[submitter.name] = submitter.value;
-  return body;
+  const { second, ...rest } = body; // two models confer
+  if (second && rest.kind === "confer") rest.model = rest.model ? `${rest.model},${second}` : second;
+  if (submitter?.name) rest[submitter.name] = submitter.value;
+  return rest;
 }
 
 function finish(form, submitter, answer) {

@@ -1,7 +1,7 @@
 """A process that works on one session for faces that only look: it takes letters, and does them one by one.
 
 So a server that is restarted, or a page that is closed, costs nobody their work: it goes on here, writes the
-log, and waits in the session's inbox for answers. Run as `python -m kith.app.working FOLDER SESSION`.
+log, and waits in the session's inbox for answers. Run as `python -m kith.app.worker FOLDER SESSION`.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kith.app.attending import nobody_here
 from kith.app.codebase.index import look_nowhere
 from kith.app.project import Project
+from kith.app.steering import nobody_here
 from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
@@ -38,7 +38,7 @@ def start_worker(
     folder = state / _FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # -P: nothing in the project's folder may be taken for a module of Python's.
-    command = [sys.executable, "-P", "-m", "kith.app.working", str(root), session]
+    command = [sys.executable, "-P", "-m", "kith.app.worker", str(root), session]
     with (folder / f"{session}.log").open("ab") as said:
         return subprocess.Popen(
             command,
@@ -182,7 +182,9 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
         case "confer":
             from kith.app.confer import Motion, run_confer
 
-            await run_confer(project, Motion(letter.words), nobody_here, [listener], id=session)
+            named = tuple(str((letter.flags or {}).get("model", "")).split(","))
+            motion = Motion(letter.words, named if len(named) > 1 else ())
+            await run_confer(project, motion, nobody_here, [listener], id=session)
         case "tool":
             from kith.app.direct_tools import edit_with
 
