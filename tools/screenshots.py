@@ -164,7 +164,7 @@ def staged(folder: Path) -> Iterator[Stage]:
         subprocess.run(["git", *words], cwd=project, check=True)
     places = {"HOME": "", "XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config", "XDG_CACHE_HOME": "cache"}
     environ = os.environ | {name: str(folder / "home" / place) for name, place in places.items()}
-    environ |= {"KITH_DISCOVERY": "off", "KITH_SERVE_TOKEN": TOKEN}
+    environ |= {"KITH_DISCOVERY": "off", "KITH_SERVE_TOKEN": TOKEN, "KITH_MODEL": "ollama/qwen3:8b"}
     command = [sys.executable, "-m", "kith", "serve", "--port", "0"]
     server = subprocess.Popen(command, cwd=project, env=environ, stdout=subprocess.PIPE, text=True)
     assert server.stdout
@@ -232,10 +232,10 @@ class Picture:
 
 PICTURES = {
     "sessions": Picture("/"),
-    "session": Picture("/sessions/{done}"),
+    "session": Picture("/sessions/{done}", height=820),
     "session-dark": Picture("/sessions/{done}", dark=True),
     "question": Picture("/sessions/{asks}", keys=("q",)),
-    "question-dark": Picture("/sessions/{asks}", dark=True, keys=("q",)),
+    "question-dark": Picture("/sessions/{asks}", dark=True, height=840, keys=("q",)),
     "working": Picture("/sessions/{working}"),
     "middle": Picture("/sessions/{asks}", 1024),
     "phone": Picture("/sessions/{asks}", 390, height=844),

@@ -58,6 +58,11 @@ def test_waits_double_and_are_told() -> None:
     assert events[1] == Notice("the server is busy; trying again in 2 s.", "warning")
 
 
+def test_a_question_keeps_its_mark() -> None:
+    _, _, events = ask(Fails(ModelError("nobody answers; is it running?", retryable=True)))
+    assert events[0] == Notice("nobody answers; is it running? Trying again in 1 s.", "warning")
+
+
 @given(st.floats(0, 1), st.integers(1, 8))
 def test_jitter_stays_between_nothing_and_the_limit(draw: float, failures: int) -> None:
     _, waits, _ = ask(Fails(*[BUSY] * failures), draw, tries=9, budget_s=1e9)

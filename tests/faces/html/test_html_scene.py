@@ -281,7 +281,7 @@ def test_what_cannot_be_drawn_says_so_in_its_place_and_ends_nothing(
     patches = [patch for each in seen(events) for patch in scene.take(each)]
     assert {patch.html for patch in patches if patch.target == "build"} == {BUG}
     assert "I look." in texts(scene, "log") and BUG in scene.panels_html()
-    assert capsys.readouterr().err.count("a panel with a bug") == 1, "told once, however often it is drawn"
+    assert capsys.readouterr().err.count("RuntimeError: a panel") == 1, "told once, however often it is drawn"
 
 
 BUG = '<div id="build" class="bad">This cannot be shown (a bug in kith).</div>'
@@ -306,4 +306,4 @@ def test_a_page_begins_with_fewer_items_where_they_are_long() -> None:
         return scene.log_html().count('class="step"')
 
     assert shown("Short.") == 150
-    assert 10 < shown("Long. " * 3_000) < 50
+    assert shown("long" * 4_000) == 20

@@ -293,3 +293,68 @@ def test_a_session_that_is_not_of_these_projects_is_refused(tabs, play, start_se
     tab.allowed = "404"
     answer = tab.page.goto(f"{tab.serving.url}/sessions/elsewhere")
     assert answer and answer.status == 404
+
+
+def test_a_change_that_is_taken_back_elsewhere_is_not_offered_again(
+    tabs, play, start_serving, repository, sandbox
+):
+    play(EDIT, "Mended.")
+    serving = start_serving()
+    session = begin(serving, "Mend mean()")
+    one, two = (tabs(serving, f"/sessions/{session}") for _ in range(2))
+    one.see("#question form")
+    one.page.locator("#question button[value=all]").click()
+    for tab in (one, two):
+        tab.see("#actions", "Take the change back")
+    one.page.get_by_role("button", name="Take the change back").click()
+    for tab in (one, two):
+        tab.page.locator("#actions button").first.wait_for(state="detached")
+    assert OLD in (repository / "utils.py").read_text()
+
+
+def test_two_models_confer_as_the_page_names_them(tabs, start_serving, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(
+            json.dumps(["approach: Divide by the length.\nfiles: utils.py"])
+        )
+    tab = tabs(start_serving())
+    second = tab.page.locator("select[name=second]")
+    assert not second.is_visible()
+    tab.page.locator("select[name=kind]").select_option("confer")
+    assert second.is_visible()
+    tab.page.wait_for_load_state("networkidle")
+    for field, name in (("model", "one"), ("second", "two")):
+        place = tab.page.locator(f"select[name={field}]")
+        place.evaluate("(each, model) => each.add(new Option(model))", f"replay/{tmp_path / name}.json")
+        place.select_option(f"replay/{tmp_path / name}.json")
+    tab.page.locator("textarea[name=words]").fill("What is wrong with mean?")
+    tab.page.get_by_role("button", name="Start").click()
+    tab.see("#receipt", "Receipt: Done")
+    log = tab.page.locator("#log").inner_text()
+    assert "replay/one" in log and "replay/two" in log and "Divide by the length" in log
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_form_for_a_task_stands_in_rows_and_fits(tabs, start_serving, width):
+    tab = tabs(start_serving(), viewport={"width": width, "height": 900})
+    tab.page.locator(".more summary").click()
+    assert tab.page.get_by_label("The command that says").is_visible()
+    form, start, kind = (
+        tab.page.locator(selector).bounding_box()
+        for selector in (".compose", ".compose .first", "[name=kind]")
+    )
+    assert start["x"] + start["width"] <= form["x"] + form["width"] <= width
+    if width > 1000:
+        assert abs(start["y"] + start["height"] / 2 - kind["y"] - kind["height"] / 2) < 8, "one row"
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_an_open_question_is_told_once(tabs, play, start_serving, sandbox):
+    play(EDIT, "Mended.")
+    serving = start_serving()
+    session = begin(serving, "Mend mean()")
+    tab = tabs(serving, f"/sessions/{session}")
+    tab.see("#question", "Apply this change?")
+    assert tab.page.locator("#session").inner_text().count("Apply this change?") == 1
+    tab.page.locator("#question button[value=none]").click()
+    tab.see("#log .answered", "Apply this change?")

@@ -212,7 +212,15 @@ def test_axe_finds_nothing_serious(tabs, full_session, start_serving, scheme, wi
     from axe_playwright_python.sync_playwright import Axe
 
     tab = tabs(start_serving(), color_scheme=scheme, viewport={"width": width, "height": 900})
-    for path in ("/", f"/sessions/{full_session}", "/files", "/files?path=utils.py", "/models", "/profile"):
+    for path in (
+        "/",
+        f"/sessions/{full_session}",
+        "/files",
+        "/files?path=utils.py",
+        "/tools",
+        "/models",
+        "/profile",
+    ):
         tab.go(path)
         tab.page.evaluate("for (const each of document.querySelectorAll('#log details')) each.open = true")
         found = [

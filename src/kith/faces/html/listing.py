@@ -221,11 +221,14 @@ def select(name: str, label: str, options: Sequence[tuple[str, str]], load: str 
     )
 
 
-def model_options(models: Sequence[tuple[str, float]], first: str = "") -> Html:
-    """Models to choose from, each with the tokens a second that it was measured to write (0.0: unknown)."""
+def model_options(models: Sequence[tuple[str, float]], first: str = "", *, found: bool = True) -> Html:
+    """Models to choose from, each with the tokens a second that it was measured to write (0.0: unknown).
+
+    `found`: there is one that is asked where nobody chooses.
+    """
     names = dict(models)
     top = [(first, names.pop(first, 0.0))] if first else []
-    usual = element("option", "Usual model" if names or top else "No model yet: see Models", value="")
+    usual = element("option", "Usual model" if found else "No model yet: see Models", value="")
     return joined([*(map(_model, top)), usual, *map(_model, names.items())])
 
 

@@ -24,6 +24,7 @@ _ITEMS: Final = {
     "Tasked": "plan",
 }
 _MOST: Final = 400_000  # characters of the events that a page begins with: what is long counts for more
+_FEWEST: Final = 20  # items, however long they are
 _UNTOLD: Final = frozenset(("Carded", "Resumed", "TodoSet"))
 
 
@@ -197,7 +198,7 @@ class Story:
     def _begin_of(self, end: int, most: int) -> int:
         """Where the newest items up to `end` begin: so many, or fewer where they are long."""
         begin, left = end, _MOST
-        while begin > max(0, end - most) and left > 0:
+        while begin > max(0, end - most) and (left > 0 or end - begin < _FEWEST):
             begin -= 1
             left -= self.entries[begin].size
         return begin

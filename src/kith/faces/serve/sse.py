@@ -71,11 +71,6 @@ def write_event(seen: Seen) -> str:
     return f'{{{head},"event":{seen.body}}}'
 
 
-def frame_one(position: Position, kind: str, data: str) -> bytes:
-    """One server-sent event; `data` is JSON text, which holds no line break."""
-    return f"id: {position}\nevent: {kind}\ndata: {data}\n\n".encode()
-
-
 def position_of(after: str = "", last_event_id: str = "") -> Position:
     """Where a reader goes on: what it saw last, else where it wants to begin. Raises Refused."""
     try:

@@ -66,7 +66,9 @@ class Retrying:
                     words = str(error)
                     emit(Called(self.name, prompt.purpose, prompt.attempt, stop="error", error=words))
                 when = f" in {wait:.2g} s" if wait else ""
-                emit(Notice(f"{str(error).rstrip('.')}; trying again{when}.", "warning"))
+                said = str(error).rstrip(".")
+                then = " Trying" if said.endswith("?") else "; trying"
+                emit(Notice(f"{said}{then} again{when}.", "warning"))
                 await self.sleep(wait)
 
     def _most(self, error: ModelError) -> int:

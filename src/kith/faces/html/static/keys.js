@@ -54,7 +54,7 @@ function go(path) {
 
 /** The next step of the conversation, or the one before; where nobody stands on one, the nearest to the top. */
 function step(by) {
-  const steps = [...document.querySelectorAll("#log > li")];
+  const steps = [...document.querySelectorAll("#log > li")].filter((each) => each.checkVisibility());
   if (!steps.length) return undefined;
   const stood = steps.indexOf(document.activeElement?.closest("#log > li"));
   const near = steps.findIndex((each) => each.getBoundingClientRect().bottom > 60);

@@ -103,7 +103,7 @@ def render(context: Sequence[Turn], prompt: str) -> str:
     if not context:
         return prompt
     said = "\n\n".join(f"{turn.role}:\n{quoted(turn.content)}" for turn in context[-KEPT:])
-    return f"# What was said before\n\n{said}\n\n# Now\n\n{prompt}"
+    return f"{prompt}\n\n# What was said before\n\n{said}"  # first what the session is called after
 
 
 async def _outcome(desk: Desk, session: str, question: Question | None, seconds: float) -> Outcome:

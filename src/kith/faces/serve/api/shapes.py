@@ -33,7 +33,9 @@ class Wanted(Sent):
     kind: Literal["run", "build", "confer"] = "run"
     plan: Literal["no", "yes", "show"] = "no"
     tool: Name = Field("", description="The tool to use first; empty: the model chooses.")
-    model: Name = Field("", description="As `kith -m` takes it; empty: as it is configured.")
+    model: Name = Field(
+        "", description="As `kith -m` takes it; to confer, two with a comma; empty: as it is configured."
+    )
     read_only: bool = False
     check: Check | None = Field(
         None, description="Commands that decide about the change; `none`: nothing does."

@@ -73,8 +73,10 @@ async def models_piece(desk: OneDesk, first: Annotated[str, Query(max_length=300
     """The models that can be asked, as options; `first` stands above them, else the usual one."""
     from kith.app.models import list_all
 
-    listed = await list_all(desk.first.settings, desk.log)
-    return model_options([(row.name, row.write_rate) for row in listed.rows], first)
+    chosen = desk.first.settings
+    listed = await list_all(chosen, desk.log)
+    rates = [(row.name, row.write_rate) for row in listed.rows]
+    return model_options(rates, first, found=bool(rates or chosen.model))
 
 
 def rows_of(desk: Desk) -> list[Row]:
