@@ -125,6 +125,7 @@ def test_words_for_a_task_whose_process_died_steer_it_when_it_goes_on(played: Pl
     assert played.said[-1] == "use tabs" and not played.inbox.waiting()
 
 
+@pytest.mark.slow
 def test_what_is_over_is_not_gone_on_with(played: Played) -> None:
     played.say("Say hello", "Hello.")
     played.inbox.write(Letter("", "the page", resume=True))
@@ -254,6 +255,7 @@ def test_what_was_shown_is_removed_when_nobody_works_and_everybody_has_looked(lo
     assert files() == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_loses_no_words(log: Log, played: Played) -> None:
     """No file of the process may grow: what SQLite and others say then is what they say of a full disk."""
     full = log.path.stat().st_size

@@ -164,6 +164,7 @@ def extract_anything(path: str, content: bytes, chance: random.Random, name: str
     return done.files[path] or b""
 
 
+@pytest.mark.slow
 def test_a_real_project_does_the_same_after_many(tmp_path: Path) -> None:
     """Toolz passes its own tests and examples after dozens of random extractions, one upon the other."""
     shutil.copytree(

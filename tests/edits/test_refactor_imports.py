@@ -76,6 +76,7 @@ def test_doubts_are_told() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_real_project_agrees_with_ruff(tmp_path: Path) -> None:
     """What ruff would still sort is only laid out in another way, and the second time nothing is to do."""
     root = Path(toolz.__file__).parent

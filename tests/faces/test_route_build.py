@@ -20,6 +20,7 @@ def write_script(folder: Path, name: str, replies: list[Any]) -> str:
     return f"replay/{file}"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_the_frontier_model_gets_the_later_tries(
     repository: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

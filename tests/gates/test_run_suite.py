@@ -160,6 +160,7 @@ def test_a_module_that_cannot_be_loaded_is_no_build(tmp_path: Path) -> None:
     assert first_fault(report) == "A test fails: test_a.py: ModuleNotFoundError: No module named 'nowhere'"
 
 
+@pytest.mark.slow
 def test_what_says_nothing_is_told(tmp_path: Path) -> None:
     report, _ = report_on(tmp_path, {"pytest.ini": "[pytest]\n"})
     assert report.problem == "`python3 -m pytest -q` found no tests"

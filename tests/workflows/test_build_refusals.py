@@ -27,6 +27,7 @@ from kith.core.values import Answer
 RIGHT = "len(Checker(ast.parse(source)).messages)"
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_too_often_leaves_nothing_behind(pyflakes: Path) -> None:
     """It is rolled back to the last byte, what needs it is left out, and the others are done."""
     before = snapshot(pyflakes)

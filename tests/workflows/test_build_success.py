@@ -59,6 +59,7 @@ def test_a_request_becomes_a_tested_change_with_pytest(toolz: Path) -> None:
     assert "invert() copies d" in failure and failure.count("Do it now.") < 40
 
 
+@pytest.mark.slow
 def test_tasks_are_done_in_the_order_of_their_dependencies_and_committed(pyflakes: Path) -> None:
     stage = Stage(pyflakes, two_tasks(), replace(PLAIN, refine=True, commit=True))
     assert stage.play().status == "done"

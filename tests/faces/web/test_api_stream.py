@@ -67,6 +67,7 @@ def a_reader_that_comes_back_goes_on_where_it_was(api: Api) -> None:
     assert stored == [f"{each['seq']} {each['kind']}" for each in api.events(session)], "and nothing is lost"
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_after_a_restart_of_the_server(api: Api) -> None:
     session = api.begin([LOOK, {**TALK, "delay": 3}])
     with reading(api, f"sessions/{session}/events") as told:

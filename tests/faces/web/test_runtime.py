@@ -176,6 +176,7 @@ def test_strangers_and_nonsense_are_refused_and_anybody_sees_the_health(playing:
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
 
 
+@pytest.mark.slow
 def test_the_queue_is_bounded_and_told(playing: Start) -> None:
     slow = {"text": "Slow.", "delay": 1.5}
     runtime = playing(slow, "Quick.", options=("--queue", "1"))
@@ -205,6 +206,7 @@ def test_a_client_that_leaves_makes_room(playing: Start) -> None:
     assert runtime.ask().json()["text"] == "Quick."
 
 
+@pytest.mark.slow
 def test_an_end_lets_running_answers_end_and_sends_the_others_away(playing: Start) -> None:
     runtime = playing({"text": "Slow but whole.", "delay": 1.5}, "Never.")
     answers: dict[str, httpx2.Response] = {}
@@ -222,6 +224,7 @@ def test_an_end_lets_running_answers_end_and_sends_the_others_away(playing: Star
     assert runtime.process.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_requests_wait_for_a_model_that_loads(start: Start, stand_in: StandIn) -> None:
     stand_in(["Hello."], "llama-server", loading=1.5)
     runtime = start()

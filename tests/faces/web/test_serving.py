@@ -115,6 +115,7 @@ def test_the_network_is_served_only_by_name_and_it_is_said(start_serving: Start)
     assert "nothing is encrypted" in serve.stop()
 
 
+@pytest.mark.slow
 def test_a_restart_on_its_port_keeps_the_token_unless_a_new_one_is_wanted(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_two_servers_do_not_fight_for_a_cookie(start_serving: Start) -> None:
     assert cookies[0][2].split(";")[0] != cookies[1][2].split(";")[0], "one's cookie is nothing to the other"
 
 
+@pytest.mark.slow
 def test_without_its_packages_it_says_what_to_install(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "uvicorn.py").write_text("raise ImportError('not here')")
     code = (
@@ -153,6 +155,7 @@ def test_without_its_packages_it_says_what_to_install(repository: Path, tmp_path
 # --- kith client ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_task_from_the_command_line_to_the_receipt(
     serve: Serving, kith: Kith, tmp_path: Path, sandbox: None
 ) -> None:

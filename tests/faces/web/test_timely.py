@@ -65,6 +65,7 @@ def test_who_does_not_come_to_an_end_is_cut_off(pieces: tuple[bytes, ...]) -> No
     assert said == b"" and 0.2 <= took < 2
 
 
+@pytest.mark.slow
 def test_what_was_asked_in_time_is_answered_for_as_long_as_it_takes() -> None:
     said, took = asyncio.run(talk(HEAD + b"Connection: close\r\n\r\nwhole", b" end"))
     assert said.startswith(b"HTTP/1.1 200") and b"one" in said and b"two" in said and took > 0.6
