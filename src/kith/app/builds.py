@@ -13,6 +13,7 @@ from kith.core.events import Resumed
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.memory.log import Log
+from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 from kith.workflows.attempt import Outcome
 from kith.workflows.build.build import build
@@ -60,7 +61,7 @@ async def resume_build(
         started = past.started
         if started is None or started.root != str(project.root):
             raise UsageError(f"Build {id} belongs to {started.root if started else 'nobody'}; use -C.")
-        if past.ended and past.ended.status in ("done", "rejected"):
+        if past.ended and past.ended.status in OVER[KIND]:
             raise UsageError(f"Build {id} is over ({past.ended.status}); there is nothing to resume.")
         if not project.settings.model and started.model:
             project = replace(project, settings=replace(project.settings, model=started.model))

@@ -21,6 +21,7 @@ from kith.core.values import Answer, Question, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.log import Log
 from kith.memory.past import Past
+from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened as Opened
 from kith.routing.kinds import kind_of
@@ -317,7 +318,7 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     if kind != "run":
         again = f"; kith {kind} --resume {session.id} goes on with it" if kind == "build" else ""
         raise UsageError(f"Session {session.id} is no task but a {kind}{again}.")
-    if past.ended and past.ended.status in ("done", "rejected", "failed"):
+    if past.ended and past.ended.status in OVER[kind]:
         raise UsageError(f"Session {session.id} is over ({past.ended.status}); there is nothing to resume.")
     was: dict[str, Any] = {
         "model": started.model,

@@ -5,10 +5,10 @@ import asyncio
 import json
 import sys
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
 from kith.memory.live import Seen, Watch
 from kith.memory.log import LOG_FILE, Log
@@ -40,9 +40,8 @@ def export_command(args: argparse.Namespace) -> int:
 
 def write_session(log: Log, session: str, format: str) -> str:
     """All that the log has of a session as "html", "md" or "json". Raises UsageError."""
-    missing = [name for name in ("markdown_it", "nh3") if find_spec(name) is None]
-    if format != "json" and missing:
-        raise UsageError(f"kith export --format {format} needs more: pip install 'kith-agent[web]'")
+    if format != "json":
+        check_extra("web", f"kith export --format {format}")
     from kith.faces.html.build import draw_build
     from kith.faces.html.export import export_data, export_markdown, export_page
 

@@ -1,7 +1,6 @@
 """What people say to a session from any face and any process: answers, words for the model, a stop."""
 
 import json
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -85,7 +84,7 @@ class Inbox:
 
     def stop(self, by: str = "") -> None:
         """Let whoever works on the session stop."""
-        self.log.post(self.session, "stop", "", json.dumps({"by": by, "at": time.time()}))
+        self.log.post(self.session, "stop", "", json.dumps({"by": by}))
 
     def forget_stops(self) -> None:
         """Stops that were asked of earlier tasks count no more; one that came after a letter is for that."""

@@ -15,10 +15,8 @@ _LAST_KIND = """
 SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
 ORDER BY seq DESC LIMIT 1
 """
-_OVER = {
-    "run": ("done", "rejected", "failed"),
-    "build": ("done", "rejected"),
-}  # ends that nobody goes on from
+# Ends that nobody goes on from, of the commands that can be gone on with.
+OVER = {"run": ("done", "rejected", "failed"), "build": ("done", "rejected")}
 _LAST = """
 SELECT kind, body FROM events WHERE session = ?
 AND kind IN ('Asked', 'Answered', 'RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
@@ -45,8 +43,13 @@ def was_cut_off(log: Log, session: str) -> bool:
 
 def can_resume(log: Log, session: str) -> bool:
     """Whether the last task is not over, so that a process can go on with it once none works on it."""
-    for (kind,) in log.query(_LAST_KIND, (session,)):
-        ((last, body),) = log.query(_LAST_TURN, (session,))
-        status = json.loads(body)["status"] if last == "RunEnded" else ""
-        return (kind or "run") in _OVER and status not in _OVER[kind or "run"]
-    return False
+    kind = last_kind(log, session)
+    if kind not in OVER:
+        return False
+    ((last, body),) = log.query(_LAST_TURN, (session,))
+    return last != "RunEnded" or json.loads(body)["status"] not in OVER[kind]
+
+
+def last_kind(log: Log, session: str) -> str:
+    """The command that began the last task: run, build, confer ...; "" where there was none."""
+    return next((kind or "run" for (kind,) in log.query(_LAST_KIND, (session,))), "")

@@ -1,22 +1,20 @@
 """`kith acp`: speak the Agent Client Protocol with the editor that started this process."""
 
 import argparse
-import importlib.util
 import sys
 from typing import Any, cast
 
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.arguments import settings_flags
+from kith.faces.extras import check_extra
 from kith.faces.signals import run_until_signal
 
-_MISSING = "kith acp needs more: pip install 'kith-agent[acp]'."
 _NO_EDITOR = "kith acp is started by an editor and speaks with it through pipes; docs/editors.md says how."
 
 
 def acp_command(args: argparse.Namespace) -> int:
     """Serve one editor until it leaves. Raises UsageError where there is none."""
-    if importlib.util.find_spec("acp") is None:
-        raise UsageError(_MISSING)
+    check_extra("acp", "kith acp")
     if sys.stdin.isatty():
         raise UsageError(_NO_EDITOR)
     run_until_signal(_serve(args))

@@ -8,22 +8,17 @@ from kith.faces.html.diff import show_path
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.lines import count
 from kith.memory.log import Log
+from kith.memory.questions import last_kind
 
 _MARKS: Final = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "–"}
 _KINDS: Final = {"done": "good", "active": "now", "rolled back": "bad"}
-
-_KIND: Final = """
-SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
-ORDER BY seq DESC LIMIT 1
-"""
 
 Data = Mapping[str, Any]
 
 
 def draw_build(log: Log, session: str) -> Html:
     """How a session's build stands now; nothing for a session that builds nothing."""
-    is_build = (KIND,) in log.query(_KIND, (session,))
-    return build_html(show_build(log, session)) if is_build else NOTHING
+    return build_html(show_build(log, session)) if last_kind(log, session) == KIND else NOTHING
 
 
 def build_html(build: Data) -> Html:

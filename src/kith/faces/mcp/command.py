@@ -1,18 +1,17 @@
 """`kith mcp`: the server on standard input and output, for one project."""
 
 import argparse
-import importlib.util
 import sys
 
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.errors import EXIT_DONE
 from kith.faces.arguments import settings_flags
+from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
 
 
 def mcp_command(args: argparse.Namespace) -> int:
     """Serve until the client closes standard input."""
-    if importlib.util.find_spec("mcp") is None:
-        raise UsageError("kith mcp needs more: pip install 'kith-agent[mcp]'.")
+    check_extra("mcp", "kith mcp")
     from kith.faces.mcp.calls import Attendant
     from kith.faces.mcp.server import make_server
     from kith.faces.mcp.tools import Offered

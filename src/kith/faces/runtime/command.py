@@ -12,35 +12,33 @@ from kith.app.asking.pins import ROUTE
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.arguments import settings_flags
+from kith.faces.extras import check_extra
 from kith.faces.lines import printable, wrapped
-from kith.faces.serve.command import Place, given_token, is_loopback, listen
+from kith.faces.serve.place import LOOPBACK, Place, given_token, is_loopback, listen
 from kith.faces.serve.tokens import new_token
 
 TOKEN: Final = "KITH_RUNTIME_TOKEN"
-_LOOPBACK: Final = "127.0.0.1"
 
 
 def runtime_command(args: argparse.Namespace) -> int:
     """Serve one model until Ctrl-C; answers in progress are finished first."""
-    try:
-        from kith.faces.runtime.request_queue import RequestQueue
-        from kith.faces.runtime.served_model import ServedModel
-        from kith.faces.runtime.server import run_runtime
-    except ImportError as error:
-        raise UsageError("kith runtime needs more: pip install 'kith-agent[web]'") from error
+    check_extra("web", "kith runtime")
+    from kith.faces.runtime.request_queue import RequestQueue
+    from kith.faces.runtime.served_model import ServedModel
+    from kith.faces.runtime.server import run_runtime
 
     given = given_token(args, os.environ, TOKEN)
     token = given or new_token()
     # No project is worked on: an empty folder stands for it, and no project's settings are read.
     with (
         TemporaryDirectory(prefix="kith-runtime-") as folder,
-        listen(args.host or _LOOPBACK, args.port) as door,
+        listen(args.host or LOOPBACK, args.port) as door,
     ):
         flags = {**settings_flags(args), "max_task_seconds": args.max_seconds}
         project = Project.open(Path(folder), flags)
         if project.settings.model == ROUTE:
             raise UsageError("kith runtime serves one model; name it with -m.")
-        place = Place(args.host or _LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
+        place = Place(args.host or LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
         _say_hello(place, token, chosen=bool(given))
         served = ServedModel(
             project, project.settings.model, args.parallel, args.max_tokens, RequestQueue(args.queue)

@@ -9,9 +9,9 @@ from kith.core.events import Event, Notice
 from kith.faces.lines import printable, wrapped
 from kith.faces.runtime.app import make_app, with_health
 from kith.faces.runtime.served_model import ServedModel
-from kith.faces.serve.command import Place
 from kith.faces.serve.guard import Door, guard
 from kith.faces.serve.http_server import Server
+from kith.faces.serve.place import Place
 
 
 class _Server(Server):

@@ -3,19 +3,16 @@
 import asyncio
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kith.faces.serve.app import make_app
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.guard import Door, guard
 from kith.faces.serve.http_server import Server
-
-if TYPE_CHECKING:
-    from kith.faces.serve.command import Place
+from kith.faces.serve.place import Place
 
 
 def run_server(
-    desk: Desk, listener: socket.socket, place: "Place", token: str, ready: Callable[[], None]
+    desk: Desk, listener: socket.socket, place: Place, token: str, ready: Callable[[], None]
 ) -> None:
     """Serve until SIGINT or SIGTERM; streams that are open then are cut, and their readers come again.
 
