@@ -10,6 +10,7 @@ def test_a_command_that_needs_a_part_names_them(repository: Path) -> None:
     told = kith("client", code=2).stderr
     assert "run, sessions, watch, answer, stop, get" in " ".join(told.split())
     assert "did you mean `kith client run`?" in " ".join(kith("client", "rum", code=2).stderr.split())
+    assert "are required: CHOICE." in " ".join(kith("client", "answer", "x", code=2).stderr.split())
     shown = kith("client", "--help").stdout
     assert "client watch" in shown and "client watch" not in kith("models", "--help").stdout
 

@@ -100,8 +100,10 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.")
     if decision == "ask":
         words = f"Allow {tool.name}: {target}" if target else f"Allow {tool.name}"
-        answer = await run.ask(Question(new_id(), "tool", words, ("yes", "no")))
-        if answer.choice != "yes":
+        pattern = role.policy.pattern(effect, target)
+        choices = ("yes", "always", "no") if pattern else ("yes", "no")
+        answer = await run.ask(Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern))
+        if answer.choice not in ("yes", "always"):
             return _refusal(run, call, f"This was not allowed: {answer.text or 'the person said no'}.")
     run.emit(ToolBegan(call.id, tool.name, effect, target))
     began = time.monotonic()

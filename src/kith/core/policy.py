@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, Protocol
 
 from kith.core.values import Decision, Effect
 
@@ -21,20 +21,44 @@ class Rule:
         return self.effect in ("*", effect) and fnmatchcase(target, self.pattern)
 
 
+class Permits(Protocol):
+    """What needs no question where the table would ask: plainly harmless, or allowed for good by the person."""
+
+    def allows(self, effect: Effect, target: str) -> bool: ...
+
+    def pattern(self, effect: Effect, target: str) -> str:
+        """What "always" would allow, as it is shown in the question; "" where nothing may be remembered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A table of rules: the strictest match wins, and what nothing matches is denied."""
+    """A table of rules: the strictest match wins, and what nothing matches is denied.
+
+    `permits` can only turn a question into a yes, never a no into anything.
+    """
 
     name: str
     rules: tuple[Rule, ...]
+    permits: Permits | None = None
 
     def decide(self, effect: Effect, target: str) -> Decision:
         matches = (rule.decision for rule in self.rules if rule.matches(effect, target))
-        return max(matches, key=_STRICTNESS.__getitem__, default="deny")
+        decision = max(matches, key=_STRICTNESS.__getitem__, default="deny")
+        permitted = decision == "ask" and self.permits is not None and self.permits.allows(effect, target)
+        return "allow" if permitted else decision
+
+    def pattern(self, effect: Effect, target: str) -> str:
+        """What "always" would allow of such calls, "" where nothing may be remembered."""
+        return self.permits.pattern(effect, target) if self.permits else ""
 
 
 READ_ONLY = Policy("read-only", (Rule("read", "*", "allow"),))
-# In a trial nothing a tool does reaches the user's tree, so nothing needs a question until the end.
-TRIAL = Policy("trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow")))
+_REACHES_OUT = Rule("net", "*", "ask")
+# In a trial nothing a tool does reaches the user's tree, so nothing but the network needs a question until the end.
+TRIAL = Policy(
+    "trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow"), _REACHES_OUT)
+)
 # Where commands cannot be confined (no sandbox on this machine), each one is asked about.
-UNCONFINED = Policy("unconfined", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "ask")))
+UNCONFINED = Policy(
+    "unconfined", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "ask"), _REACHES_OUT)
+)

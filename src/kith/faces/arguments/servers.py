@@ -51,8 +51,10 @@ def client_one(parser: argparse.ArgumentParser) -> None:
 
 def client_answer(parser: argparse.ArgumentParser) -> None:
     client_one(parser)
-    parser.add_argument("choice", metavar="CHOICE", help="yes, no, or one of the question's choices")
-    parser.add_argument("words", nargs="*", metavar="WORDS", help="what to do differently, after `revise`")
+    add = parser.add_argument
+    add("choice", metavar="CHOICE", help="yes, no, or one of the question's choices")
+    # Without a default argparse would name them among what is missing.
+    add("words", nargs="*", default=[], metavar="WORDS", help="what to do differently, after `revise`")
 
 
 def client_get(parser: argparse.ArgumentParser) -> None:
