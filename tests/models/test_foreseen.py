@@ -1,7 +1,6 @@
 """Each call says how long it was foreseen to take, and a slow one why: by evidence, with a slow server."""
 
 import asyncio
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any

@@ -22,7 +22,7 @@ class Rule:
 
 
 class Permits(Protocol):
-    """What needs no question where the table would ask: plainly harmless, or allowed for good by the person."""
+    """What needs no question where the table asks: plainly harmless, or allowed for good by the person."""
 
     def allows(self, effect: Effect, target: str) -> bool: ...
 
@@ -43,7 +43,7 @@ class Policy:
 
     def decide(self, effect: Effect, target: str) -> Decision:
         matches = (rule.decision for rule in self.rules if rule.matches(effect, target))
-        decision = max(matches, key=_STRICTNESS.__getitem__, default="deny")
+        decision: Decision = max(matches, key=_STRICTNESS.__getitem__, default="deny")
         permitted = decision == "ask" and self.permits is not None and self.permits.allows(effect, target)
         return "allow" if permitted else decision
 
@@ -54,7 +54,7 @@ class Policy:
 
 READ_ONLY = Policy("read-only", (Rule("read", "*", "allow"),))
 _REACHES_OUT = Rule("net", "*", "ask")
-# In a trial nothing a tool does reaches the user's tree, so nothing but the network needs a question until the end.
+# In a trial nothing a tool does reaches the user's tree: only the network needs a question before the end.
 TRIAL = Policy(
     "trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow"), _REACHES_OUT)
 )

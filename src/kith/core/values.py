@@ -248,8 +248,8 @@ class Question:
     """Something only a person can answer. `choices` empty means free text.
 
     `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
-    `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always" allows
-    from then on, of calls with this `effect`.
+    `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
+    allows from then on, of calls with this `effect`.
     """
 
     id: str

@@ -33,8 +33,8 @@ class Command:
     """A shell command, its folder inside the tree, and variables beyond the allowed ones.
 
     `hidden` are files of the tree that it must not be able to read, as far as the tree can confine it.
-    `hosts` are the only ones that it may reach over the network (names or `*.name`, an optional `:port`); a tree
-    that cannot confine it cannot hold it to them.
+    `hosts` are the only ones that it may reach over the network (names or `*.name`, an optional `:port`); a
+    tree that cannot confine it cannot hold it to them.
     """
 
     line: str
