@@ -33,6 +33,7 @@ def test_the_repository_has_a_bug_and_is_clean(repository: Path, line: str, fail
     assert status.stdout.removeprefix(" M utils.py\n") == ""
 
 
+@pytest.mark.slow
 def test_the_tiny_model_is_the_same_every_time(tiny_gguf: Path, tmp_path: Path) -> None:
     script = Path(__file__).parent.parent / "tools" / "make_tiny_gguf.py"
     again = tmp_path / "again.gguf"

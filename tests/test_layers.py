@@ -24,7 +24,7 @@ ALLOWED = {
     "roles": set[str](),
     "templates": set[str](),
     "demo": set[str](),
-    "settings": {"core"},
+    "settings": {"core", "memory"},
     "app": {
         "core",
         "edits",

@@ -4,6 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
+import pytest
+
 from kith.app.codebase.index import SMALL, open_known
 from kith.app.codebase.scan import Patience, run_scan
 from kith.app.project import Project
@@ -25,6 +27,7 @@ async def wait_for_index(project: Project) -> None:
     index.close()
 
 
+@pytest.mark.slow
 def test_the_first_time_makes_the_index_that_the_second_asks(repository: Path) -> None:
     project, told = Project.open(repository, {}, os.environ), list[Event]()
 
@@ -58,6 +61,7 @@ def test_a_cache_that_cannot_be_used_is_said_and_done_without(repository: Path) 
     assert isinstance(notice, Notice) and notice.text.startswith("Working without an index: ")
 
 
+@pytest.mark.slow
 def test_leaving_at_once_leaves_an_index_that_is_begun(repository: Path) -> None:
     project = Project.open(repository, {}, os.environ)
 
@@ -110,6 +114,7 @@ def test_a_scan_leaves_the_index_that_a_refresh_would_make(repository: Path, tmp
     assert fed.find("medium").definitions and not fed.find("Box").definitions
 
 
+@pytest.mark.slow
 def test_after_a_scan_of_a_large_tree_it_is_known_at_once(repository: Path) -> None:
     for number in range(SMALL):
         (repository / f"n{number}.txt").touch()

@@ -102,6 +102,7 @@ def test_a_stop_before_the_start_counts_and_an_older_one_does_not(played: Played
     assert played.tasks == 2 and played.end == "interrupted"
 
 
+@pytest.mark.slow
 def test_words_that_were_heard_where_the_session_is_at_work_are_no_task(played: Played) -> None:
     with Session(played.log, played.id):
         played.say("Never asked.")

@@ -135,6 +135,7 @@ def test_what_is_over_is_not_gone_on_with(played: Played) -> None:
     assert "nothing to resume" in past.notices[-1] and not played.inbox.waiting()
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_read_the_settings_says_so_once(played: Played, home: Path) -> None:
     (home / ".config/kith").mkdir(parents=True)
     (home / ".config/kith/config.toml").write_text("model = [")
@@ -144,6 +145,7 @@ def test_a_worker_that_cannot_read_the_settings_says_so_once(played: Played, hom
     assert not played.inbox.waiting()
 
 
+@pytest.mark.slow
 def test_a_project_that_is_gone_is_said(log: Log, tmp_path: Path) -> None:
     gone = Played(tmp_path / "gone", log)
     gone.inbox.write(Letter("Say hello"))

@@ -54,6 +54,7 @@ def test_where_all_is_well_nothing_is_red(repository: Path, monkeypatch: pytest.
     assert all(check.text.endswith(".") and "\n" not in check.text for check in checks)
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_left_behind(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> tuple[Checks, str]:
         async with serve(["hello"], silent=True) as server:
@@ -88,6 +89,7 @@ def test_a_broken_variable_is_named(repository: Path, monkeypatch: pytest.Monkey
     assert (broken.level, broken.mend) == ("red", "unset KITH_WINDOW")
 
 
+@pytest.mark.slow
 def test_work_that_blocks_does_not_keep_the_doctor() -> None:
     """In a process of its own: its end would have to wait for a thread of asyncio's pool."""
     code = (

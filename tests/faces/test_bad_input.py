@@ -151,6 +151,7 @@ def test_too_much_and_binary_text_on_standard_input_is_refused(kith: Kith) -> No
     assert "binary data" in sentence(kith("run", "x", input="\0\1\2", code=2))
 
 
+@pytest.mark.slow
 def test_resuming_does_not_wait_for_standard_input(kith: Kith) -> None:
     command = [sys.executable, "-m", "kith", "run", "--resume", "abc"]
     with subprocess.Popen(command, cwd=kith.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -167,6 +168,7 @@ def test_words_that_are_not_utf8_are_a_task_like_any_other(kith: Kith, serve: Se
 # --- the standard streams --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_closed_stream_costs_nothing(kith: Kith) -> None:
     run = f"kith run {shlex.join(FREE)} --output-format json {shlex.quote(DIRECT)}"
     done = in_shell(kith, f"{run} <&- 2>&-")
@@ -176,6 +178,7 @@ def test_a_closed_stream_costs_nothing(kith: Kith) -> None:
     assert in_shell(kith, "kith <&-").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_it_quietly_and_it_can_be_resumed(kith: Kith, serve: Serve) -> None:
     serve([EDIT, DONE, DONE])
     done = in_shell(kith, "kith run --yes --output-format stream-json fix | head -1; exit ${PIPESTATUS[0]}")
@@ -186,6 +189,7 @@ def test_a_reader_that_leaves_ends_it_quietly_and_it_can_be_resumed(kith: Kith, 
     assert kith.run(*FREE, "--resume", session["id"])["status"] == "done"
 
 
+@pytest.mark.slow
 def test_a_signal_leaves_one_object_too(kith: Kith, serve: Serve) -> None:
     serve([{"calls": [{"name": "bash", "args": {"command": "sleep 60"}}]}])
     command = [sys.executable, "-m", "kith", "run", *FREE, "--output-format", "json", "fix mean"]
@@ -201,6 +205,7 @@ def test_a_signal_leaves_one_object_too(kith: Kith, serve: Serve) -> None:
     assert report["session"] in report["text"]
 
 
+@pytest.mark.slow
 def test_a_diff_leaves_as_the_bytes_that_it_is(kith: Kith) -> None:
     (kith.folder / "latin.py").write_bytes(b"name = 'caf\xe9'\nnumber = 1\n")
     task = shlex.quote('replace "number = 1" with "number = 2" in latin.py')
@@ -218,6 +223,7 @@ def test_a_full_disk_behind_stdout_is_said(kith: Kith) -> None:
 # --- folders ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_works_without_git_and_takes_it_back(kith: Kith, serve: Serve) -> None:
     shutil.rmtree(kith.folder / ".git")
     serve([EDIT, DONE])
@@ -227,6 +233,7 @@ def test_it_works_without_git_and_takes_it_back(kith: Kith, serve: Serve) -> Non
     assert untouched(kith)
 
 
+@pytest.mark.slow
 def test_an_empty_repository_gets_its_first_file(tmp_path: Path, serve: Serve) -> None:
     subprocess.run(["git", "init", "-q", "empty"], cwd=tmp_path, check=True)
     serve([{"calls": [{"name": "write", "args": {"path": "new.py", "content": "x = 1\n"}}]}, DONE])
@@ -241,6 +248,7 @@ def test_a_bare_repository_has_no_files_to_work_on(tmp_path: Path) -> None:
     assert "is a bare git repository" in sentence(Kith(tmp_path / "bare.git")("run", "x", code=2))
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_gone_is_said(kith: Kith) -> None:
     done = in_shell(kith, "mkdir gone && cd gone && rmdir ../gone && kith run x")
     assert done.returncode == 2 and "cannot be used" in sentence(done)
@@ -308,6 +316,7 @@ def test_a_full_disk_changes_nothing_and_loses_nothing(
         subprocess.run(["umount", "-l", disk], check=True)
 
 
+@pytest.mark.slow
 def test_a_read_only_file_is_respected(kith: Kith, serve: Serve) -> None:
     (kith.folder / "utils.py").chmod(0o444)
     serve([EDIT, DONE])
@@ -357,6 +366,7 @@ def test_pipes_sockets_and_stray_links_are_stepped_around(
     assert not any("root:" in words for words in told)
 
 
+@pytest.mark.slow
 def test_files_that_are_not_utf8_are_edited_byte_for_byte_and_taken_back(kith: Kith, serve: Serve) -> None:
     latin, odd = kith.folder / "latin.py", Path(os.fsdecode(os.fsencode(kith.folder) + b"/f\xff.py"))
     latin.write_bytes(b"name = 'caf\xe9'\nnumber = 1\n")
@@ -451,6 +461,7 @@ def test_a_server_that_answers_nonsense_is_named(
     assert expected in report["text"] and url in report["text"] and untouched(kith)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_or_busy_for_ever_is_try_again_later(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -476,6 +487,7 @@ def test_a_stream_that_breaks_off_or_stalls_can_be_tried_again_later(
     assert kith.run(*FREE, "--resume", report["session"])["status"] == "done"
 
 
+@pytest.mark.slow
 def test_a_prompt_larger_than_the_window_is_refused_not_cut(kith: Kith, serve: Serve) -> None:
     serve(["never said"])
     report = json.loads(kith("run", "--output-format", "json", input="word " * 39_000, code=4).stdout)
@@ -483,12 +495,14 @@ def test_a_prompt_larger_than_the_window_is_refused_not_cut(kith: Kith, serve: S
     assert "the task leave no room in the model's window (" in report["text"]
 
 
+@pytest.mark.slow
 def test_a_model_that_goes_round_in_circles_is_stopped(kith: Kith, serve: Serve) -> None:
     serve([{"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}]}] * 9)
     report = kith.run("--max-steps", "3", "fix mean", code=4)
     assert report["status"] == "limit" and "3 steps" in report["text"] and report["usage"]["calls"] == 3
 
 
+@pytest.mark.slow
 def test_a_model_that_calls_nonsense_is_corrected_and_goes_on(kith: Kith, serve: Serve) -> None:
     nonsense = [("fly", {}), ("edit", {"path": 3}), ("edit", {}), ("read", {"paths": ["/etc/passwd"]})]
     server = serve([{"calls": [{"name": name, "args": args} for name, args in nonsense]}, EDIT, DONE])
@@ -503,6 +517,7 @@ def test_a_model_that_calls_nonsense_is_corrected_and_goes_on(kith: Kith, serve:
 # --- checks ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_check_that_never_ends_or_does_not_exist_is_a_failed_check(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def measured(kith: Kith, stand_in: StandIn, sandbox: None) -> Kith:
     return kith
 
 
+@pytest.mark.slow
 def test_a_model_is_measured_and_the_figures_are_kept(measured: Kith, tmp_path: Path) -> None:
     table = tmp_path / "speeds.csv"
     shown = measured("bench", "--quick", "--no-tasks", "--output", str(table)).stdout
@@ -44,6 +45,7 @@ def test_a_model_is_measured_and_the_figures_are_kept(measured: Kith, tmp_path: 
     assert not measured("sessions").stdout.count("measure ")  # it is no work of this project
 
 
+@pytest.mark.slow
 def test_a_run_can_be_kept_as_a_file(measured: Kith, tmp_path: Path) -> None:
     file = tmp_path / "before.json"
     file.write_text(measured("bench", "--quick", "--no-tasks", "--json").stdout)
@@ -54,6 +56,7 @@ def test_a_run_can_be_kept_as_a_file(measured: Kith, tmp_path: Path) -> None:
     assert found["gained"] == [] and found["lost"] == []
 
 
+@pytest.mark.slow
 def test_what_llama_bench_measured_is_foreseen(measured: Kith, tmp_path: Path) -> None:
     file = tmp_path / "llama.json"
     file.write_text(json.dumps(ROWS))

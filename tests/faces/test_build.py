@@ -84,6 +84,7 @@ def test_a_failure_is_reviewed_and_mended(kith: Kith, script: Any) -> None:  # n
     assert "def median" not in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_without_retries_the_task_is_rolled_back_and_nothing_changes(kith: Kith, script: Any) -> None:  # noqa: F811
     before = files_of(kith.folder)
     model = script(PLANNED, *SPECIFIED, *TRIED)

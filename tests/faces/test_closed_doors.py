@@ -83,6 +83,7 @@ def test_offline_nothing_leaves_this_machine(repository: Path, configured: None)
     assert all(code for code in codes[: len(runs)])  # and nobody pretends that something was done
 
 
+@pytest.mark.slow
 def test_the_watch_would_have_seen_it(repository: Path, configured: None) -> None:
     _, noted = visit([["models"]], repository)
     assert any("models.example.org" in each for each in noted)

@@ -37,6 +37,7 @@ def settings(home: Path, **values: Any) -> None:
 TASK = ("--check", "none", "mend mean")
 
 
+@pytest.mark.slow
 def test_without_anybody_there_nothing_is_sent(kith: Kith, cloud: Server, home: Path) -> None:
     for words in (("-m", "far/standin"), ("-m", "far/standin", "--cloud", "never")):
         done = kith("run", *words, *TASK, code=5)
@@ -58,6 +59,7 @@ def test_a_path_in_the_settings_begins_at_home(kith: Kith, cloud: Server) -> Non
     assert row.endswith("  ~/.config/kith/config.toml")
 
 
+@pytest.mark.slow
 def test_the_model_named_here_and_yes_agree(kith: Kith, cloud: Server) -> None:
     report = kith.run("-m", "far/standin", "--yes", *TASK)
     assert report["status"] == "done" and report["usd"] > 0 and len(cloud.requests) == 2
@@ -65,6 +67,7 @@ def test_the_model_named_here_and_yes_agree(kith: Kith, cloud: Server) -> None:
     assert "cost $0.0" in done.stderr and "by the table of prices" in done.stderr
 
 
+@pytest.mark.slow
 def test_allow_agrees_for_good_and_a_project_can_only_narrow_it(
     kith: Kith, cloud: Server, home: Path
 ) -> None:
@@ -79,6 +82,7 @@ def test_allow_agrees_for_good_and_a_project_can_only_narrow_it(
     assert len(cloud.requests) == 2
 
 
+@pytest.mark.slow
 def test_a_limit_of_money_ends_the_task(kith: Kith, cloud: Server, home: Path) -> None:
     report = kith.run("-m", "far/standin", "--yes", "--max-task-usd", "0.02", *TASK, code=4)
     assert "max_task_usd" in report["text"] and cloud.requests == []
@@ -99,6 +103,7 @@ def test_a_table_badly_written_is_said(kith: Kith, cloud: Server, home: Path) ->
         )
 
 
+@pytest.mark.slow
 def test_what_was_agreed_to_for_good_can_be_taken_back(kith: Kith, cloud: Server, home: Path) -> None:
     from kith.core.events import Answered, RunStarted
     from kith.core.values import Answer

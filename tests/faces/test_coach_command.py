@@ -126,6 +126,7 @@ def test_with_too_few_recorded_tasks_it_says_so(numbers: Kith, stand_in: StandIn
     assert "edit-small 1;" in numbers("coach").stdout
 
 
+@pytest.mark.slow
 def test_a_task_records_its_commit_when_the_tree_is_clean(numbers: Kith, stand_in: StandIn) -> None:
     stand_in(Moody())
     head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=numbers.folder, text=True).strip()
@@ -138,6 +139,7 @@ def test_a_task_records_its_commit_when_the_tree_is_clean(numbers: Kith, stand_i
     assert commits == [head, ""]
 
 
+@pytest.mark.slow
 def test_a_better_way_is_accepted_tried_live_adopted_and_undone(
     numbers: Kith, stand_in: StandIn, remember: Remember, home: Path, tmp_path: Path
 ) -> None:

@@ -219,6 +219,7 @@ def test_no_member_learns_who_the_others_are(kith: Kith) -> None:
 # --- carrying it out -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_plan_is_carried_out_where_its_tests_pass(kith: Kith) -> None:
     one = [RIGHT, AT_CLAMP, MEND, "Mended."]
     told = confer(
@@ -326,6 +327,7 @@ def at_a_terminal(kith: Kith, interrupts: int, *words: str) -> tuple[int, str]:
 SLOW = {"text": OTHER, "delay": 20}
 
 
+@pytest.mark.slow
 def test_ctrl_c_once_decides_with_what_is_there(kith: Kith) -> None:
     models = play(kith.folder, one=[RIGHT], two=[SLOW])
     code, screen = at_a_terminal(kith, 1, "Which first?", "--models", models)
@@ -361,6 +363,7 @@ SAYINGS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(SAYINGS, min_size=3, max_size=5), st.lists(SAYINGS, min_size=3, max_size=5))
 def test_whatever_they_say_nothing_is_revised_without_a_claim_that_holds(

@@ -67,6 +67,7 @@ def events(home: Path, kind: type) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 def test_a_local_model_does_the_work_and_a_command_says_so(
     kith: Kith, strong: Any, home: Path, local: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_local_model_does_the_work_and_a_command_says_so(
     assert {each.model for each in events(home, Engaged)} == {"anthropic/claude-standin", "replay/local"}
 
 
+@pytest.mark.slow
 def test_what_the_check_refuses_is_taken_back(kith: Kith, strong: Any, home: Path, local: Path) -> None:
     wrong = call("edit", path="utils.py", old=OLD, new="(len(numbers) + 2)")
     replies = [
@@ -109,6 +111,7 @@ def test_nobody_named_means_no_such_tools(strong: Any) -> None:
     assert "delegate" not in {tool["name"] for tool in server.requests[0]["tools"]}
 
 
+@pytest.mark.slow
 def test_the_local_model_reads_no_secrets_for_the_strong_one(
     kith: Kith, strong: Any, local: Path, home: Path
 ) -> None:

@@ -20,6 +20,7 @@ def kith_is_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
 
 
+@pytest.mark.slow
 def test_review_answers_and_changes_nothing(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def test_without_a_check_nothing_is_known(kith: Kith, play: Play) -> None:
     assert (leg.reward, leg.passed, leg.applied, leg.adopted, leg.reason) == (None, None, True, True, "")
 
 
+@pytest.mark.slow
 def test_after_a_refused_attempt_the_last_one_counts(kith: Kith, play: Play) -> None:
     script = play(edit(OLD, WRONG), DONE, edit(WRONG, NEW), DONE)
     kith.run(*script, "--yes", "--check", CHECK, "fix mean")
@@ -115,6 +116,7 @@ def test_a_server_that_never_answered_says_nothing_of_its_model(kith: Kith, play
     assert leg.reward is None and "down" in found.calls[0].error
 
 
+@pytest.mark.slow
 def test_undone_in_a_later_session_and_brought_back(kith: Kith, play: Play) -> None:
     kith.run(*play(edit(), DONE), "--yes", "--check", CHECK, "fix mean")
     assert measured().legs[0].reward == 1.0
@@ -128,6 +130,7 @@ def test_undone_in_a_later_session_and_brought_back(kith: Kith, play: Play) -> N
     assert (leg.reward, leg.reason, leg.undone) == (1.0, "tests", False)
 
 
+@pytest.mark.slow
 def test_a_task_that_was_handed_on_is_a_leg_for_each_model(
     kith: Kith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,7 @@ GARBLED = {
 }
 
 
+@pytest.mark.slow
 @both
 def test_broken_arguments_are_mended_or_asked_for_again(kith: Kith, stand_in: StandIn, dialect: str) -> None:
     server = stand_in([BROKEN, MENDABLE, DONE], dialect)
@@ -140,6 +141,7 @@ def test_broken_arguments_are_mended_or_asked_for_again(kith: Kith, stand_in: St
     assert "not a JSON object" in answered["content"]
 
 
+@pytest.mark.slow
 @both
 def test_a_call_that_the_server_cannot_read_is_asked_for_again(
     kith: Kith, stand_in: StandIn, dialect: str
@@ -161,6 +163,7 @@ def test_a_server_that_can_read_no_call_at_all_ends_it_in_one_sentence(kith: Kit
     assert len(server.requests) == 10 and not server.requests[-1].body.get("tools")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dialect", "capabilities", "words"),
     [
@@ -187,6 +190,7 @@ def test_refused_tools_become_text_and_the_next_session_knows(
 # --- answers that break off ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 def test_a_failure_in_the_middle_of_a_reply_is_asked_for_once_more(
     kith: Kith, stand_in: StandIn, dialect: str
@@ -206,6 +210,7 @@ def test_characters_may_come_in_halves(kith: Kith, stand_in: StandIn, dialect: s
     assert kith("run", "how large?").stdout == f"{WORDS}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dialect", "cut"), first([("ollama", "end"), ("llama-server", "reset")]))
 def test_a_reply_that_breaks_off_twice_can_be_gone_on_with(
     kith: Kith, stand_in: StandIn, dialect: str, cut: str
@@ -228,6 +233,7 @@ def test_a_web_page_is_no_answer_but_a_gateways_page_passes(kith: Kith, stand_in
     assert fixed(kith)
 
 
+@pytest.mark.slow
 def test_a_long_silence_is_waited_for_while_the_server_lives(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +296,7 @@ def test_a_long_task_fits_a_window_of_4096(kith: Kith, stand_in: StandIn, dialec
     assert all(each["tools"] == first["tools"] for each in server.requests)
 
 
+@pytest.mark.slow
 def test_two_sessions_load_the_model_once_with_the_same_options(kith: Kith, stand_in: StandIn) -> None:
     server = stand_in([LOOK, EDIT, DONE, "It divides."])
     run(kith)
@@ -305,6 +312,7 @@ def test_two_sessions_load_the_model_once_with_the_same_options(kith: Kith, stan
     assert settings[0]["truncate"] is False
 
 
+@pytest.mark.slow
 def test_an_old_ollama_that_cuts_silently_is_found_out_and_what_kith_says_helps(
     kith: Kith, stand_in: StandIn, home: Path
 ) -> None:
@@ -367,6 +375,7 @@ def test_the_same_call_over_and_over_is_answered_with_a_reason_and_then_stopped(
     assert refused == [False, False, True, True]
 
 
+@pytest.mark.slow
 def test_one_line_for_ever_is_stopped(kith: Kith, stand_in: StandIn) -> None:
     line = "I will now look at the file once more, to be quite sure of it.\n"
     stand_in([line * 999, EDIT, DONE])
@@ -377,6 +386,7 @@ def test_one_line_for_ever_is_stopped(kith: Kith, stand_in: StandIn) -> None:
     assert len(server.requests) == 2 and server.disconnected.is_set(), "it was not read to its end"
 
 
+@pytest.mark.slow
 @both
 def test_a_reply_cut_at_the_limit_runs_nothing(kith: Kith, stand_in: StandIn, dialect: str) -> None:
     remove = ("bash", {"command": "rm utils.py"})
@@ -389,6 +399,7 @@ def test_a_reply_cut_at_the_limit_runs_nothing(kith: Kith, stand_in: StandIn, di
     assert told and all(words.startswith("Not run: your reply was cut") for words in told)
 
 
+@pytest.mark.slow
 def test_a_task_stops_at_its_limits(kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KITH_MAX_TASK_TOKENS", "1500")
     stand_in([LOOK, EDIT, DONE])

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from outside import Kith
 
 
@@ -15,6 +16,7 @@ def test_a_command_that_needs_a_part_names_them(repository: Path) -> None:
     assert "client watch" in shown and "client watch" not in kith("models", "--help").stdout
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_answer_is_named(repository: Path, home: Path, tiny_gguf: Path) -> None:
     config = home / ".config/kith/config.toml"
     config.parent.mkdir(parents=True)

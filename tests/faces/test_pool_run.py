@@ -12,6 +12,7 @@ def configure(home: Path, *members: str, more: str = "") -> None:
     config.write_text(f"[pools]\nhome = {list(members)}\n{more}")
 
 
+@pytest.mark.slow
 def test_a_task_is_done_by_a_pool(
     kith: Kith, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def test_few_values_have_no_interval_and_no_trend(kith: Kith) -> None:
     assert "only)" in text and "Too little to compare" in text
 
 
+@pytest.mark.slow
 def test_one_model_kind_or_time_can_be_picked(filled: Kith) -> None:
     small = filled("profile", "--model", "small").stdout
     assert "ollama/small" in small and "ollama/large" not in small and "well-formed" in small
@@ -141,6 +142,7 @@ class Page(HTMLParser):
             self.open.pop()
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_beside_itself_and_runs_nothing(filled: Kith) -> None:
     rng = random.Random(2)
     evil = replace(MODELS[0], model=EVIL)
@@ -169,6 +171,7 @@ def test_the_page_needs_nothing_beside_itself_and_runs_nothing(filled: Kith) -> 
     assert not any(each in text for each in ("url(", "style=", "@import"))
 
 
+@pytest.mark.slow
 def test_without_unicode_the_plots_are_ascii(filled: Kith, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     command = [sys.executable, "-m", "kith", "profile"]

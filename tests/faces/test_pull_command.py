@@ -140,6 +140,7 @@ def read_all(terminal: int) -> str:
 # --- the whole command -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_interrupted_and_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 

@@ -170,6 +170,7 @@ def test_words_that_mean_nothing_are_one_sentence(grades: Kith) -> None:
 # --- by a model ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_makes_what_needs_one_behind_the_tests(grades: Kith, replay: Any, sandbox: None) -> None:
     model = replay({"expect": "grade: 14 ways.*from line 4", **edit(LAST, SHORT)}, DONE)
     done = json.loads(
@@ -189,6 +190,7 @@ def test_a_refactoring_that_breaks_a_test_is_refused(grades: Kith, replay: Any) 
     assert not changed(grades.folder)
 
 
+@pytest.mark.slow
 def test_tests_are_locked_unless_the_person_says_otherwise(grades: Kith, replay: Any) -> None:
     touch = {"calls": [{"name": "bash", "args": {"command": "echo '# easier' >> test_grades.py"}}]}
     model = replay(touch, edit(LAST, SHORT), DONE, DONE)
@@ -211,6 +213,7 @@ def test_nothing_is_refactored_that_nothing_holds(grades: Kith, replay: Any) -> 
     assert SHORT in (grades.folder / "grades.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_function_without_tests_gets_them_first(
     grades: Kith, replay: Any, home: Path, sandbox: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

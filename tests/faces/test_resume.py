@@ -112,6 +112,7 @@ def test_a_session_of_another_folder_is_not_resumed(repository: Path, tmp_path: 
         asyncio.run(run_task(Project.open(other, {}), Task("", resume=report["session"]), agree))
 
 
+@pytest.mark.slow
 def test_the_steps_limit_can_be_raised_and_the_work_goes_on(kith: Kith, tmp_path: Path) -> None:
     model = write_script(tmp_path, [edit(), DONE])
     report = kith.run("--yes", "-m", model, "--check", CHECK, "--max-steps", "1", "fix mean", code=4)

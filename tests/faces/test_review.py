@@ -405,6 +405,7 @@ def test_sarif_has_what_its_schema_requires(kith: Kith) -> None:
     assert (swapped["deletedRegion"]["startLine"], swapped["deletedRegion"]["endLine"]) == (6, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_suggestions_are_applied_as_one_change_and_taken_back(kith: Kith) -> None:
     change(kith.folder)
@@ -417,6 +418,7 @@ def test_suggestions_are_applied_as_one_change_and_taken_back(kith: Kith) -> Non
     assert (kith.folder / "utils.py").read_text() == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_a_suggestion_that_breaks_a_test_is_not_applied(kith: Kith) -> None:
     change(kith.folder, new=BETTER)

@@ -63,6 +63,7 @@ def routed(home: Path, session: str) -> list[Routed]:
     return [event for event in events(home, session) if isinstance(event, Routed)]
 
 
+@pytest.mark.slow
 def test_an_endpoint_with_a_name_of_its_own_is_not_weighed_as_free(
     kith: Kith, models: Models, home: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_the_frontier_model_takes_over_and_solves_it(kith: Kith, models: Models,
     assert all(event.message.author != "replay/local" for event in said if event.thread == "task.2")
 
 
+@pytest.mark.slow
 def test_what_the_local_model_can_do_stays_with_it(kith: Kith, models: Models, home: Path) -> None:
     models(HIT, [])
     report = run(kith, "fix mean")
@@ -116,6 +118,7 @@ def test_what_nobody_can_check_stays_local_unless_quality_is_wanted(
     assert [len(each.plan) for each in routed(home, report["session"])] == [1]
 
 
+@pytest.mark.slow
 def test_a_change_with_which_fewer_tests_fail_is_kept(kith: Kith, models: Models) -> None:
     utils, clamp = kith.folder / "utils.py", "    return max(low, min(number, high))\n"
     utils.write_text(utils.read_text().replace(clamp, "    return number\n"))
@@ -127,6 +130,7 @@ def test_a_change_with_which_fewer_tests_fail_is_kept(kith: Kith, models: Models
     assert clamp in utils.read_text() and fixed(kith)
 
 
+@pytest.mark.slow
 def test_a_hopeless_run_is_stopped_before_its_next_call(kith: Kith, models: Models, home: Path) -> None:
     absent = edit("    return nowhere\n", NEW)
     models([absent, absent, absent, absent], HIT)
@@ -135,6 +139,7 @@ def test_a_hopeless_run_is_stopped_before_its_next_call(kith: Kith, models: Mode
     assert "stopped as hopeless: 2 edits or calls in a row" in routed(home, report["session"])[1].why
 
 
+@pytest.mark.slow
 def test_the_only_model_is_never_stopped_as_hopeless(kith: Kith, models: Models, home: Path) -> None:
     absent = edit("    return nowhere\n", NEW)
     models([absent, absent, *HIT], None)
@@ -155,6 +160,7 @@ def test_what_a_stopped_model_left_may_be_good(kith: Kith, models: Models) -> No
     assert [each["model"] for each in report["models"]] == ["replay/local"]
 
 
+@pytest.mark.slow
 def test_a_model_that_is_down_is_left_out_and_said(
     kith: Kith, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +174,7 @@ def test_a_model_that_is_down_is_left_out_and_said(
     assert not any("?." in each for each in report["receipt"]["warnings"])
 
 
+@pytest.mark.slow
 def test_where_the_frontier_model_is_down_the_task_ends_as_it_stood(
     kith: Kith, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,12 +186,14 @@ def test_where_the_frontier_model_is_down_the_task_ends_as_it_stood(
     assert any("openai/gone is left out" in each for each in report["receipt"]["warnings"])
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_in_the_middle_is_followed(kith: Kith, models: Models, home: Path) -> None:
     models([edit(OLD, WRONG), {"error": "the server is gone"}], HIT)
     report = run(kith, "fix mean")
     assert fixed(kith) and "it failed: the server is gone" in routed(home, report["session"])[1].why
 
 
+@pytest.mark.slow
 def test_where_nobody_solves_it_nothing_is_applied(kith: Kith, models: Models) -> None:
     models(MISS, MISS)
     report = run(kith, "fix mean", code=1)
@@ -198,6 +207,7 @@ def test_what_is_spent_is_spent_for_all(kith: Kith, models: Models, home: Path) 
     assert report["status"] == "limit" and len(routed(home, report["session"])) == 1
 
 
+@pytest.mark.slow
 def test_the_next_task_begins_with_the_local_model_again(
     repository: Path, models: Models, home: Path
 ) -> None:
@@ -232,6 +242,7 @@ def in_the_cloud(serve: Serve, home: Path, replies: list[Any]) -> Server:
     return server
 
 
+@pytest.mark.slow
 def test_without_consent_the_task_stays_local_and_that_is_said(
     kith: Kith, models: Models, serve: Serve, home: Path
 ) -> None:
@@ -245,6 +256,7 @@ def test_without_consent_the_task_stays_local_and_that_is_said(
     assert "is left out" in " ".join(report["receipt"]["warnings"]) and not server.requests
 
 
+@pytest.mark.slow
 def test_with_consent_a_model_in_the_cloud_takes_over(
     kith: Kith, models: Models, serve: Serve, home: Path
 ) -> None:
@@ -260,6 +272,7 @@ def test_with_consent_a_model_in_the_cloud_takes_over(
     assert packet.startswith("# Task\nfix mean\n\n# So far") and len(packet) < 6_000
 
 
+@pytest.mark.slow
 def test_from_one_server_to_another(kith: Kith, models: Models, serve: Serve, home: Path) -> None:
     ollama, other = serve(MISS, "ollama"), serve(HIT, "vllm")
     models.name("local", "ollama/standin")
@@ -272,6 +285,7 @@ def test_from_one_server_to_another(kith: Kith, models: Models, serve: Serve, ho
     assert all(len(line) <= 80 for line in told.splitlines())
 
 
+@pytest.mark.slow
 def test_why_tells_what_was_chosen_and_how_it_went(kith: Kith, models: Models) -> None:
     models(MISS, HIT)
     run(kith, "fix mean")
@@ -287,6 +301,7 @@ def test_why_tells_what_was_chosen_and_how_it_went(kith: Kith, models: Models) -
     assert "No model was chosen" in kith("why", "-C", str(models.folder), code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_share_of_what_passes_is_audited(
     kith: Kith, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

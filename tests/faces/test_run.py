@@ -64,6 +64,7 @@ def test_a_failing_check_is_the_next_message(kith: Kith, serve: Serve) -> None:
     assert feedback["role"] == "user" and "test_mean" in feedback["content"] and CHECK in feedback["content"]
 
 
+@pytest.mark.slow
 def test_after_the_last_try_nothing_is_applied_and_the_reason_is_said(kith: Kith, serve: Serve) -> None:
     before = (kith.folder / "utils.py").read_bytes()
     serve([edit(OLD, OLD.replace("+ 1", "+ 2")), DONE, DONE])
@@ -73,6 +74,7 @@ def test_after_the_last_try_nothing_is_applied_and_the_reason_is_said(kith: Kith
     assert (kith.folder / "utils.py").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_person_sees_which_test_fails_and_why(kith: Kith, serve: Serve) -> None:
     serve([edit(OLD, OLD.replace("+ 1", "+ 2")), DONE])
     told = kith("run", "--yes", "--tries", "1", "fix mean", code=1)
@@ -129,6 +131,7 @@ def test_read_only_changes_nothing_even_when_the_model_tries(kith: Kith, serve: 
     assert len(refusals) == 2 and all("read-only" in words for words in refusals)
 
 
+@pytest.mark.slow
 def test_the_plan_comes_first_and_reads_only(kith: Kith, serve: Serve) -> None:
     plan = json.dumps({"steps": ["Divide by the count"], "read": ["utils.py"], "modify": ["utils.py"]})
     server = serve([edit(), plan, edit(), DONE])
@@ -144,6 +147,7 @@ def test_a_plan_nobody_agrees_to_ends_it(kith: Kith, serve: Serve) -> None:
     assert report["status"] == "rejected"
 
 
+@pytest.mark.slow
 def test_stream_json_prints_every_event(kith: Kith, serve: Serve) -> None:
     serve([edit(), DONE])
     lines = kith(
@@ -196,6 +200,7 @@ def test_undo_takes_it_back_and_undo_of_undo_brings_it_again(kith: Kith, serve: 
     assert "No change 'nosuchid'" in kith("undo", "nosuchid", code=2).stderr
 
 
+@pytest.mark.slow
 def test_undo_of_an_earlier_task_keeps_later_edits(kith: Kith, serve: Serve) -> None:
     serve([edit(), DONE])
     report = kith.run("--yes", "--check", "none", "fix mean")
@@ -238,6 +243,7 @@ def test_a_direct_request_is_not_blamed_for_what_failed_before(kith: Kith) -> No
     assert report["receipt"]["warnings"] == [f"{CHECK} fails, as it did before the change."]
 
 
+@pytest.mark.slow
 def test_a_commit_the_model_made_is_made_in_the_project(kith: Kith, serve: Serve) -> None:
     stage = {"calls": [{"name": "git", "args": {"action": "stage", "paths": ["utils.py"]}}]}
     commit = {"calls": [{"name": "git", "args": {"action": "commit", "message": "Divide by the count"}}]}

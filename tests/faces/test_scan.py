@@ -141,6 +141,7 @@ def test_an_empty_folder_is_one_sentence(empty: Kith) -> None:
     ElementTree.parse(empty.folder / "picture.svg")
 
 
+@pytest.mark.slow
 def test_a_part_of_the_project(unchanged: Kith) -> None:
     part = scan(unchanged, "toolz/sandbox")
     assert part["folder"] == "toolz/sandbox"
@@ -153,6 +154,7 @@ def test_a_part_of_the_project(unchanged: Kith) -> None:
     assert "is not in the project" in unchanged("scan", "../..", "-C", "toolz", code=2).stderr
 
 
+@pytest.mark.slow
 def test_only_what_changed_is_looked_at_again_and_says_the_same(toolz: Kith, home: Path) -> None:
     first = scan(toolz)
     (toolz.folder / "toolz" / "utils.py").write_text("def fresh(a):\n    return a or 1\n")
@@ -164,6 +166,7 @@ def test_only_what_changed_is_looked_at_again_and_says_the_same(toolz: Kith, hom
     assert scan(toolz) == again
 
 
+@pytest.mark.slow
 def test_a_broken_cache_is_made_anew(toolz: Kith, home: Path) -> None:
     first = scan(toolz)
     [store] = (home / ".cache" / "kith" / "scan").glob("*.sqlite3")
@@ -245,6 +248,7 @@ def test_hostile_trees_are_survived(empty: Kith) -> None:
     assert "\x1b" not in markdown and "\u202e" not in markdown
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_at_once_and_the_next_goes_on(empty: Kith) -> None:
     text = "".join(f"def f{n}(a):\n    return a if a else {n}\n\n\n" for n in range(600))
     for number in range(900):

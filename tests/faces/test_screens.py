@@ -146,6 +146,7 @@ def test_the_receipt_says_what_the_model_cost(
     assert "No check was run" not in said  # there was nothing to check
 
 
+@pytest.mark.slow
 def test_what_could_be_cached_is_counted_over_all_calls(kith: Kith, serve: Serve) -> None:
     serve([{"calls": [{"name": "list", "args": {}}]}, "Two functions."], "llama-server")
     used = kith.run("--read-only", "what is here?")["usage"]

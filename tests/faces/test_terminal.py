@@ -82,6 +82,7 @@ def test_a_yes_applies(repository: Path, script: Any) -> None:
     assert NEW in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["n", "C-d"])
 def test_a_no_changes_nothing(repository: Path, script: Any, key: str) -> None:
     screen = run(repository, script(edit(), DONE), "--check none")
@@ -91,6 +92,7 @@ def test_a_no_changes_nothing(repository: Path, script: Any, key: str) -> None:
     assert OLD in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_the_question_ends_it(repository: Path, script: Any) -> None:
     screen = run(repository, script(edit(), DONE), "--check none")
     screen.wait("[a]ll")
@@ -99,6 +101,7 @@ def test_ctrl_c_at_the_question_ends_it(repository: Path, script: Any) -> None:
     assert OLD in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_words_go_back_to_the_model(repository: Path, script: Any) -> None:
     again = {"expect": "use max", **edit(OLD.replace("+ 1", "+ 0"), NEW)}
     screen = run(repository, script(edit(OLD, OLD.replace("+ 1", "+ 0")), DONE, again, DONE), "--check none")
@@ -135,6 +138,7 @@ def test_one_hunk_of_two(repository: Path, script: Any) -> None:
     assert "Small helpers" in text and "min(high, max(number, low))" in text
 
 
+@pytest.mark.slow
 def test_a_kept_part_is_checked_again(repository: Path, script: Any) -> None:
     screen = run(repository, script(TWO), "--check 'grep Helpers. utils.py'")
     keep_the_second(screen)
@@ -145,6 +149,7 @@ def test_a_kept_part_is_checked_again(repository: Path, script: Any) -> None:
     assert "max(low, min(number, high))" in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_an_edited_change_is_what_is_applied(repository: Path, script: Any, tmp_path: Path) -> None:
     editor = tmp_path / "editor.sh"
     editor.write_text('#!/bin/sh\nsed -i s/Small/Tiny/ "$1"\n')
@@ -183,6 +188,7 @@ def test_a_conversation(repository: Path, script: Any) -> None:
     screen.wait("exit 0")
 
 
+@pytest.mark.slow
 def test_without_colour_and_with_a_dumb_terminal_it_is_still_readable(repository: Path, script: Any) -> None:
     model = script(edit(), DONE)
     screen = Screen(
@@ -192,6 +198,7 @@ def test_without_colour_and_with_a_dumb_terminal_it_is_still_readable(repository
     assert "Applied 1 file" in shown and "\x1b" not in shown
 
 
+@pytest.mark.slow
 def test_foreign_text_moves_no_cursor(repository: Path, script: Any) -> None:
     evil = blocks(OLD, "    return 1  # \x1b[2J\x1b[H\u202e gone\n")
     screen = run(repository, script(evil), "--check none")
@@ -199,6 +206,7 @@ def test_foreign_text_moves_no_cursor(repository: Path, script: Any) -> None:
     assert "\\x1b[2J" in shown and "\\u202e" in shown
 
 
+@pytest.mark.slow
 def test_words_typed_too_early_wait_for_their_prompt_and_answer_no_question(
     repository: Path, script: Any
 ) -> None:

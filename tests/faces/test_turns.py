@@ -115,6 +115,7 @@ def test_what_a_person_kept_is_told(repository: Path) -> None:
     assert model.told.startswith("Of your last change only a part was kept, in utils.py.")
 
 
+@pytest.mark.slow
 def test_after_a_failed_task_the_next_one_starts_afresh(repository: Path) -> None:
     model = Listening(edit(OLD, OLD.replace("+ 1", "+ 2")), DONE, edit(), DONE)
     talk = Talk(repository, model, CHECK, tries=1)
@@ -201,6 +202,7 @@ def test_a_reply_that_was_cut_is_not_taken_after_a_crash_either(repository: Path
     assert report["text"] == "I stop here." and OLD in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_direct_request_answers_for_what_passed_before(repository: Path) -> None:
     talk = Talk(repository, Listening())
     talk.app = Project.open(repository, {"check": ("false", "grep -q 'len(numbers) + 1' utils.py")})
@@ -208,6 +210,7 @@ def test_a_direct_request_answers_for_what_passed_before(repository: Path) -> No
     assert report["status"] == "failed" and OLD in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_receipt_speaks_of_the_last_proposal_only(repository: Path) -> None:
     bad = "utils.py\n```python\n<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n```\n"
     later = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": NEW, "new": OLD}}]}

@@ -79,6 +79,7 @@ def test_what_cannot_be_measured_is_said() -> None:
     )
 
 
+@pytest.mark.slow
 def test_with_the_real_tools(tmp_path: Path) -> None:
     files = {
         "lib.py": "def half(n):\n    return n / 2\n",

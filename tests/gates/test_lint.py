@@ -71,6 +71,7 @@ def test_with_the_untouched_tree_a_finding_elsewhere_counts(tmp_path: Path) -> N
     assert "sys" not in verdict.feedback and verdict.figures["findings"] == 1
 
 
+@pytest.mark.slow
 def test_types_of_a_caller_elsewhere(tmp_path: Path) -> None:
     files = {
         "mypy.ini": "[mypy]\nfiles = .\n",

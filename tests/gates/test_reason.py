@@ -316,6 +316,7 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("kind", CPP_RIGHT)
 def test_what_does_not_exist_yet_is_a_right_reason(kind: str, tmp_path: Path) -> None:
@@ -323,6 +324,7 @@ def test_what_does_not_exist_yet_is_a_right_reason(kind: str, tmp_path: Path) ->
     assert wrong_reason(report, {CPP: CPP_RIGHT[kind]}, CPP_KNOWN, CPP_TASK) == ""
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("kind", CPP_WRONG)
 def test_a_mistake_in_the_test_is_a_wrong_reason(kind: str, tmp_path: Path) -> None:
@@ -372,6 +374,7 @@ def test_cmake_itself_may_fail() -> None:
     assert "CMake fails: Parse error" in wrong_reason(report, text, CPP_KNOWN, CPP_TASK)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.skipif(not shutil.which("cmake"), reason="needs cmake")
 def test_a_googletest_build_from_end_to_end(tmp_path: Path) -> None:

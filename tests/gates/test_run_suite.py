@@ -98,6 +98,7 @@ def report_on(
     return in_trial(make_repository(folder / "project", files), work)
 
 
+@pytest.mark.slow
 def test_pytest(tmp_path: Path) -> None:
     report, changes = report_on(tmp_path, PYTEST, coverage=True)
     assert {case.id: case.outcome for case in report.cases} == {
@@ -153,6 +154,7 @@ def test_unittest(tmp_path: Path) -> None:
     assert (report.ran.code, report.built, changes) == (1, True, ())
 
 
+@pytest.mark.slow
 def test_a_module_that_cannot_be_loaded_is_no_build(tmp_path: Path) -> None:
     files = {"pytest.ini": "[pytest]\n", "test_a.py": "import nowhere\n", "test_b.py": "def test_b(): ...\n"}
     report, _ = report_on(tmp_path, files)
@@ -170,6 +172,7 @@ def test_what_says_nothing_is_told(tmp_path: Path) -> None:
     assert report.unmeasured == "kith cannot measure the coverage of `make test`"
 
 
+@pytest.mark.slow
 def test_stale_and_forged_reports_count_for_nothing(tmp_path: Path) -> None:
     forged = "<testsuites><testcase classname='test_a' name='test_a'/></testsuites>"
     files = {
@@ -340,6 +343,7 @@ def test_cargo(tmp_path: Path) -> None:
     assert report.passed == {"good"} and [(case.id, case.line) for case in report.failed] == [("bad", 6)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("npm"), reason="needs Node")
 def test_node(tmp_path: Path) -> None:
     script = "const {test} = require('node:test');\ntest('good', () => {});\ntest('bad', () => missing());\n"

@@ -122,6 +122,7 @@ add_test(NAME sample COMMAND sample)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not shutil.which("ctest") or not shutil.which("cc"), reason="needs CMake and a C compiler"
 )

@@ -113,6 +113,7 @@ EDITS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(EDITS)
 def test_an_updated_index_is_what_a_new_one_would_be(edits: list[dict[str, str | None]]) -> None:
@@ -154,6 +155,7 @@ def wait_for(done: Callable[[], bool]) -> bool:
     return done()
 
 
+@pytest.mark.slow
 def test_after_kill_9_the_next_update_goes_on(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 120)
@@ -168,6 +170,7 @@ def test_after_kill_9_the_next_update_goes_on(tmp_path: Path) -> None:
     assert wait_for(lambda: group_is_gone(killed.pid)), "a worker outlived its parent"
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_takes_no_file_with_it(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 100)
@@ -183,6 +186,7 @@ def test_a_worker_that_dies_takes_no_file_with_it(tmp_path: Path) -> None:
     assert killed and contents(index) == fresh(root, tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_two_at_once_make_the_same_index(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 100)

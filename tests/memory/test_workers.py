@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from kith.memory.workers import Crew
 
 
@@ -21,6 +23,7 @@ def negate(number: int) -> int:
     return -number
 
 
+@pytest.mark.slow
 def test_only_what_kills_a_process_is_lost_whatever_is_under_way_beside_it() -> None:
     async def work() -> list[list[int]]:
         with Crew(100, double, negate) as crew:

@@ -64,6 +64,7 @@ def answering(body: str, kind: str = "application/json") -> Endpoint:
     return Endpoint("http://127.0.0.1:1", transport=httpx2.MockTransport(lambda request: answer))
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.lists(chunk, max_size=3), st.booleans())
 def test_of_a_stream(chunks: list[Any], native: bool) -> None:
@@ -97,6 +98,7 @@ def test_of_a_measure() -> None:
     assert fraction(0.25) == 0.25
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(objects(model_info=st.dictionaries(st.text(max_size=4), anything), capabilities=anything))
 def test_of_a_models_shape(shown: Any) -> None:

@@ -105,6 +105,7 @@ def keep(log: Log, reply: Reply) -> None:
     log.append("s", Called(reply.model, "work", 1, used, usd=0.5), ())
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(claude, max_size=5), st.lists(gemini, max_size=3))
 def test_any_stream_becomes_a_reply_or_a_sentence(
@@ -124,6 +125,7 @@ def test_any_stream_becomes_a_reply_or_a_sentence(
     log.close()
 
 
+@pytest.mark.slow
 def test_a_reply_without_an_end_is_ended() -> None:
     """A server that writes on and on, and never the same, must not fill the memory."""
     sent = 0

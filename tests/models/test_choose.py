@@ -37,6 +37,7 @@ def choose(name: str, places: Places, own: OwnEngine) -> tuple[str, list[Event]]
     return asyncio.run(choose_provider(name, places, own, events.append)).name, events
 
 
+@pytest.mark.slow
 def test_a_server_that_still_loads_is_waited_for(own: OwnEngine) -> None:
     async def run() -> tuple[str, list[Event]]:
         events: list[Event] = []

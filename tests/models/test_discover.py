@@ -218,6 +218,7 @@ def test_a_stranger_is_only_ever_read_from() -> None:
     assert 0 < len(asked) <= 4 and all(each.startswith("GET ") for each in asked)
 
 
+@pytest.mark.slow
 def test_silence_and_nonsense_cost_little_time() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -261,6 +262,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(answers=st.dictionaries(st.sampled_from(PATHS), JSON, max_size=6), kind=st.sampled_from(KINDS))
 @settings(max_examples=60, deadline=None)
 def test_whatever_a_server_says_is_taken(answers: dict[str, Any], kind: str) -> None:

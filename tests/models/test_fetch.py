@@ -176,6 +176,7 @@ needs_fork = pytest.mark.skipif(
 OFFSETS = (1, 7, 65_535, 65_536, 100_000, 300_001, 500_000, 700_000, 999_999, 1_000_002)
 
 
+@pytest.mark.slow
 @needs_fork
 def test_a_download_that_is_killed_again_and_again_goes_on_where_it_was(cache: Cache) -> None:
     async def talk(hub: HubServer) -> int:
@@ -198,6 +199,7 @@ def test_a_download_that_is_killed_again_and_again_goes_on_where_it_was(cache: C
     assert sent < 1.3 * len(DATA)
 
 
+@pytest.mark.slow
 @needs_fork
 def test_a_kill_before_any_step_on_the_disk_is_mended_by_the_next_run(cache: Cache) -> None:
     """Each child dies one step later than the one before, until one lives; what it left is mended here."""
@@ -228,6 +230,7 @@ def test_two_at_once_download_once(cache: Cache) -> None:
     assert first == second and sent == len(DATA) and "Another kith" in cache.words
 
 
+@pytest.mark.slow
 @needs_fork
 def test_whoever_waits_goes_on_when_the_other_is_killed(cache: Cache) -> None:
     async def talk(hub: HubServer) -> tuple[bytes, int]:
@@ -247,6 +250,7 @@ def test_whoever_waits_goes_on_when_the_other_is_killed(cache: Cache) -> None:
     assert Progress("downloading", 500_000, len(DATA)) in cache.events
 
 
+@pytest.mark.slow
 @needs_fork
 def test_a_disk_that_fills_up_keeps_what_came(cache: Cache) -> None:
     async def talk(hub: HubServer) -> None:

@@ -312,6 +312,7 @@ def test_two_conversations_of_one_name_do_not_share_a_view() -> None:
     assert server.sent[-1].messages == (say("Something else."),)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(threads(), st.sampled_from([3000, 4096, 8192]), st.floats(0.6, 1.4), st.booleans(), st.data())
 def test_any_conversation_fits(

@@ -233,6 +233,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     survive(folder, opening(2, 1) + ARCHITECTURE + data)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(4, len(SMALL) - 1), st.integers(0, 255)), max_size=6), st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_damaged_header_is_read_or_refused(

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def prompt_of(history: tuple[Message, ...], wish: Sampling) -> Prompt:
     return Prompt("Be brief.", history, (TOOL,), sampling=wish)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(histories, wishes, st.sets(st.sampled_from(["adaptive", "enabled", "disabled"])))
 def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, modes: set[str]) -> None:
@@ -86,6 +88,7 @@ def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, 
     assert anthropic_rules.find_fault(body, replace(A_CLAUDE, modes=tuple(modes))) == ""
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(histories, wishes)
 def test_gemini_takes_any_history(history: tuple[Message, ...], wish: Sampling) -> None:
@@ -93,6 +96,7 @@ def test_gemini_takes_any_history(history: tuple[Message, ...], wish: Sampling) 
     assert gemini_rules.find_fault(body, A_GEMINI) == ""
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(histories)
 def test_local_servers_take_any_history(history: tuple[Message, ...]) -> None:

@@ -134,6 +134,7 @@ def test_a_resumed_conversation_is_held_against_the_servers_own_count() -> None:
     assert server.calls == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_small_losses_are_noticed_when_the_server_is_asked_again(seed: int) -> None:
@@ -167,6 +168,7 @@ def test_every_truncation_of_a_silent_ollama_ends_the_turn() -> None:
 # --- what is whole is believed -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(threads(), st.tuples(*[st.floats(0.85, 1.4)] * 4), st.booleans())
 def test_no_false_alarm_whatever_the_tokenizer(
@@ -206,6 +208,7 @@ def test_a_doubt_is_settled_and_does_not_come_again(recounts: bool) -> None:
     assert not any(asked[-2:])
 
 
+@pytest.mark.slow
 def test_tokenizers_do_not_go_below_the_fewest() -> None:
     here = [SYSTEM, lines(100), Path(__file__).read_text("utf-8"), repr(TOOLS), "=" * 900 + "\n" * 50]
     here += ["这是一个用于测试的段落,请修复登录模块中的错误。" * 20, "Исправьте ошибку в модуле входа. " * 30]

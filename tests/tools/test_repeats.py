@@ -185,6 +185,7 @@ def test_only_circles_are_refused(calls: list[tuple[str, int]]) -> None:
         assert result.ok or place >= 2
 
 
+@pytest.mark.slow
 def test_on_real_tools_a_check_between_edits_runs_and_a_circle_does_not(bench: Bench, tmp_path: Path) -> None:
     bench.write("a.py", "x = 1\n")
     tools = {tool.name: tool for tool in watch_repeats(standard_tools(powershell="", repository=False))}

@@ -115,6 +115,7 @@ def test_slips_are_explained(bench: Bench) -> None:
     assert bench.use(SEARCH, pattern="x", path="../..").text == "'../..' is outside the project's folder."
 
 
+@pytest.mark.slow
 def test_a_slow_engine_is_stopped_and_said(bench: Bench, make_path: Callable[..., str]) -> None:
     slow = bench.folder.parent / "slow"
     slow.mkdir()

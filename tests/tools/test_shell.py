@@ -38,6 +38,7 @@ def test_a_command_may_start_in_a_folder_of_the_tree_and_nowhere_else(bench: Ben
     assert not bench.use(BASH, command="pwd", folder="..").ok
 
 
+@pytest.mark.slow
 def test_a_command_out_of_time_is_stopped_and_its_output_kept(bench: Bench) -> None:
     began = time.monotonic()
     result = bench.use(BASH, command="echo started; sleep 20", timeout="1")
@@ -46,6 +47,7 @@ def test_a_command_out_of_time_is_stopped_and_its_output_kept(bench: Bench) -> N
     assert result.text == "timed out: stopped after 1 s, exit code 124\nstarted"
 
 
+@pytest.mark.slow
 def test_no_command_gets_more_time_than_the_run_allows(bench: Bench) -> None:
     bench.limits = Limits(exec=ExecLimits(seconds=0.3))
     assert bench.use(BASH, command="sleep 20", timeout=500).text.startswith("timed out: stopped after 0.3 s,")

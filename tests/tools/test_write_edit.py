@@ -153,6 +153,7 @@ def test_an_edit_that_does_not_fit_changes_nothing(bench: Bench, args: dict[str,
 LINES = st.lists(st.sampled_from(["a", "b", "", "c d"]), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(LINES, LINES, LINES)
 def test_the_lines_shown_are_the_lines_of_the_file(

@@ -54,6 +54,7 @@ steps = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(steps, max_size=6))
 def test_a_command_sees_what_is_read_from_outside(
@@ -226,6 +227,7 @@ def crash(root: Path, state: Path, name: str) -> None:
     child.stdout.read()  # a process it was just starting holds its locks until it too is gone
 
 
+@pytest.mark.slow
 def test_a_named_trial_survives_a_crash(root: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     crash(root, state, "task-1")
@@ -240,6 +242,7 @@ def test_a_named_trial_survives_a_crash(root: Path, tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_trial_in_use_and_another_trees_trial_are_refused(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

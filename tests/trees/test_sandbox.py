@@ -174,6 +174,7 @@ asyncio.run(run_boxed(Box(Path(sys.argv[1]), Path(sys.argv[1]), True), Command(s
 """
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_crash_at_any_moment_of_the_start(root: Path) -> None:
     token = f"91{os.getpid()}"
     for step in range(12):

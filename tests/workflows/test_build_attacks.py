@@ -95,6 +95,7 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", first(LIES, 2))
 def test_an_implementer_that_lies_gets_nothing_applied(project: Path, lie: str) -> None:
     before = snapshot(project)
@@ -167,6 +168,7 @@ def test_a_step_of_another_version_is_said_in_one_sentence() -> None:
             Build().take(Advanced(step, outcome, "", 1))
 
 
+@pytest.mark.slow
 def test_honest_work_passes_whatever_was_done_to_git(project: Path) -> None:
     committed = bash("git add -A && git -c user.name=a -c user.email=a@b commit -qm x; rm -rf .git")
     assert implement(project, write("pkg/twice.py", RIGHT), committed).play().status == "done"

@@ -16,6 +16,7 @@ from sparing import first
 LOUD = "Count all that pyflakes finds."
 
 
+@pytest.mark.slow
 def test_a_person_edits_the_tasks(pyflakes: Path) -> None:
     """What does not make sense is asked about once more, with what was written."""
     broken = Answer("edit", "## 1. Nothing\n")
@@ -44,6 +45,7 @@ def test_a_person_asks_for_other_tasks(pyflakes: Path) -> None:
     assert [piece.task.id for piece in stage.state.done] == ["nod"]
 
 
+@pytest.mark.slow
 def test_a_person_asks_for_more_and_gets_it(pyflakes: Path) -> None:
     more = [edit("pyflakes/tally.py", "Count what pyflakes finds.", LOUD), DONE]
     stage = Stage(

@@ -84,6 +84,7 @@ def test_when_no_task_can_be_done_the_tree_is_as_it_was(pyflakes: Path) -> None:
     assert stage.state.pieces["tally"].locked is None
 
 
+@pytest.mark.slow
 def test_a_refiner_that_breaks_a_test_is_thrown_away(pyflakes: Path) -> None:
     stage = Stage(
         pyflakes,
@@ -97,6 +98,7 @@ def test_a_refiner_that_breaks_a_test_is_thrown_away(pyflakes: Path) -> None:
     assert stage.state.played["refiner"].bad == 1
 
 
+@pytest.mark.slow
 def test_an_implementer_that_edits_a_locked_test_is_caught(pyflakes: Path) -> None:
     """The tool refuses it; what a command did to the tests is put back, and told."""
     weaker = TALLY_TESTS.replace('tally("import os"), 1', 'tally("import os"), 0')
@@ -142,6 +144,7 @@ def test_too_little_coverage_applies_nothing_until_less_is_wanted(pyflakes: Path
     assert (pyflakes / "pyflakes" / "tally.py").read_text() == unused
 
 
+@pytest.mark.slow
 def test_tests_that_pass_already_are_sent_back_and_code_of_their_author_is_put_back(pyflakes: Path) -> None:
     vacuous = TALLY_TESTS.replace("from pyflakes.tally import tally", "tally = len").replace(
         'self.assertEqual(tally("import os"), 1)', "self.assertTrue(True)"
@@ -206,6 +209,7 @@ def test_a_later_task_may_add_to_locked_tests_but_not_change_them(pyflakes: Path
     assert len(stage.state.locks[1].tests) == 1
 
 
+@pytest.mark.slow
 def test_no_tests_at_all_end_the_task(pyflakes: Path) -> None:
     stage = Stage(pyflakes, script(tally__specify=["Done.", "Really."]), replace(PLAIN, max_retries=1))
     assert stage.play().status == "failed"
@@ -225,6 +229,7 @@ def test_a_step_that_takes_too_long_is_judged_by_what_it_left(pyflakes: Path) ->
     assert "The implementer stopped after 3 s, the time of a step" in stage.notices
 
 
+@pytest.mark.slow
 def test_tasks_without_sense_are_sent_back_with_the_exact_fault(pyflakes: Path) -> None:
     circle = tasks({**TALLY, "after": ["shout"]}, SHOUT)
     stage = Stage(pyflakes, script(plan=["I shall do it.", circle, one_task()["plan"][0]]))

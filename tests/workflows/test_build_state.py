@@ -75,6 +75,7 @@ def test_what_runs_now_is_told_while_it_runs() -> None:
     assert state.step is Step.NEXT and state.upcoming == ""
 
 
+@pytest.mark.slow
 def test_a_small_model_gets_one_failing_test_at_a_time_and_progress_costs_no_retry(pyflakes: Path) -> None:
     right = "return len(Checker(ast.parse(source)).messages)"
     stage = Stage(

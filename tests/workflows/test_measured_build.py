@@ -45,6 +45,7 @@ def play(stage: Stage, status: str) -> Measured:
     return read_measured(stage.log, stage.root)
 
 
+@pytest.mark.slow
 def test_each_task_of_a_build_is_a_leg_of_its_implementer(mended: Path) -> None:
     stage = Stage(
         mended,

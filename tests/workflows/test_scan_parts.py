@@ -152,6 +152,7 @@ def look(root: Path, store: ScanStore) -> tuple[Survey, list[tuple[int, int]]]:
     return found, told
 
 
+@pytest.mark.slow
 def test_many_files_are_looked_at_by_processes_and_known_ones_not_again(tmp_path: Path) -> None:
     root = tmp_path / "tree"
     root.mkdir()

@@ -152,6 +152,7 @@ def test_what_passes_only_now_and_then_is_dropped(kith: Kith, toolz: Path) -> No
 # --- whom it refuses -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -229,6 +230,7 @@ def test_cpp_tests_are_added_to_the_present_ones(kith: Kith, samples: Path) -> N
     assert text.startswith(SAMPLE.split("\n\n")[0]) and "TwoIsPrime" in text and "Wrong" not in text
 
 
+@pytest.mark.slow
 def test_a_program_without_a_framework_is_judged_as_one_test(
     kith: Kith, tmp_path: Path, sandbox: None
 ) -> None:

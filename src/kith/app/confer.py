@@ -156,7 +156,7 @@ async def _open_all(terms: Terms, names: Sequence[str]) -> AsyncIterator[dict[st
 async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurry: asyncio.Event) -> Council:
     """The members at their table, with what all of them are shown."""
     project, run, id = terms.project, terms.run, terms.session
-    spec = find_role("councillor", project.settings.roles)
+    spec = find_role("councillor", project.settings)
     kind, legs = kind_of(motion), measured_legs(project)
     members = {}
     for label, each in opened.items():
@@ -175,7 +175,7 @@ async def _judge(terms: Terms, motion: Motion, council: Council, opened: dict[st
     """The decision of the judge that was named, else of the first of the council that still answers."""
     project, run = terms.project, terms.run
     name = motion.judge or project.settings.confer.judge
-    spec = find_role("arbiter", project.settings.roles)
+    spec = find_role("arbiter", project.settings)
     there = next((label for label, member in council.members.items() if name in ("", member.name)), "")
     if there:
         role = play(terms, spec, opened[there]).role
@@ -196,7 +196,7 @@ async def _judge(terms: Terms, motion: Motion, council: Council, opened: dict[st
 
 async def _worker(terms: Terms, opened: dict[str, Opened], label: str) -> Player:
     """The author of a plan, as the one who carries it out."""
-    return play(terms, find_role("worker", terms.project.settings.roles), opened[label])
+    return play(terms, find_role("worker", terms.project.settings), opened[label])
 
 
 def _patience(council: Council) -> float:

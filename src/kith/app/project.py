@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kith import __version__
+from kith.app.ignored import ignored_words
 from kith.app.models import end_of, engine_of, places_of
 from kith.app.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
@@ -76,7 +77,15 @@ class Project:
             raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
         log = Log(settings.state / LOG_FILE)
         limits = SizeLimits(settings.max_file_bytes, settings.max_change_bytes)
-        tree = open_tree(root, settings.state, settings.cache, sandbox=settings.sandbox, limits=limits)
+        tree = open_tree(
+            root,
+            settings.state,
+            settings.cache,
+            sandbox=settings.sandbox,
+            limits=limits,
+            config=settings.config,
+            hosts=settings.reachable,
+        )
         return cls(root, settings, log, tree)
 
     def check_writable(self) -> None:
@@ -149,6 +158,8 @@ class Project:
             run.emit(Notice("This is not a git repository; kith undo works here all the same."))
         if await self.recover(None):
             run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+        if words := ignored_words(self.settings.brought):
+            run.emit(Notice(words))
 
     def exec_limits(self, window: int) -> ExecLimits:
         """What one command may take; its output is cut to what the window carries."""
@@ -234,6 +245,7 @@ class Project:
             not from_project,
             ExecLimits(seconds=chosen.check_timeout),
             SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
+            chosen.allow_file,
         )
 
         async def commit(paths: Sequence[str], message: str) -> None:

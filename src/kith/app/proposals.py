@@ -1,17 +1,17 @@
 """Changes that come ready-made from outside kith: tried on the side, proposed to a person, taken back."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kith.app.asking.hidden import find_hidden
+from kith.app.edits import Given, read_edits
 from kith.app.project import Project, Result
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Judged, Proposed
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Change, Changes, FileChange, Question, Ran
 from kith.core.workspace import ExecLimits, Workspace
-from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.edits import EditError, summarise
 from kith.gates.command import name_command
 from kith.gates.distil import distil
 from kith.gates.results.explain import explain_report
@@ -24,7 +24,6 @@ from kith.workflows.attempt import Outcome, adopt_ready
 from kith.workflows.judges import find_project_toolchains
 
 _SHOWN = 4_000  # characters of a check's output
-_NOTHING = "it holds no edit; send a unified diff, search/replace blocks, or whole files under their names"
 
 
 @dataclass(slots=True)
@@ -43,19 +42,7 @@ async def read_given(project: Project, text: str) -> Changes:
     """
     tree = hide(project.tree, (await find_hidden(project)).veil)
     try:
-        known = frozenset(await project.tree.files())
-        edits = find_edits(text, known)
-        if not edits:
-            raise EditError(_NOTHING)
-        contents = dict[str, bytes | None]()
-        for path in paths_of(edits):
-            contents[path] = None
-            if path in known:
-                contents[path] = await tree.read(path)
-            else:  # a new file, or one that git ignores
-                with suppress(TreeError):
-                    contents[path] = await tree.read(path)
-        changes = make_changes(edits, contents)
+        changes = await read_edits(project, Given(text), tree)
         await _check_places(tree, changes)
     except (EditError, TreeError) as error:
         raise UsageError(f"The change cannot be used: {error}") from error

@@ -278,7 +278,8 @@ def _role(
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(budget_of(project.settings), past.compacted)
-    role = dress(make_player(project, find_role("worker"), opened, model, tools).role, strategy)
+    spec = find_role("worker", project.settings)
+    role = dress(make_player(project, spec, opened, model, tools).role, strategy)
     if (read := past.read) and read.model == opened.facts.name:
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)

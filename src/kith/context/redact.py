@@ -3,18 +3,24 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, TypeVar, cast
 
 from kith.context.secrets import entropy, find_spans
 from kith.core.model import Prompt
 from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
 
+T = TypeVar("T")
 MARK: Final = "[secret left out]"
 _CHUNK: Final = 8  # characters; a piece of a long random value that has a whole one of them is taken out too
 _LONG, _BITS = 20, 3.5  # characters; bits in each (Shannon's), below which it may be words
 _DIFFERENT: Final = 5  # characters in a chunk; fewer say nothing
 _KEPT: Final = 4096  # messages whose redacted form is remembered
+_TEXTS, _WORTH = 64, 2_000  # texts of so many characters that are remembered: events tell of one several times
+# Fields that name things: nobody could find them again under another name.
+_NAMES: Final = frozenset(
+    ("id", "call_id", "question_id", "change_id", "undoes", "digest", "root", "opaque", "thread", "pattern")
+)
 # A private key as a whole, with the line numbers or quotes that stand around its lines.
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -37,6 +43,7 @@ class Redactor:
         self._values = tuple(sorted(spelt, key=lambda value: (-len(value), value)))
         self._chunks = tuple((value, at) for value in self._values for at in _chunks(value))
         self._kept: dict[int, tuple[Message, Message, int]] = {}
+        self._texts: dict[str, tuple[str, int]] = {}
 
     def redact(self, prompt: Prompt) -> tuple[Prompt, int]:
         """The prompt without secrets, and how many were taken out of it."""
@@ -48,8 +55,41 @@ class Redactor:
             found += count
         return (replace(prompt, system=system, messages=tuple(messages)), found) if found else (prompt, 0)
 
+    def strip(self, value: T) -> T:
+        """A value as the log may hold it: without secrets in any text of it; the same object where none is.
+
+        What a provider signed is not its own any more once something was taken out of it.
+        """
+        return cast(T, self._strip(value))
+
+    def _strip(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.clean(value)[0]
+        if isinstance(value, tuple | list):
+            items = [self._strip(item) for item in value]
+            return value if _all_same(items, value) else type(value)(items)
+        if isinstance(value, Mapping):
+            pairs = {key: self._strip(item) for key, item in value.items()}
+            return value if _all_same(pairs.values(), value.values()) else pairs
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        held = {each.name: getattr(value, each.name) for each in fields(value) if each.name not in _NAMES}
+        news = {name: new for name, old in held.items() if (new := self._strip(old)) is not old}
+        if news and isinstance(value, ToolCall | Thinking):
+            news["opaque"] = ""
+        return replace(value, **news) if news else value
+
     def clean(self, text: str) -> tuple[str, int]:
         """A text without secrets, and how many were taken out."""
+        if len(text) < _WORTH:
+            return self._clean(text)
+        if text not in self._texts:
+            if len(self._texts) >= _TEXTS:
+                self._texts.pop(next(iter(self._texts)))
+            self._texts[text] = self._clean(text)
+        return self._texts[text]
+
+    def _clean(self, text: str) -> tuple[str, int]:
         merged = list[tuple[int, int]]()
         for start, end in sorted(self._places(text)):
             if merged and start <= merged[-1][1]:
@@ -58,9 +98,9 @@ class Redactor:
                 merged.append((start, end))
         pieces, at = list[str](), 0
         for start, end in merged:
-            pieces += (text[at:start], MARK)
+            pieces += (text[at:start], _in_place_of(text[start:end]))
             at = end
-        return "".join((*pieces, text[at:])), len(merged)
+        return ("".join((*pieces, text[at:])), len(merged)) if merged else (text, 0)
 
     def _places(self, text: str) -> Iterator[tuple[int, int]]:
         yield from ((span.start, span.end) for span in find_spans(text))
@@ -110,6 +150,16 @@ class Redactor:
 def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -> tuple[Prompt, int]:
     """The prompt without these values and without what looks like a secret, and how many there were."""
     return Redactor(values, own).redact(prompt)
+
+
+def _all_same(new: Iterable[object], old: Iterable[object]) -> bool:
+    return all(one is other for one, other in zip(new, old, strict=True))
+
+
+def _in_place_of(secret: str) -> str:
+    """The mark on its first line; the other lines stay, empty, with what a diff puts before them."""
+    _, *others = secret.split("\n")
+    return "\n".join((MARK, *(line[:1] if line[:1] in tuple("+- ") else "" for line in others)))
 
 
 def _with_text(part: Text | Thinking | ToolResult, text: str) -> Part:

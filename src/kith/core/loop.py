@@ -18,6 +18,7 @@ INTERRUPTED = (
 CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
 EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
+UNHELD = " (nothing confines it here: it could reach any host)"
 EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
@@ -100,6 +101,8 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.")
     if decision == "ask":
         words = f"Allow {tool.name}: {target}" if target else f"Allow {tool.name}"
+        if effect == "net" and not run.workspace.confined:
+            words += UNHELD
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
         answer = await run.ask(Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern))

@@ -207,12 +207,26 @@ Changes = tuple[Change, ...]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One changed file, in numbers and as a unified diff."""
+    """One changed file, in numbers and as a unified diff.
+
+    `warning`, in a question: who runs what it makes, or follows it, without being told to.
+    """
 
     path: str
     added: int
     removed: int
     diff: str
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A place (`host:port`) that a command wanted to reach: bytes each way, or why it could not."""
+
+    place: str
+    sent: int = 0
+    received: int = 0
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +240,7 @@ class Ran:
     timed_out: bool = False
     cut: int = 0  # bytes left out of `output`
     sandboxed: bool = True
+    reached: tuple[Reached, ...] = ()  # over the network, where kith stands in between
 
 
 # --- what is decided -------------------------------------------------------------------------

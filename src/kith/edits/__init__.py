@@ -1,26 +1,32 @@
 """Edits: what a model wrote becomes changes of files, all of them or none."""
 
 from kith.edits.apply import make_changes, paths_of
-from kith.edits.find import find_edits
-from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch, Replace, Whole
+from kith.edits.by_itself import runs_by_itself
+from kith.edits.find import FORMS, Form, find_edits
+from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Insert, Patch, Replace, ReplaceText, Whole
 from kith.edits.hunks import keep_hunks, split_hunks
 from kith.edits.render import summarise, unified_diff
 from kith.edits.replace import replace_text
 
 __all__ = [
+    "FORMS",
     "Create",
     "Delete",
     "Edit",
     "EditError",
+    "Form",
     "Hunk",
+    "Insert",
     "Patch",
     "Replace",
+    "ReplaceText",
     "Whole",
     "find_edits",
     "keep_hunks",
     "make_changes",
     "paths_of",
     "replace_text",
+    "runs_by_itself",
     "split_hunks",
     "summarise",
     "unified_diff",

@@ -2,16 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 
-from kith.core.values import EXECUTABLE, FILE, Change, Changes
+from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.edits import letter
 from kith.edits.diffing import hunk_between
-from kith.edits.forms import Create, Delete, Edit, EditError, Patch, Replace, Whole
+from kith.edits.forms import (
+    Create,
+    Delete,
+    Edit,
+    EditError,
+    Hunk,
+    Insert,
+    Patch,
+    Replace,
+    ReplaceText,
+    Whole,
+)
 from kith.edits.match import Place
 from kith.edits.paths import check_path
-from kith.edits.rows import BOM, decode, encode, is_binary, split_keys
+from kith.edits.replace import replace_text
+from kith.edits.rows import BOM, decode, encode, is_binary, split_keys, split_rows
 from kith.edits.splice import apply_hunks, splice
 
 Files = Mapping[str, bytes | None]
+NO_MODES: Mapping[str, int] = {}
 
 
 def paths_of(edits: Sequence[Edit]) -> tuple[str, ...]:
@@ -24,68 +37,118 @@ def paths_of(edits: Sequence[Edit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-def make_changes(edits: Sequence[Edit], files: Files) -> Changes:
+def make_changes(edits: Sequence[Edit], files: Files, modes: Mapping[str, int] = NO_MODES) -> Changes:
     """The edits, one after the other, as changes of `files` (None: there is no such file).
 
-    `files` must hold every path of `paths_of`. Raises EditError, a letter to the model, when any edit
-    does not fit, or when all of them together change nothing.
+    `files` must hold every path of `paths_of`; `modes` are git's, FILE where nothing is said. Raises
+    EditError, a letter to the model, when any edit does not fit, or when all of them together change nothing.
     """
-    now, faults = dict(files), dict[int, str]()
+    draft = _Draft(files, modes, edits)
+    faults = dict[int, str]()
     for index, edit in enumerate(edits):
         try:
-            now.update(_apply(edit, now))
+            draft.take(edit)
         except EditError as error:
             faults[index] = str(error)
     if faults:
         raise EditError(letter.compose(edits, faults))
-    modes = {_target(edit): edit.mode for edit in edits if isinstance(edit, Patch | Create)}
-    changes = tuple(_change(path, files[path], after, modes.get(path)) for path, after in now.items())
-    changes = tuple(change for change in changes if change != change.inverse)
+    changes = draft.changes()
     if not changes:
         raise EditError("Nothing was changed: the files already say what you sent.")
     return changes
 
 
-def _target(edit: Patch | Create) -> str:
-    return (isinstance(edit, Patch) and edit.moved_to) or edit.path
+class _Draft:
+    """Files and their modes, as they were and as the edits so far have left them."""
+
+    def __init__(self, files: Files, modes: Mapping[str, int], edits: Sequence[Edit]) -> None:
+        self.files = files
+        self.now = dict(files)
+        self.modes_before = {path: modes.get(path, FILE) for path in files}
+        for edit in edits:
+            if isinstance(edit, Patch) and edit.mode and edit.path not in modes:
+                # What the file's mode was is not known; the diff tells that it was the other one.
+                self.modes_before[edit.path] = FILE if edit.mode == EXECUTABLE else EXECUTABLE
+        self.modes = dict(self.modes_before)
+        leave = [edit for edit in edits if isinstance(edit, Delete) or _moves(edit)]
+        self.leaving = {edit.path for edit in leave}
+
+    def changes(self) -> Changes:
+        changes = (
+            Change(path, before, self.now[path], self.modes[path], self.modes_before[path])
+            for path, before in self.files.items()
+        )
+        return tuple(change for change in changes if change != change.inverse)
+
+    def take(self, edit: Edit) -> None:
+        """Make one edit. Raises EditError."""
+        path = check_path(edit.path)
+        before = self.now[path]
+        if before is not None and self.modes[path] == SYMLINK:
+            raise EditError("this is a symbolic link; only plain files are edited.")
+        if before is not None and is_binary(before) and not isinstance(edit, Delete):
+            raise EditError("this is a binary file; only text can be edited.")
+        if isinstance(edit, Patch) and edit.moved_to and edit.moved_to != path:
+            self._move(edit, edit.moved_to)
+            return
+        self.now[path] = _text_only(_edited(edit, before))
+        if isinstance(edit, Patch | Create) and edit.mode:
+            self.modes[path] = edit.mode
+
+    def _move(self, edit: Patch, target: str) -> None:
+        """Move or copy a file. What a diff moves is the file as it was, whatever else became of it."""
+        was = self.files[edit.path]
+        source = self.now[edit.path] if was is None else was
+        taken = self.now[check_path(target)] is not None
+        if taken and (target not in self.leaving or self.now[target] is not self.files[target]):
+            raise EditError(f"{target} exists already; nothing is moved over it.")
+        if source is None:
+            raise EditError("there is no such file.")
+        after = _text_only(_patched(edit, source))
+        if not edit.copied and self.now[edit.path] is source:
+            self.now[edit.path] = None
+        self.now[target] = after
+        self.modes[target] = edit.mode or self.modes_before[edit.path]
 
 
-def _change(path: str, before: bytes | None, after: bytes | None, mode: int | None) -> Change:
-    """One file's change; `mode` is set where a diff says that it becomes that one, from the other."""
-    if mode is None or after is None:
-        return Change(path, before, after)
-    other = FILE if mode == EXECUTABLE else EXECUTABLE
-    return Change(path, before, after, mode, FILE if before is None else other)
+def _text_only(after: bytes | None) -> bytes | None:
+    if after is not None and is_binary(after):
+        raise EditError("the new text holds a NUL byte.")
+    return after
 
 
-def _apply(edit: Edit, now: Files) -> dict[str, bytes | None]:
-    """What one edit makes of the files it touches. Raises EditError."""
-    path = check_path(edit.path)
-    before = now[path]
-    if before is not None and is_binary(before) and not isinstance(edit, Delete):
-        raise EditError("this is a binary file; only text can be edited.")
+def _moves(edit: Edit) -> bool:
+    return isinstance(edit, Patch) and bool(edit.moved_to) and not edit.copied
+
+
+def _edited(edit: Edit, before: bytes | None) -> bytes | None:
+    """What one edit makes of its file; None: it is gone. Raises EditError."""
     match edit:
         case Create(content=content):
             if before is not None:
                 raise EditError("this file exists already; change it instead of adding it.")
-            return {path: _new_content(content)}
+            return encode(content)
         case Delete(content=content):
             if before is None:
                 raise EditError("there is no such file to delete.")
             if content is not None and split_keys(decode(before)) != split_keys(content):
                 raise EditError("the file to delete says something else than what you sent.")
-            return {path: None}
+            return None
         case Whole(content=content):
-            return {path: _rewrite(before, content)}
+            return _rewrite(before, content)
         case Replace():
-            return {path: _replace(edit, before)}
+            return _replace(edit, before)
+        case ReplaceText():
+            return _replace_text(edit, before)
+        case Insert():
+            return _insert(edit, before)
         case Patch():
-            return _patch(edit, before, now)
+            return _patched(edit, before)
 
 
 def _replace(edit: Replace, before: bytes | None) -> bytes:
     if not before and not edit.old.strip():
-        return _new_content(edit.new)
+        return encode(edit.new)
     if not edit.old:
         raise EditError("this file is not empty; send the lines to change, and the lines to put there.")
     if before is None:
@@ -94,33 +157,41 @@ def _replace(edit: Replace, before: bytes | None) -> bytes:
     return encode(apply_hunks(decode(before), [hunk]))
 
 
-def _patch(edit: Patch, before: bytes | None, now: Files) -> dict[str, bytes | None]:
+def _replace_text(edit: ReplaceText, before: bytes | None) -> bytes:
+    if not before and not edit.old:
+        return encode(edit.new)
     if before is None:
-        if edit.moved_to or any(hunk.old for hunk in edit.hunks) or not edit.hunks:
+        raise EditError("there is no such file.")
+    return replace_text(before, edit.old, edit.new, edit.path, edit.all_matches)
+
+
+def _insert(edit: Insert, before: bytes | None) -> bytes:
+    if before is None:
+        raise EditError("there is no such file.")
+    text = decode(before)
+    mark = BOM if text.startswith(BOM) else ""
+    text = text.removeprefix(mark)
+    count = len(split_rows(text))
+    if not 1 <= edit.line <= count + 1:
+        raise EditError(f"there is no line {edit.line}; the file has {count} lines.")
+    hunk = Hunk(tuple("+" + line for line in split_keys(edit.text)))
+    return encode(mark + splice(text, [(Place(edit.line - 1), hunk)]))
+
+
+def _patched(edit: Patch, before: bytes | None) -> bytes:
+    if before is None:
+        if any(hunk.old for hunk in edit.hunks) or not edit.hunks:
             raise EditError("there is no such file.")
         before = b""
-    after = encode(apply_hunks(decode(before), edit.hunks))
-    if b"\0" in after:
-        raise EditError("the new text holds a NUL byte.")
-    if not edit.moved_to or edit.moved_to == edit.path:
-        return {edit.path: after}
-    if now[check_path(edit.moved_to)] is not None:
-        raise EditError(f"{edit.moved_to} exists already; nothing is moved over it.")
-    return {edit.path: None, edit.moved_to: after}
+    return encode(apply_hunks(decode(before), edit.hunks))
 
 
 def _rewrite(before: bytes | None, content: str) -> bytes:
     """New content for a whole file; rows that stay keep their bytes, new ones the file's terminator."""
     if not before:
-        return _new_content(content)
+        return encode(content)
     text = decode(before)
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(mark)
     hunk = hunk_between(split_keys(text), split_keys(content.removeprefix(mark)))
     return encode(mark + splice(text, [(Place(0), hunk)]))
-
-
-def _new_content(content: str) -> bytes:
-    if "\0" in content:
-        raise EditError("the new text holds a NUL byte.")
-    return encode(content)

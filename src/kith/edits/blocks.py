@@ -34,7 +34,7 @@ _AIDER = _Dialect(re.compile(r"={5,9}[ \t]*"), re.compile(r">{3,} REPLACE[ \t]*"
 _CLINE = _Dialect(re.compile(r"={3,}"), re.compile(r"[+>]{3,} REPLACE>?"))
 
 
-def parse_blocks(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:
+def parse_blocks(lines: Sequence[str], known: Collection[str] = (), about: str = "") -> list[Edit]:
     """All blocks of a reply, in order. Raises EditError when one is broken or names no file."""
     edits: list[Edit] = []
     path, row = "", 0
@@ -47,8 +47,7 @@ def parse_blocks(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit
             raise EditError(f"{lines[row].strip()!r} is not a block's first line; write '<<<<<<< SEARCH'.")
         path = _path_above(lines, row, known) or path
         end, edit = _read_block(lines, row, head, path)
-        if not path and len(known) == 1:
-            path = next(iter(known))
+        path = path or about
         if not path:
             raise EditError(f"{_name(edit)} names no file. Put its path on the line above '<<<<<<< SEARCH'.")
         edits.append(Replace(path, edit.old, edit.new, edit.line))
@@ -64,6 +63,8 @@ def _name(edit: Replace) -> str:
 def _path_above(lines: Sequence[str], row: int, known: Collection[str]) -> str:
     """The file name on one of the three lines above a block, past fences and one blank line."""
     for line in reversed(lines[max(0, row - 3) : row]):
+        if line.strip() in known:
+            return line.strip()
         if _FENCE.match(line) or not line.strip():
             info = line.strip().lstrip("`~").partition(":")[2].strip()
             if info and path_in(info, known):

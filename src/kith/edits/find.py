@@ -1,49 +1,52 @@
 """Finding the edits in a reply, whichever form the model chose."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Final, Literal, get_args
 
+from kith.edits.arguments import ARGUMENTS, bare_json, parse_arguments
 from kith.edits.blocks import BLOCK, parse_blocks
 from kith.edits.forms import Edit, EditError, Patch, Replace
 from kith.edits.patch import PATCH, parse_patch
+from kith.edits.paths import check_path
 from kith.edits.unified import UNIFIED, parse_unified
 from kith.edits.whole import parse_whole
 
-_Parser = Callable[[list[str], Collection[str]], list[Edit]]
-_FORMS: Final[tuple[tuple[re.Pattern[str], _Parser], ...]] = (
-    (PATCH, parse_patch),
-    (BLOCK, parse_blocks),
-    (UNIFIED, parse_unified),
-)
-_COMPLETE = ("stop", "end")
+Form = Literal["auto", "search-replace", "unified", "patch", "whole", "tool"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+_MARKS: Final[dict[Form, re.Pattern[str]]] = {"patch": PATCH, "search-replace": BLOCK, "unified": UNIFIED}
+_WORDS: Final[dict[Form, str]] = {"patch": "*** ", "search-replace": "SEARCH", "unified": ""}
+_COMPLETE = ("stop", "end", "")
 CUT = "Your reply was cut before its end, so nothing was changed. Send the edits again, fewer at a time."
 
 
-def find_edits(text: str, known: Collection[str] = (), finish_reason: str = "stop") -> tuple[Edit, ...]:
+def find_edits(
+    text: str,
+    known: Collection[str] = (),
+    finish_reason: str = "",
+    form: Form = "auto",
+    path: str = "",
+) -> tuple[Edit, ...]:
     """The edits in a reply; () when it holds none.
 
     `known` are the files that the model was shown: a name is looked up there first, and edits that name
-    no file mean the only one. Raises EditError, a letter to the model, when a form is begun but broken,
-    and when the reply was cut (`finish_reason` other than "stop" or "end") and holds edits.
+    no file mean the only one. `path` is the file that the reply is about, where that was said outside of
+    it; edits that name no known file mean it. Raises EditError, a letter to the model, when a form is begun
+    but broken, and when the reply was cut (`finish_reason` other than "stop", "end" or "", which is: not
+    known) and holds edits.
     """
-    lines, known = _lines(text), frozenset(known)
-    text = "\n".join(lines)
-    begun = [(match.start(), parse) for pattern, parse in _FORMS if (match := pattern.search(text))]
-    parse = min(begun, key=lambda pair: pair[0])[1] if begun else parse_whole
+    known = frozenset(known)
+    about = path or (next(iter(known)) if len(known) == 1 else "")
+    lines = _lines(text)
     if finish_reason not in _COMPLETE:
-        if begun or _holds_edits(lines, known):
+        if _is_begun(lines, known, about, form):
             raise EditError(CUT)
         return ()
-    return tuple(_with_known_path(edit, known) for edit in parse(lines, known))
-
-
-def _holds_edits(lines: list[str], known: Collection[str]) -> bool:
-    try:
-        return bool(parse_whole(lines, known))
-    except EditError:
-        return True
+    edits = _read(lines, known, about, form, whole=finish_reason != "")
+    return tuple(_with_known_path(edit, known, path) for edit in edits)
 
 
 def _lines(text: str) -> list[str]:
@@ -55,13 +58,60 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _with_known_path(edit: Edit, known: Collection[str]) -> Edit:
+def _read(lines: list[str], known: Collection[str], about: str, form: Form, whole: bool) -> Sequence[Edit]:
+    """The edits in one form; of several that are begun, the first is meant."""
+    text = "\n".join(lines)
+    if form == "tool" or (form == "auto" and ARGUMENTS.match(bare_json(text))):
+        inner = partial(_read_inside, known=known, whole=whole)
+        return parse_arguments(bare_json(text), about, inner)
+    if form == "whole":
+        return parse_whole(lines, known, about, mentions=True)
+    wanted = _MARKS if form == "auto" else (form,)
+    begun = {each: match.start() for each in wanted if (match := _mark(text, each))}
+    match min(begun, key=lambda each: begun[each], default=form):
+        case first if not begun:
+            return parse_whole(lines, known) if first == "auto" else ()
+        case "patch":
+            return parse_patch(lines, known, about)
+        case "unified":
+            return parse_unified(lines, known, about, whole)
+        case _:
+            return parse_blocks(lines, known, about)
+
+
+def _mark(text: str, form: Form) -> re.Match[str] | None:
+    """Where a form is begun. A word that its mark contains is looked for first, since that is quick."""
+    return _MARKS[form].search(text) if _WORDS[form] in text else None
+
+
+def _read_inside(text: str, about: str, known: Collection[str], whole: bool) -> Sequence[Edit]:
+    """A patch that is the argument of a tool."""
+    edits = _read(_lines(text), known, about, "auto", whole)
+    if not edits:
+        raise EditError("The patch in the arguments is in no form that is understood.")
+    return [_with_known_path(edit, known, about) for edit in edits]
+
+
+def _is_begun(lines: list[str], known: Collection[str], about: str, form: Form) -> bool:
+    """Whether a reply that was cut holds edits, or the beginning of one."""
+    text = "\n".join(lines)
+    if form == "tool" or any(_mark(text, each) for each in _MARKS):
+        return True
+    if ARGUMENTS.match(re.sub(r"\A\s*```\w*", "", text)):
+        return True
+    try:
+        return bool(parse_whole(lines, known, about, mentions=form == "whole"))
+    except EditError:
+        return True
+
+
+def _with_known_path(edit: Edit, known: Collection[str], path: str) -> Edit:
     """An edit of existing text, under the name by which its file is known, if only one can be meant."""
-    edits_text = (isinstance(edit, Replace) and edit.old) or (
-        isinstance(edit, Patch) and any(hunk.old for hunk in edit.hunks)
-    )
-    if not edits_text or edit.path in known:
+    if edit.path in known or not isinstance(edit, Replace | Patch):
         return edit
-    wanted = edit.path.replace("\\", "/").removeprefix("./")
-    meant = [path for path in known if path == wanted or path.endswith("/" + wanted)]
-    return replace(edit, path=meant[0]) if len(meant) == 1 else edit
+    if edit.old if isinstance(edit, Replace) else any(hunk.old for hunk in edit.hunks):
+        wanted = edit.path.replace("\\", "/").removeprefix("./")
+        meant = [each for each in known if each == wanted or each.endswith("/" + wanted)]
+        if len(meant) == 1:
+            return replace(edit, path=meant[0])
+    return replace(edit, path=path) if path and check_path(edit.path) else edit

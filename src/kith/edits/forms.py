@@ -1,6 +1,6 @@
 """The values a reply is turned into: what the model wants done to which file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class EditError(ValueError):
@@ -22,16 +22,14 @@ class Hunk:
     new_start: int | None = None
     anchors: tuple[str, ...] = ()
     at_end: bool = False
+    old: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The lines as they should stand in the file."""
+    new: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The lines as they will stand in the file."""
 
-    @property
-    def old(self) -> tuple[str, ...]:
-        """The lines as they should stand in the file."""
-        return tuple(line[1:] for line in self.lines if line[:1] in (" ", "-"))
-
-    @property
-    def new(self) -> tuple[str, ...]:
-        """The lines as they will stand in the file."""
-        return tuple(line[1:] for line in self.lines if line[:1] in (" ", "+"))
+    def __post_init__(self) -> None:
+        for side, signs in (("old", (" ", "-")), ("new", (" ", "+"))):
+            object.__setattr__(self, side, tuple([line[1:] for line in self.lines if line[:1] in signs]))
 
     @property
     def header(self) -> str:
@@ -64,12 +62,38 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Change a file by hunks, all located in the file as it was; then move it, if `moved_to` is set."""
+    """Change a file by hunks, all located in the file as it was; then move it, if `moved_to` is set.
+
+    With `copied`, the file itself stays as it is, and `moved_to` is the changed copy.
+    """
 
     path: str
     hunks: tuple[Hunk, ...]
     moved_to: str | None = None
     mode: int | None = None
+    copied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Put `new` where `old` stands, which may be part of a line; everywhere, if `all_matches`.
+
+    Without an `old`, `new` is all of a file that must be new or empty.
+    """
+
+    path: str
+    old: str
+    new: str
+    all_matches: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Put `text` before a line (from 1); one more than the last is the end of the file."""
+
+    path: str
+    line: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +121,4 @@ class Delete:
     content: str | None = None
 
 
-Edit = Replace | Patch | Create | Whole | Delete
+Edit = Replace | ReplaceText | Insert | Patch | Create | Whole | Delete

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from kith.edits.forms import Create, Delete, Edit, Patch, Replace
+from kith.edits.forms import Create, Delete, Edit, Patch, Replace, ReplaceText
 
+MANY = 100  # places of the same text; more are not looked for
 QUOTED_ROWS = 24
 QUOTED_WIDTH = 400
 _COMPARED_ROWS, _COMPARED_WIDTH = 12, 120
@@ -23,8 +24,9 @@ def missing(keys: Sequence[str], old: Sequence[str], sent: str = "lines to chang
 
 def ambiguous(positions: Sequence[int]) -> str:
     """The lines stand in several places (rows from 0)."""
+    times = f"{len(positions)} times" if len(positions) < MANY else f"{MANY} times or more"
     return (
-        f"these lines stand in the file {len(positions)} times, at lines {listed(positions)}. "
+        f"these lines stand in the file {times}, at lines {listed(positions)}. "
         "Add lines from above or below them, so that they are found only once."
     )
 
@@ -92,8 +94,8 @@ def describe(edit: Edit) -> str:
     """An edit in two or three words."""
     if isinstance(edit, Delete):
         return f"delete {edit.path}"
-    if isinstance(edit, Create) or (isinstance(edit, Replace) and not edit.old):
+    if isinstance(edit, Create) or (isinstance(edit, Replace | ReplaceText) and not edit.old):
         return f"new file {edit.path}"
     if isinstance(edit, Patch) and edit.moved_to:
-        return f"move {edit.path} to {edit.moved_to}"
+        return f"{'copy' if edit.copied else 'move'} {edit.path} to {edit.moved_to}"
     return edit.path

@@ -1,11 +1,33 @@
 """Finding the one place in a file that a hunk means: exact, or evenly indented further; never similar."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from kith.edits import letter
 from kith.edits.forms import EditError, Hunk
+
+class Keys(list[str]):
+    """The rows of a file as they are compared: without terminators. Where each stands is looked up once."""
+
+    @cached_property
+    def places(self) -> Mapping[str, list[int]]:
+        """Each row's text, and every row, from 0, that says it."""
+        places = defaultdict[str, list[int]](list)
+        for row, key in enumerate(self):
+            places[key].append(row)
+        return dict(places)
+
+    @cached_property
+    def unindented(self) -> "Keys":
+        return Keys(key.lstrip() for key in self)
+
+    @cached_property
+    def trimmed(self) -> "Keys":
+        return Keys(key.strip() for key in self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +40,14 @@ class Place:
 
     def indent(self, line: str) -> str:
         """A new line as deep as its surroundings. Raises EditError when it cannot be moved left."""
-        if not line.strip():
+        if not (self.more or self.less) or not line.strip():
             return line
         if not line.startswith(self.less):
             raise EditError("the indentation differs from the file's, and not everywhere by the same.")
         return self.more + line[len(self.less) :]
 
 
-def locate(keys: Sequence[str], hunk: Hunk) -> Place:
+def locate(keys: Keys, hunk: Hunk) -> Place:
     """The place of a hunk among rows without terminators.
 
     It must be the only one, or stand at the exact line that the hunk names. Raises EditError.
@@ -34,7 +56,7 @@ def locate(keys: Sequence[str], hunk: Hunk) -> Place:
     if not old:
         return _place_of_insertion(keys, hunk)
     begin = _below_anchors(keys, hunk)
-    rows = positions(keys, old, begin)
+    rows = _said(keys, old, hunk, begin) or positions(keys, old, begin)
     shifted = {} if rows else {place.start: place for place in _shifted(keys, _old_lines(hunk), begin)}
     if not rows and _is_there(keys, hunk):
         raise EditError(letter.ALREADY)
@@ -47,13 +69,24 @@ def locate(keys: Sequence[str], hunk: Hunk) -> Place:
     return place
 
 
-def positions(keys: Sequence[str], wanted: Sequence[str], begin: int = 0) -> list[int]:
-    """Every row at which `wanted` stands in `keys`."""
-    wanted, first = list(wanted), wanted[0]
-    last = len(keys) - len(wanted) + 1
-    return [
-        row for row in range(begin, last) if keys[row] == first and keys[row : row + len(wanted)] == wanted
-    ]
+def _said(keys: Keys, old: list[str], hunk: Hunk, begin: int) -> list[int]:
+    """The row that the hunk itself names, if its old lines stand there: no other one can be meant."""
+    rows = [len(keys) - len(old)] if hunk.at_end else []
+    rows += [] if hunk.start is None else [hunk.start - 1]
+    return [row for row in rows if row >= begin and keys[row : row + len(old)] == old][:1]
+
+
+def positions(keys: Keys, wanted: Sequence[str], begin: int = 0) -> list[int]:
+    """The rows at which `wanted` stands in `keys`, `letter.MANY` of them at most."""
+    wanted, places, found = list(wanted), keys.places, list[int]()
+    rarest = min(range(len(wanted)), key=lambda index: len(places.get(wanted[index], ())))
+    for place in places.get(wanted[rarest], ()):
+        row = place - rarest
+        if row >= begin and keys[row : row + len(wanted)] == wanted:
+            found.append(row)
+            if len(found) == letter.MANY:
+                break
+    return found
 
 
 def _keys(lines: Sequence[str]) -> list[str]:
@@ -76,7 +109,7 @@ def _choose(rows: Sequence[int], hunk: Hunk, last: int) -> int:
     return rows[0]
 
 
-def _place_of_insertion(keys: Sequence[str], hunk: Hunk) -> Place:
+def _place_of_insertion(keys: Keys, hunk: Hunk) -> Place:
     if not keys:
         return Place(0)
     if hunk.at_end and not hunk.anchors:
@@ -87,12 +120,13 @@ def _place_of_insertion(keys: Sequence[str], hunk: Hunk) -> Place:
     raise EditError(letter.NO_CONTEXT)
 
 
-def _below_anchors(keys: Sequence[str], hunk: Hunk) -> int:
+def _below_anchors(keys: Keys, hunk: Hunk) -> int:
     """The first row below all anchors. Raises EditError when one is missing, or stands there twice."""
     begin = 0
     for anchor in hunk.anchors:
         wanted = anchor.strip()
-        rows = [row for row in range(begin, len(keys)) if keys[row].strip() == wanted]
+        rows = keys.trimmed.places.get(wanted, [])
+        rows = rows[bisect_left(rows, begin) :]
         if not rows:
             raise EditError(f"the line {wanted!r}, below which to look, is not in the file.")
         if len(rows) > 1 and len(positions(keys, _keys(hunk.old), rows[0] + 1)) != 1:
@@ -101,7 +135,7 @@ def _below_anchors(keys: Sequence[str], hunk: Hunk) -> int:
     return begin
 
 
-def _shifted(keys: Sequence[str], old: Sequence[tuple[str, str]], begin: int) -> list[Place]:
+def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[Place]:
     """Every place where all of `old` (sign and line) stands indented by the same amount more, or less.
 
     Blank lines of the context match whatever blanks they have in the file.
@@ -110,7 +144,7 @@ def _shifted(keys: Sequence[str], old: Sequence[tuple[str, str]], begin: int) ->
     if lead is None:
         return []
     found = []
-    for row in positions([key.lstrip() for key in keys], [line.lstrip() for _, line in old], begin):
+    for row in positions(keys.unindented, [line.lstrip() for _, line in old], begin):
         difference = _difference(keys[row + lead], old[lead][1])
         place = Place(row, *difference) if difference else None
         if place and all(_same(place, sign, line, keys[row + i]) for i, (sign, line) in enumerate(old)):
@@ -131,7 +165,7 @@ def _same(place: Place, sign: str, sent: str, here: str) -> bool:
     return sent.startswith(place.less) and place.more + sent[len(place.less) :] == here
 
 
-def _is_there(keys: Sequence[str], hunk: Hunk) -> bool:
+def _is_there(keys: Keys, hunk: Hunk) -> bool:
     """True when what the hunk would write stands in the file as it is."""
     new = _keys(hunk.new)
     return any(line.strip() for line in new) and bool(positions(keys, new))
@@ -140,7 +174,7 @@ def _is_there(keys: Sequence[str], hunk: Hunk) -> bool:
 def _surrounds(keys: Sequence[str], place: Place, hunk: Hunk) -> bool:
     """True when lines to be added next to the place are there already."""
     lines = [line for line in hunk.lines if line[:1] != "\\"]
-    signs = re.fullmatch(r"(\+*)( +)(\+*)", "".join(line[0] for line in lines))
+    signs = re.fullmatch(r"(\+*)( +)(\+*)", "".join([line[0] for line in lines]))
     if not signs:
         return False
     above, below = len(signs[1]), len(signs[3])

@@ -19,7 +19,7 @@ _END_OF_FILE = re.compile(r"^\s*\*\*\* End of File\s*$")
 _NUMBERS = re.compile(r"^@@ -(\d{1,18})(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
-def parse_patch(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:
+def parse_patch(lines: Sequence[str], known: Collection[str] = (), about: str = "") -> list[Edit]:
     """The edits between `*** Begin Patch` and `*** End Patch`. Raises EditError when it is broken."""
     edits: list[Edit] = []
     for body in _bodies(lines):
@@ -97,7 +97,7 @@ def _read_hunks(body: Sequence[str], path: str) -> tuple[Hunk, ...]:
     for line in [*body, "@@"]:
         if line.startswith("@@") or _END_OF_FILE.match(line):
             if any(lines):
-                hunks.append(_hunk(lines, start, anchors, at_end=not line.startswith("@@")))
+                hunks.append(make_hunk(lines, start, anchors, at_end=not line.startswith("@@")))
                 start, anchors = None, []
             lines = []
         if line.startswith("@@"):
@@ -120,13 +120,13 @@ def _position(header: str) -> tuple[int | None, str]:
     return None, anchor if anchor.strip(".") else ""
 
 
-def _hunk(lines: list[str], start: int | None, anchors: Sequence[str], at_end: bool) -> Hunk:
+def make_hunk(lines: Sequence[str], start: int | None, anchors: Sequence[str], at_end: bool) -> Hunk:
+    """A hunk of this form, in which every new line ends with a newline, whatever the replaced one did."""
     while not lines[-1]:  # a blank line between hunks, not one of the file
         lines = lines[:-1]
     kept = [line or " " for line in lines]
     removed = [row for row, line in enumerate(kept) if line[0] == "-"]
     if removed and kept[-1][0] == "+":
-        # New lines always end with a newline in this form, whatever the line they replace did.
         kept.insert(removed[-1] + 1, "\\ No newline at end of file")
     appends = not anchors and all(line[0] == "+" for line in kept)
     return Hunk(tuple(kept), start, None, tuple(anchors), at_end or appends)

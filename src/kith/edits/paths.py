@@ -6,6 +6,7 @@ from collections.abc import Collection
 from kith.edits.forms import EditError
 
 _WITHOUT_EXTENSION = {"Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Procfile"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LONGEST = 500  # characters of a line that may name a file
 _ATTRIBUTE = re.compile(r"""<\w+ [^>]*\b(?:path|file|name)=["']([^"']+)["']""")
 _DECORATION = re.compile(r"^(?:#+|//|--|[-*]|\d+[.)])\s+")
@@ -29,7 +30,7 @@ def check_path(path: str) -> str:
         raise EditError(f"{path!r} contains '..'; name files relative to the project's root.")
     if "\\" in path:
         raise EditError(f"{path!r} contains a backslash; use forward slashes.")
-    if any(ord(char) < 32 or ord(char) == 127 for char in path):
+    if _CONTROL.search(path):
         raise EditError(f"{path!r} contains a control character.")
     if any(_is_git(part) for part in parts):
         raise EditError(f"{path!r} belongs to git; that folder is never edited.")

@@ -38,7 +38,9 @@ def strip_end(row: str) -> str:
 
 def split_keys(text: str) -> list[str]:
     """The rows of a text without their terminators."""
-    return [strip_end(row) for row in split_rows(text)]
+    keys = text.split("\n")
+    keys = keys if keys[-1] else keys[:-1]
+    return [key.removesuffix("\r") for key in keys] if "\r" in text else keys
 
 
 def terminator(rows: Sequence[str], file: Sequence[str]) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kith.edits.forms import EditError, Hunk
-from kith.edits.match import Place, locate
-from kith.edits.rows import BOM, split_keys, split_rows, strip_end, terminator
+from kith.edits.match import Keys, Place, locate
+from kith.edits.rows import BOM, split_keys, split_rows, terminator
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
@@ -13,10 +13,9 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
 
     A byte order mark stays at the top, unless a hunk shows it (git's do): then the hunk decides.
     """
-    shown = any(line.startswith(BOM) for hunk in hunks for line in hunk.old)
-    mark = BOM if text.startswith(BOM) and not shown else ""
+    mark = BOM if text.startswith(BOM) and not _show_mark(hunks) else ""
     text = text.removeprefix(mark)
-    keys = split_keys(text)
+    keys = Keys(split_keys(text))
     placed = sorted(_located(keys, hunks), key=lambda pair: pair[0].start)
     for (above, hunk), (below, _) in pairwise(placed):
         if above.start + len(hunk.old) > below.start:
@@ -24,7 +23,11 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
     return mark + splice(text, placed).removeprefix(mark)
 
 
-def _located(keys: Sequence[str], hunks: Sequence[Hunk]) -> list[tuple[Place, Hunk]]:
+def _show_mark(hunks: Sequence[Hunk]) -> bool:
+    return any(line.startswith(BOM) for hunk in hunks for line in hunk.old)
+
+
+def _located(keys: Keys, hunks: Sequence[Hunk]) -> list[tuple[Place, Hunk]]:
     """Every hunk with its place. Raises EditError that names all hunks without one."""
     if len(hunks) == 1:
         return [(locate(keys, hunks[0]), hunks[0])]
@@ -46,55 +49,62 @@ def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
     done = 0
     for place, hunk in placed:
         out += rows[done : place.start]
-        out += _written(rows, place, hunk)
+        written = _written(rows, place, hunk)
+        if written:
+            _close(out, rows)
+        out += written
         done = place.start + len(hunk.old)
     out += rows[done:]
-    # A last row without a newline may have got company below it.
-    above = [row if row.endswith("\n") else row + terminator([], rows) for row in out[:-1]]
-    return "".join([*above, *out[-1:]])
+    return "".join(out)
+
+
+def _close(out: list[str], rows: Sequence[str]) -> None:
+    """End a last row that had no newline, since rows come below it."""
+    if out and not out[-1].endswith("\n"):
+        out[-1] += terminator([], rows)
 
 
 def _written(rows: Sequence[str], place: Place, hunk: Hunk) -> list[str]:
     """What stands in the place of the old rows: kept rows byte for byte, new ones terminated."""
-    row = place.start
-    end = row + len(hunk.old)
-    finish = _terminator_of_new(rows, rows[row:end], hunk)
+    row, end = place.start, place.start + len(hunk.old)
+    returns = any(line.endswith("\r") for line in hunk.old)
+    finish = _terminator_of_new(rows, rows[row:end], hunk, returns)
     out: list[str] = []
-    last = ""  # the last row without its terminator
+    body = ""  # the last new row without its terminator
     for line in hunk.lines:
         sign = line[:1]
         if sign == "+":
-            last = _body(place.indent(line[1:]), finish, hunk)
-            out.append(last + ("\n" if last.endswith("\r") else finish or "\n"))
+            _close(out, rows)
+            body = place.indent(line[1:])
+            if returns and finish:
+                body = body.removesuffix("\r")  # a reply that has them everywhere
+            out.append(body + ("\n" if body.endswith("\r") else finish or "\n"))
         elif sign == " ":
-            last = strip_end(rows[row])
             out.append(rows[row])
-        row += sign in (" ", "-")
+            row += 1
+        elif sign == "-":
+            row += 1
     if out and end == len(rows) and _ends_bare(rows, hunk):
-        out[-1] = last
+        out[-1] = body
     return out
 
 
-def _terminator_of_new(rows: Sequence[str], here: Sequence[str], hunk: Hunk) -> str:
-    """What new rows end with; "" where the diff itself says, byte by byte, where carriage returns go."""
+def _terminator_of_new(rows: Sequence[str], here: Sequence[str], hunk: Hunk, returns: bool) -> str:
+    """What new rows end with; "" where the diff itself says, byte by byte, where carriage returns go.
+
+    `returns` says that some old lines were sent with them.
+    """
     if not rows:
         return ""
-    exact = all(sent == row.removesuffix("\n") for sent, row in zip(hunk.old, here, strict=True))
-    if exact and _sends_returns(hunk):
+    if returns and all(sent == row.removesuffix("\n") for sent, row in zip(hunk.old, here, strict=True)):
         return ""
     return terminator(here, rows)
 
 
-def _body(line: str, finish: str, hunk: Hunk) -> str:
-    """A new row without its terminator; carriage returns of a reply that has them everywhere are dropped."""
-    return line.removesuffix("\r") if finish and _sends_returns(hunk) else line
-
-
-def _sends_returns(hunk: Hunk) -> bool:
-    return any(line.endswith("\r") for line in hunk.old)
-
-
 def _ends_bare(rows: Sequence[str], hunk: Hunk) -> bool:
-    """True when the last row gets no newline: the diff says so, or says nothing and the file had none."""
+    """True when a new last row gets no newline: the diff says so, or says nothing and the file had none."""
+    last = next((line[:1] for line in reversed(hunk.lines) if line[:1] in (" ", "+")), "")
+    if last != "+":
+        return False
     marked = [above[:1] for above, line in pairwise(hunk.lines) if line[:1] == "\\"]
     return "+" in marked if marked else bool(rows) and not rows[-1].endswith("\n")

@@ -5,7 +5,7 @@ count; what may be lost by that is caught by matching every old line.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from kith.core.values import EXECUTABLE, FILE
@@ -32,13 +32,20 @@ class _Section:
     mode: int | None = None
     created: bool = False
     deleted: bool = False
-    renamed: bool = False
+    renamed: bool = False  # or copied
+    copied: bool = False
     hunks: list[Hunk] = field(default_factory=list)
 
 
-def parse_unified(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:
-    """The edits of every diff in a reply. Raises EditError when one is broken or names no file."""
-    reader = _Reader(_dedent(lines), known)
+def parse_unified(
+    lines: Sequence[str], known: Collection[str] = (), about: str = "", whole: bool = False
+) -> list[Edit]:
+    """The edits of every diff in a reply. Raises EditError when one is broken or names no file.
+
+    `about` is the file of hunks that name none. `whole`: the reply is known to have come to its end, so
+    that a hunk with fewer lines than announced was miscounted, not cut.
+    """
+    reader = _Reader(_dedent(lines), known, about, whole)
     reader.read()
     edits = [edit for section in reader.sections if (edit := _edit(section, known))]
     if not edits:
@@ -60,9 +67,11 @@ def _dedent(lines: Sequence[str]) -> list[str]:
 class _Reader:
     """Reads lines into sections, one file after the other."""
 
-    def __init__(self, lines: Sequence[str], known: Collection[str]) -> None:
+    def __init__(self, lines: Sequence[str], known: Collection[str], about: str, whole: bool) -> None:
         self.lines = lines
         self.known = known
+        self.about = about
+        self.whole = whole
         self.row = 0
         self.fenced = False
         self.sections: list[_Section] = []
@@ -119,12 +128,11 @@ class _Reader:
             section.created |= mode[1] == "new file"
             section.deleted |= mode[1] == "deleted file"
             section.mode = _MODES[mode[2]] if mode[1].startswith("new") else section.mode
-        elif move := re.match(r"^rename (from|to) (.+)$", words):
+        elif move := re.match(r"^(rename|copy) (from|to) (.+)$", words):
             section.renamed = True
-            section.old = unquote(move[2]) if move[1] == "from" else section.old
-            section.new = unquote(move[2]) if move[1] == "to" else section.new
-        elif words.startswith(("copy from ", "copy to ")):
-            raise EditError("Diffs that copy a file are not understood; add it as a new file.")
+            section.copied |= move[1] == "copy"
+            section.old = unquote(move[3]) if move[2] == "from" else section.old
+            section.new = unquote(move[3]) if move[2] == "to" else section.new
         elif words.startswith(("Binary files ", "GIT binary patch")):
             raise EditError(f"The diff of {section.new} is binary; only text can be edited.")
         else:
@@ -165,8 +173,7 @@ class _Reader:
         """A section for hunks without a file header: a name above them, or the only known file."""
         above = [line for line in self.lines[: self.row - 1] if line.strip() and not _FENCE.match(line)]
         path = path_in(above[-1], self.known) if above else ""
-        if not path and len(self.known) == 1:
-            path = next(iter(self.known))
+        path = path or self.about
         if not path:
             raise EditError(f"The hunk {header!r} names no file. Begin with '--- a/name' and '+++ b/name'.")
         return _Section(path, path)
@@ -174,33 +181,37 @@ class _Reader:
     def _read_hunk(self, header: str) -> Hunk:
         numbers = _NUMBERS.match(header)
         old, new = _counts(numbers)
-        body = list(self._body(old, new))
-        # Blank lines at the end may be the reply's own; as context they can be spared.
-        blanks = len(body) - len("\n".join(body).rstrip("\n").split("\n")) if body else 0
-        lines = tuple(line or " " for line in body[: len(body) - blanks])
+        body = self._body(old or 0, new or 0)
+        blanks = 0  # at the end they may be the reply's own; as context they can be spared
+        while blanks < len(body) and not body[-1 - blanks]:
+            blanks += 1
+        lines = tuple([line or " " for line in body[: len(body) - blanks]])
         hunk = Hunk(lines, int(numbers[1]) if numbers else None)
         self._check_end(hunk, old, new, blanks)
         # A line number is only as good as the counts next to it.
         counted = old is None or len(hunk.old) <= old <= len(hunk.old) + blanks
         return hunk if counted or "," not in header.split("@@")[1] else Hunk(lines)
 
-    def _body(self, old: int | None, new: int | None) -> Iterator[str]:
-        """The lines of a hunk; one that forgot its sign counts as context where more lines are due."""
-        while self.row < len(self.lines):
-            line = self.lines[self.row]
-            due = bool(old and new and old > 0 and new > 0)
-            if line.startswith(("@@", "diff --git ")) or self._is_header(self.row, due):
-                return
-            if line[:1] not in ("", " ", "+", "-", "\\"):
-                if _FENCE.match(line) or not (due or self.fenced):
-                    return
-                line = " " + line
-            self.row += 1
-            if line[:1] in ("", " ", "-"):
-                old = None if old is None else old - 1
-            if line[:1] in ("", " ", "+"):
-                new = None if new is None else new - 1
-            yield line
+    def _body(self, old: int, new: int) -> list[str]:
+        """The lines of a hunk; one that forgot its sign is context while `old` and `new` more are due."""
+        body: list[str] = []
+        row, lines = self.row, self.lines
+        while row < len(lines):
+            line = lines[row]
+            sign = line[:1]
+            if sign == "-" and line.startswith("--- ") and self._is_header(row, old > 0 and new > 0):
+                break
+            if sign not in ("", " ", "+", "-", "\\"):
+                due = (old > 0 and new > 0) or self.fenced
+                if not due or line.startswith(("@@", "diff --git ")) or _FENCE.match(line):
+                    break
+                line, sign = " " + line, " "
+            old -= sign in ("", " ", "-")
+            new -= sign in ("", " ", "+")
+            body.append(line)
+            row += 1
+        self.row = row
+        return body
 
     def _check_rest(self, header: str) -> None:
         """Refuses a hunk that an unsigned line seems to have ended: changes below it would be lost."""
@@ -215,11 +226,11 @@ class _Reader:
 
     def _check_end(self, hunk: Hunk, old: int | None, new: int | None, blanks: int) -> None:
         """Refuses a hunk that lacks announced lines where these decide about its place or its end."""
-        signs = "".join(line[0] for line in hunk.lines if line[0] != "\\")
+        signs = "".join([line[0] for line in hunk.lines if line[0] != "\\"])
         lead, tail = len(signs) - len(signs.lstrip(" ")), len(signs) - len(signs.rstrip(" "))
         last = not self._at(self.row).startswith("@@")
         short = len(hunk.old) + blanks < (old or 0) and len(hunk.new) + blanks < (new or 0)
-        if short and (not lead or (last and tail < max(1, lead))):
+        if short and not self.whole and (not lead or (last and tail < max(1, lead))):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
         if lead == len(signs) and (short or old != new):
             raise EditError("A hunk has neither '-' nor '+' lines, but its header announces some.")
@@ -249,7 +260,7 @@ def _edit(section: _Section, known: Collection[str]) -> Edit | None:
             section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old) if hunks else None
         )
     if section.renamed:
-        return Patch(section.old, hunks, section.new, section.mode)
+        return Patch(section.old, hunks, section.new, section.mode, section.copied)
     path = section.old if section.old in known and section.new not in known else section.new
     return Patch(path, hunks, None, section.mode) if hunks or section.mode else None
 

@@ -16,12 +16,17 @@ _LEFT_OUT = re.compile(
 )
 
 
-def parse_whole(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]:
+def parse_whole(
+    lines: Sequence[str], known: Collection[str] = (), about: str = "", mentions: bool = False
+) -> list[Edit]:
     """The files that a reply gives whole; prose with samples of code gives none.
 
-    Raises EditError when a file is not closed, given twice, or leaves parts out.
+    `mentions`: whole files were asked for, so that a sentence above the fence may name one of `known` in
+    backticks, and a single fence without a name is the file `about`. Raises EditError when a file is not
+    closed, given twice, or leaves parts out.
     """
     edits: list[Edit] = []
+    nameless: list[Edit] = []
     row = 0
     while row < len(lines):
         fence = _FENCE.match(lines[row])
@@ -29,14 +34,31 @@ def parse_whole(lines: Sequence[str], known: Collection[str] = ()) -> list[Edit]
             row += 1
             continue
         path = _path_of(lines, row, fence[3].strip(), known)
+        if not path and mentions:
+            path = _mentioned(lines, row, known)
         end = _closing(lines, row, fence)
         if path:
             edits.append(_read(lines, row, end, fence[1], path))
+        elif mentions and about and _language(fence[3]) not in _SHELL:
+            nameless.append(_read(lines, row, end, fence[1], about))
         row = (len(lines) if end is None else end) + 1
+    if not edits and len(nameless) == 1:
+        return nameless
     paths = [edit.path for edit in edits]
     if twice := next((path for path in paths if paths.count(path) > 1), ""):
         raise EditError(f"{twice} is given twice. Send each file once, whole.")
     return edits
+
+
+def _language(info: str) -> str:
+    return info.strip().split(" ")[0].lower()
+
+
+def _mentioned(lines: Sequence[str], row: int, known: Collection[str]) -> str:
+    """The one known file that the line above a fence names in backticks; "" when there is none, or more."""
+    above = next((line for line in reversed(lines[:row]) if line.strip()), "")
+    named = {name for name in re.findall(r"`([^`\s]+)`", above) if name in known}
+    return named.pop() if len(named) == 1 else ""
 
 
 def _path_of(lines: Sequence[str], row: int, info: str, known: Collection[str]) -> str:
@@ -46,7 +68,7 @@ def _path_of(lines: Sequence[str], row: int, info: str, known: Collection[str]) 
         return path
     above = [line for line in lines[max(0, row - 2) : row] if line.strip()][-1:]
     path = path_in(above[0], known) if above else ""
-    if language.split(" ")[0].lower() in _SHELL and not path.endswith((".sh", ".bash", ".zsh", ".ps1")):
+    if _language(language) in _SHELL and not path.endswith((".sh", ".bash", ".zsh", ".ps1")):
         return ""
     return path
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.faces.arguments import FORMATS, models, reports, servers, tasks
+from kith.faces.arguments import FORMATS, edits, models, reports, servers, tasks
 from kith.faces.streams import FULL, drop_output, open_streams
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
@@ -120,6 +120,10 @@ COMMANDS = {
     "acp": Command(
         "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)", servers.acp, "acp.command:acp_command"
     ),
+    "edits": Command("apply edits that any model wrote", servers.parts, "cli:parts_command"),
+    "edits apply": Command(
+        "print the diff of a reply on standard input, or write it", edits.apply, "edits:apply_command"
+    ),
     "undo": Command("take an applied change back", tasks.undo, "commands:undo_command", "[ID]"),
     "sessions": Command("list what was done, newest first", reports.sessions, "commands:sessions_command"),
     "export": Command("write a session to one file", reports.export, "export:export_command", "[ID]"),
@@ -141,6 +145,9 @@ COMMANDS = {
     ),
     "doctor": Command("check servers, sandbox and folders", reports.doctor, "doctor:doctor_command"),
     "config": Command("show every setting and where it came from", reports.config, "commands:config_command"),
+    "trust": Command(
+        "show what a folder brings along for kith, and let it count", reports.trust, "trust:trust_command"
+    ),
     "completion": Command(
         "print a script that completes names in your shell",
         reports.completion,

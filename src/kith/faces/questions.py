@@ -56,7 +56,7 @@ async def ask_change(console: "Console", question: Question) -> Answer:
     words = "[a]ll  [n]one  [h]unks  [e]dit  [s]ay what to do differently: " if whole else "[a]pply  [n]o: "
     show_changes(console, changes)
     while True:
-        console.print(printable(question.text), style="bold", markup=False)
+        print_asked(console, question)
         match await press(words, "anhes" if whole else "an"):
             case "a":
                 return Answer("all") if changes == question.changes else Answer("edit", changes=changes)
@@ -72,6 +72,14 @@ async def ask_change(console: "Console", question: Question) -> Answer:
             case _:
                 if said := await type_line("What should be different? "):
                     return Answer("revise", said)
+
+
+def print_asked(console: "Console", question: Question) -> None:
+    """The words of a question about a change; what it warns of stands out."""
+    *careful, words = printable(question.text).split("\n")
+    for line in careful:
+        console.print(line, style="bold yellow", markup=False)
+    console.print(words, style="bold", markup=False)
 
 
 def show_changes(console: "Console", changes: Changes) -> None:

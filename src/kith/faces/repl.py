@@ -209,6 +209,11 @@ def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
     from prompt_toolkit.history import FileHistory
 
     conversation = Conversation(Project.open(root, flags))
+    if conversation.project.settings.brought.standing in ("new", "changed"):
+        from kith.faces.trust import ask_at_start
+
+        if ask_at_start(conversation.voice.console, root):
+            conversation.project = Project.open(root, flags)
     history = conversation.project.settings.state / "history"
     prompt = PromptSession[str](history=FileHistory(str(history)), multiline=False, key_bindings=_newlines())
     conversation.say(f"kith in {root}\n/help for commands, Ctrl-D to leave", "dim")

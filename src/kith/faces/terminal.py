@@ -1,5 +1,6 @@
 """The terminal: what happens as calm lines, a status while things take time, and questions by key."""
 
+import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -32,6 +33,8 @@ class PlainVoice:
 
     async def answer(self, question: Question) -> Answer:
         said = f"nobody could be asked{'; --yes agrees' if question.kind == 'plan' else ''}"
+        if needs_person(question):
+            said = _who_was_missing(question)
         return Answer("none" if question.kind == "change" else "no", said, by="a run without a terminal")
 
     def close(self) -> None:
@@ -129,11 +132,26 @@ class TerminalVoice:
 Answerer = Callable[[Question], Awaitable[Answer]]
 
 
+def needs_person(question: Question) -> bool:
+    """True for a change of files that run by themselves, to which --yes does not agree."""
+    return any(file.warning for file in question.files)
+
+
+def _who_was_missing(question: Question) -> str:
+    warned = [file for file in question.files if file.warning]
+    named = " ".join(f"--allow-file {shlex.quote(file.path)}" for file in warned)
+    which = "; ".join(f"{file.path}: {file.warning}" for file in warned)
+    return f"Not applied without a person, who could not be asked ({which}); to allow it, add {named}."
+
+
 def yes_to_changes(otherwise: Answerer) -> Answerer:
-    """`--yes`: the change and the plan are accepted; other questions still go to the person."""
+    """`--yes`: the change and the plan are accepted; other questions still go to the person.
+
+    So does a change of files that run by themselves, unless they were all named beforehand.
+    """
 
     async def answer(question: Question) -> Answer:
-        if question.kind == "change":
+        if question.kind == "change" and not needs_person(question):
             return Answer("all", by=_YES)
         return Answer("yes", by=_YES) if question.kind == "plan" else await otherwise(question)
 

@@ -1,20 +1,62 @@
 """The last gate: a person reads one diff and says yes, no, or what to do differently."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from kith.core.events import Notice
 from kith.core.run import Gate, Run, new_id
-from kith.core.values import Answer, Changes, Question, Verdict
-from kith.edits import summarise
+from kith.core.values import Answer, Changes, FileChange, Question, Verdict
+from kith.edits import runs_by_itself, summarise
 
 CHOICES = ("all", "none", "some", "edit", "revise")
+_MOST = 8  # files that the question itself names
 
 
-def human_gate(text: str = "Apply this change?") -> Gate:
-    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back."""
+def human_gate(text: str = "Apply this change?", named: Sequence[str] = ()) -> Gate:
+    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back.
+
+    `named`: patterns for paths that the person needs no warning of.
+    """
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        answer = await run.ask(Question(new_id(), "change", text, CHOICES, changes, files=summarise(changes)))
+        question = change_question(text, changes, CHOICES, named)
+        answer = await run.ask(question)
+        if answer.choice == "none" and answer.text and any(file.warning for file in question.files):
+            run.emit(Notice(answer.text, "warning"))
         return _verdict(answer)
 
     return judge
+
+
+def change_question(
+    text: str, changes: Changes, choices: Sequence[str] = ("all", "none"), named: Sequence[str] = ()
+) -> Question:
+    """The question whether a change is to be applied, after a warning of each file that runs by itself.
+
+    Those that the person `named` beforehand, by shell patterns, come without a warning.
+    """
+    warnings = warnings_of(changes, named)
+    files = tuple(replace(file, warning=warnings.get(file.path, "")) for file in summarise(changes))
+    words = "\n".join([*_warn(files), text])
+    return Question(new_id(), "change", words, tuple(choices), changes, files=files)
+
+
+def warnings_of(changes: Changes, named: Sequence[str] = ()) -> dict[str, str]:
+    """The files that run by themselves, but for those `named` beforehand, with who runs them."""
+    rest = (change for change in changes if not any(fnmatchcase(change.path, each) for each in named))
+    return {change.path: who for change in rest if (who := runs_by_itself(change))}
+
+
+def _warn(files: Sequence[FileChange]) -> list[str]:
+    warned = [file for file in files if file.warning]
+    lines = [f"Careful with {_on_a_line(file.path)}: {file.warning}." for file in warned[:_MOST]]
+    more = len(warned) - len(lines)
+    return [*lines, f"Careful with {more} more files that run by themselves."] if more else lines
+
+
+def _on_a_line(path: str) -> str:
+    return path if path.isprintable() else ascii(path)
 
 
 def _verdict(answer: Answer) -> Verdict:

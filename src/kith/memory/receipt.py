@@ -114,7 +114,8 @@ def _cache(past: Past) -> dict[str, Any] | None:
 
 
 def _command(ran: Ran) -> dict[str, Any]:
-    return {"command": ran.command, "exit_code": ran.code, "seconds": round(ran.seconds, 3)}
+    told = {"command": ran.command, "exit_code": ran.code, "seconds": round(ran.seconds, 3)}
+    return told | ({"network": encode(ran.reached)} if ran.reached else {})
 
 
 def _check(verdict: Judged) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import IO
 
+from kith.context.redact import Redactor
 from kith.core.events import Event, is_transient
 from kith.memory.live import LiveTail, sweep
 from kith.memory.locks import let_go
@@ -20,6 +21,7 @@ class Session:
     def __init__(self, log: Log, id: str) -> None:
         self.log, self.id = log, id
         self.listeners: list[Listener] = []
+        self.redactor = Redactor()  # the log's door: whatever looks like a key stays out, and what is known to be one
         self._lock: IO[str] | None = None
         self._live = LiveTail(log, id)
         self._last = 0  # the number of the last event that was written
@@ -39,11 +41,11 @@ class Session:
             let_go(self._lock)
 
     def emit(self, event: Event, path: tuple[str, ...] = ()) -> None:
-        """Write an event (unless it is only shown), then tell the listeners."""
+        """Write an event without its secrets (unless it is only shown), then tell the listeners."""
         if is_transient(event):
             self._live.show(event, path, self._last)
         else:
-            self._last = self.log.append(self.id, event, path)
+            self._last = self.log.append(self.id, self.redactor.strip(event), path)
             self._live.end()
         if self._untold is None:
             self._tell(event, path)

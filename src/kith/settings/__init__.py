@@ -1,10 +1,12 @@
 """What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
 
-from kith.settings.read import find_folders, load_settings
+from kith.settings.brought import Brought
+from kith.settings.read import find_folders, load_settings, read_brought
 from kith.settings.show import describe_settings
 from kith.settings.values import Building, Coaching, Conferring, Endpoint, Engine, Routing, Settings
 
 __all__ = [
+    "Brought",
     "Building",
     "Coaching",
     "Conferring",
@@ -15,4 +17,5 @@ __all__ = [
     "describe_settings",
     "find_folders",
     "load_settings",
+    "read_brought",
 ]

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kith.core.errors import UsageError
+from kith.core.hosts import parse_host
 from kith.core.values import Sampling
 from kith.settings.values import Building, Coaching, Conferring, Engine, Routing, Settings
 
@@ -22,7 +23,7 @@ TABLES: Mapping[str, type] = {
 # Tables whose keys are names that the person chose, and the keys of other things.
 NAMED = ("endpoints", "gates", "pools", "projects")
 _KEYS_OF_SERVICES = ("openai_api_key", "anthropic_api_key", "gemini_api_key")
-_NOT_KEYS = {"origin", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *TABLES}
+_NOT_KEYS = {"origin", "brought", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *TABLES}
 _HINTS = get_type_hints(Settings)
 KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
 IN_TABLES = {
@@ -90,7 +91,14 @@ def check_value(key: str, value: Any, where: str, allowed: set[str] | None = Non
         raise UsageError(f"{where}: {key} must be at most {_MOST[key]:g}, not {value!r}.")
     if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
         raise UsageError(f"{where}: check is either 'none' or commands, not both.")
-    return fitted
+    return _clean_hosts(fitted, where) if key == "hosts" else fitted
+
+
+def _clean_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
+    try:
+        return tuple(str(parse_host(each)) for each in hosts)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
 
 
 def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kith.core.errors import UsageError
+from kith.core.errors import KithError, UsageError
+from kith.settings.brought import CONFIG, Brought, Standing, find_brought
 from kith.settings.check import NAMED, TABLES, check_value, flatten, is_key
 from kith.settings.named import line_of, read_named
 from kith.settings.values import Settings
 
-# A project's own file is not trusted: it may say how the project is checked, and narrow the rest.
+# Even once it is trusted, a project's own file only says how the project is checked, and narrows the rest.
 PROJECT_KEYS = {
     *("check", "gates", "max_steps", "tries", "read_only", "build.coverage"),
     *("cloud", "max_task_usd", "max_day_usd"),
@@ -33,16 +34,25 @@ _PEOPLES_VARIABLES = {
 }
 
 
-def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Settings:
-    """Settings for a run in `root`. Raises UsageError naming file, line and the nearest valid key."""
+def load_settings(
+    root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ, *, trusting: bool = False
+) -> Settings:
+    """Settings for a run in `root`. Raises UsageError naming file, line and the nearest valid key.
+
+    The only place where a project's own files are read: they count once the person trusts them as they are,
+    or as if they did (`trusting`).
+    """
     config, state, cache = find_folders(environ)
+    brought = find_brought(root)
+    if brought.files:
+        brought = replace(brought, standing="trusted" if trusting else _standing(brought, root, state))
     layers: list[tuple[str, dict[str, Any]]] = []
-    user_file, project_file = config / "config.toml", root / ".kith" / "config.toml"
-    users = _read_file(user_file, None)
+    user_file, project_file = config / "config.toml", root / CONFIG
+    users = _parse(user_file, _read_text(user_file), None)
     of_projects = users.pop("projects", {})
     layers.append((str(user_file), users))
     layers += [(str(user_file), values) for folder, values in of_projects.items() if _holds(folder, root)]
-    layers.append((str(project_file), _read_file(project_file, PROJECT_KEYS)))
+    layers.append((str(project_file), read_brought(root, brought)))
     layers.append(("environment", _read_environment(environ)))
     layers.append(("flag", _read_flags(flags)))
     merged: dict[str, Any] = {}
@@ -62,7 +72,28 @@ def load_settings(root: Path, flags: Mapping[str, Any], environ: Mapping[str, st
         cache=cache,
         config=config,
         origin=origin,
+        brought=brought,
     )
+
+
+def read_brought(root: Path, brought: Brought) -> dict[str, Any]:
+    """What a project's own file sets, where it is trusted. Raises UsageError for any other key."""
+    return _parse(root / CONFIG, brought.text(CONFIG), PROJECT_KEYS)
+
+
+def _standing(brought: Brought, root: Path, state: Path) -> Standing:
+    """How the person stands to these files; where the log cannot tell, nobody has looked at them."""
+    from kith.memory.log import LOG_FILE, Log  # only where there is something to trust
+    from kith.memory.trust import YES, last_trusted, said_of
+
+    try:
+        said = said_of(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
+    except KithError:
+        return "new"
+    choice = {each.digest: each.choice for each in said}.get(brought.digest)
+    if choice is not None:
+        return "trusted" if choice == YES else "declined"
+    return "changed" if last_trusted(said) else "new"
 
 
 def _holds(folder: str, root: Path) -> bool:
@@ -106,11 +137,12 @@ def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, P
         ) from error
 
 
-def _read_file(path: Path, allowed: set[str] | None) -> dict[str, Any]:
+def _parse(path: Path, text: str, allowed: set[str] | None) -> dict[str, Any]:
     """The values of a configuration file; `allowed` are the keys that it may hold, None for all."""
-    text = _read_text(path)
     try:
         data = tomllib.loads(text)
+    except RecursionError as error:
+        raise UsageError(f"{path}: its values are nested too deeply.") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(_in_place(path, text, str(error))) from error
     values: dict[str, Any] = {}

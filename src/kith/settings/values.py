@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from kith.core.values import Sampling
+from kith.settings.brought import Brought
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class Settings:
     max_task_seconds: float | None = None
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
+    allow_file: tuple[str, ...] = ()  # patterns for files that run by themselves and may change with --yes
     offline: bool = False
+    hosts: tuple[str, ...] = ()  # that commands may reach without a question
     cloud: Literal["never", "ask", "allow"] = "ask"
     max_task_usd: float | None = None
     max_day_usd: float | None = None
@@ -128,6 +131,12 @@ class Settings:
     cache: Path = Path()
     config: Path = Path()
     origin: Mapping[str, str] = field(default_factory=dict)
+    brought: Brought = Brought()  # what the project's folder holds for kith
+
+    @property
+    def reachable(self) -> tuple[str, ...]:
+        """The hosts that every command may reach."""
+        return () if self.offline else self.hosts
 
     @property
     def roles(self) -> Path:

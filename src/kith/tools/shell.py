@@ -1,14 +1,16 @@
 """Run commands: bash, and PowerShell where the machine has it."""
 
 import base64
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from kith.core.hosts import net_target, parse_hosts
 from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import Ran, ToolResult
+from kith.core.values import Effect, Ran, ToolResult
 from kith.core.workspace import Command
 from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import plain_output
@@ -20,9 +22,18 @@ _SCHEMA = {
         "command": {"type": "string"},
         "folder": {"type": "string"},
         "timeout": {"type": "integer", "description": "seconds"},
+        "hosts": {"type": "string", "description": "to reach over the network"},
     },
     "required": ["command"],
 }
+# How programs say that there is no network: resolvers, the kernel, and the words of curl, npm, Go and Java.
+_NO_NETWORK = re.compile(
+    r"could ?n[o']t resolve|name resolution|name or service not known|network is unreachable|nameservers?"
+    r"|getaddrinfo|enotfound|eai_again|enetunreach|no address associated|dial tcp|unknown ?host"
+    r"|failed to establish a new connection|could not connect to server|no servers could be reached",
+    re.IGNORECASE,
+)
+_HOW_TO_REACH = '(There is no network here. A command that needs it names its hosts: hosts="pypi.org".)'
 # PowerShell forgets the exit code of what it ran, and draws progress bars as XML.
 _POWERSHELL = """$ProgressPreference = 'SilentlyContinue'
 [Console]::OutputEncoding = [Text.Encoding]::UTF8
@@ -41,11 +52,33 @@ def make_shell(name: str, description: str, line_for: Callable[[str], str]) -> T
             return refused("The command is empty or holds a NUL character: send a command line.")
         most = run.limits.exec.seconds
         seconds = min(max(args.get("timeout", most), 1), most)
-        asked = Command(line_for(command), inner_path(run, args.get("folder", ".")))
+        try:
+            hosts = parse_hosts(args.get("hosts", ""))
+        except ValueError as error:
+            return refused(str(error))
+        asked = Command(line_for(command), inner_path(run, args.get("folder", ".")), hosts=hosts)
         ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
         return report(replace(ran, command=command), seconds)
 
-    return Tool(name, description, _SCHEMA, "exec", execute, lambda args: args["command"])
+    return Tool(name, description, _SCHEMA, "exec", execute, _target, _effect)
+
+
+def _hosts_of(args: Mapping[str, Any]) -> tuple[str, ...]:
+    """The hosts that a call names; none where they are no hosts, which the call itself answers."""
+    try:
+        return parse_hosts(args.get("hosts", ""))
+    except ValueError:
+        return ()
+
+
+def _effect(args: Mapping[str, Any]) -> Effect:
+    return "net" if _hosts_of(args) else "exec"
+
+
+def _target(args: Mapping[str, Any]) -> str:
+    command: str = args["command"]
+    hosts = _hosts_of(args)
+    return net_target(hosts, command) if hosts else command
 
 
 def report(ran: Ran, seconds: float) -> ToolResult:
@@ -58,7 +91,18 @@ def report(ran: Ran, seconds: float) -> ToolResult:
     if ran.cut:
         head += f", {ran.cut:,} bytes of the output left out"
     text = f"{head}\n{output}" if output.strip() else f"{head}, no output"
+    if notes := _about_network(ran):
+        text = "\n".join([text.removesuffix("\n"), *notes])
     return replace(told(text, line, ran=ran), ok=ran.code == 0 and not ran.timed_out)
+
+
+def _about_network(ran: Ran) -> list[str]:
+    """What a model needs to know of a network that did not let it through."""
+    refused = [
+        f"refused: {each.place or 'a request'} ({each.refused})" for each in ran.reached if each.refused
+    ]
+    missed = ran.sandboxed and ran.code != 0 and not ran.reached and _NO_NETWORK.search(ran.output)
+    return [*refused, *([_HOW_TO_REACH] if missed else [])]
 
 
 def powershell_program() -> str:

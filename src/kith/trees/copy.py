@@ -33,6 +33,7 @@ async def open_copy(
     *,
     boxed: bool,
     confined: bool,
+    hosts: tuple[str, ...] = (),
     ignored_limit: int = IGNORED_LIMIT,
 ) -> AsyncIterator[SideTrial]:
     """A trial on a copy of the tree at `root`, kept in `state` while the block lasts.
@@ -49,7 +50,7 @@ async def open_copy(
         box = None
         if boxed:
             objects = ((root / ".git/objects", folder / "objects"),)
-            box = Box(root, folder / "tree", True, toolchains, (state,), objects)
+            box = Box(root, folder / "tree", True, toolchains, (state,), objects, hosts=hosts)
         ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]), confined)
         yield SideTrial(ground, folder, tuple(known["notes"]))
 

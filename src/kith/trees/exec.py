@@ -13,12 +13,12 @@ from pathlib import Path
 
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
+from kith.trees.keeper import MARK, keep, let_go
 
 TIMED_OUT = 124  # what timeout(1) answers
 NOT_FOUND = 127  # what a shell answers for a program that cannot be started
 GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
 WATCH_S = 0.25  # between two looks at the memory in use
-_MARK = "COMMAND_OF_KITH"  # names a command in the environment of all it starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ async def capture(
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed."""
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     start = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(limits.output),
+        lambda: _Watch(limits.output, mark),
         *argv,
         stdin=asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.STDOUT,
-        env={**env, _MARK: mark} if mark else dict(env),
+        env={**env, MARK: mark} if mark else dict(env),
         cwd=cwd,
         start_new_session=True,
         pass_fds=pass_fds,
@@ -121,10 +121,15 @@ async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Start
 class _Watch(asyncio.SubprocessProtocol):
     """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
 
-    def __init__(self, keep: int) -> None:
-        self.output = _Clipped(keep)
+    def __init__(self, most: int, mark: str) -> None:
+        self.output = _Clipped(most)
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
+        self._mark = mark
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        keep(transport.get_pid(), self._mark)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.output.add(data)
@@ -210,6 +215,7 @@ async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tre
             _kill_group(transport, tree.pid)
             await _happens(watch.exited, 5.0)
     finally:
+        let_go(tree.pid)
         transport.close()
 
 
@@ -268,7 +274,7 @@ def _below(pid: int) -> Iterator[int]:
 
 def _marked(mark: str) -> Iterator[int]:
     """Processes that inherited `mark`: also those that left the session and their parent."""
-    wanted = f"{_MARK}={mark}".encode()
+    wanted = f"{MARK}={mark}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if wanted in (folder / "environ").read_bytes():

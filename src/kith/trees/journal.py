@@ -44,7 +44,17 @@ from kith.trees.records import (
     save_record,
     tree_key,
 )
-from kith.trees.swap import emptied_folders, find_side, is_same, look, stage, swap, sweep, take_back
+from kith.trees.swap import (
+    emptied_folders,
+    find_side,
+    give_back,
+    is_same,
+    look,
+    stage,
+    swap,
+    sweep,
+    take_back,
+)
 
 __all__ = ["Recovered", "apply_changes", "list_applied", "load_changes", "recover"]
 
@@ -244,6 +254,8 @@ def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
     except TreeError:
         mark_record(journal, change_id, state, "damaged")
         return "unreadable"
+    if state in ("swapping", "failing"):
+        give_back(root, record.entries)
     if state == "swapping" and _finish(root, record):
         sweep(root, record.entries)
         mark_record(journal, change_id, state, "applied")

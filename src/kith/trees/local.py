@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from kith.core.errors import TreeError
@@ -10,11 +11,13 @@ from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk import read_files, stamp_files
 from kith.trees.files import follow_links, look_at, read_file
-from kith.trees.guard import show_path
+from kith.trees.guard import check_path, show_path
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
 from kith.trees.listing import list_files
 from kith.trees.merge import undo_changes
+from kith.trees.names import check_new_name, check_own, check_repositories
 from kith.trees.records import load_record, open_journal
+from kith.trees.swap import look
 
 Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
 Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
@@ -26,7 +29,8 @@ class LocalTree:
     """A Workspace over the user's files at `root`.
 
     `state` is kith's own folder for the journal. `runner` runs commands and `trials` makes throw-away
-    copies; `confined` says whether the runner's sandbox holds.
+    copies; `confined` says whether the runner's sandbox holds. `own` are folders of kith's, in which nothing
+    is changed.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class LocalTree:
         trials: Trials,
         confined: bool,
         limits: SizeLimits = LIMITS,
+        own: tuple[Path, ...] = (),
     ) -> None:
         if not root.is_dir():
             raise TreeError(f"{root} is not a folder")
@@ -47,6 +52,7 @@ class LocalTree:
         self._trials = trials
         self._confined = confined
         self._limits = limits
+        self._own = own
 
     @property
     def root(self) -> Path:
@@ -70,6 +76,11 @@ class LocalTree:
         """The contents of regular files, those left out that cannot be read; quick for sorted paths."""
         return await asyncio.to_thread(read_files, self._root, paths)
 
+    async def modes(self, paths: Iterable[str]) -> dict[str, int]:
+        """git's modes of what lies at the paths, links not followed; what is not there is left out."""
+        found = {path: look_at(self._root, path) for path in paths}
+        return {path: state.mode for path, state in found.items() if state}
+
     async def write(self, path: str, data: bytes | None) -> None:
         """Journaled like any change. Writing follows links inside the tree; deleting takes a link itself."""
         target = follow_links(self._root, path) if data is not None else path
@@ -84,7 +95,18 @@ class LocalTree:
     async def exec(self, command: Command, limits: ExecLimits = _PLAIN) -> Ran:
         return await self._runner(self._root, command, limits)
 
+    async def check(self, changes: Changes) -> None:
+        """Raises TreeError for a change at a place that is out of bounds; what is there is not compared."""
+        plain = tuple(replace(change, path=check_path(change.path)) for change in changes)
+        check_own(self._root, self._own, plain)
+        check_repositories(self._root, plain)
+        for change in plain:
+            look(self._root, change.path)
+            if change.before is None:
+                check_new_name(self._root, change.path)
+
     async def apply(self, changes: Changes) -> str:
+        await self.check(changes)
         return apply_changes(self._root, self._state, changes, self._limits)
 
     def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:

@@ -36,14 +36,15 @@ _GIT_LIMITS = ExecLimits(seconds=60.0, output=256_000_000)  # kith's own git, wh
 
 @asynccontextmanager
 async def open_overlay(
-    root: Path, state: Path, toolchains: tuple[Path, ...], name: str = ""
+    root: Path, state: Path, toolchains: tuple[Path, ...], name: str = "", hosts: tuple[str, ...] = ()
 ) -> AsyncIterator[SideTrial]:
     """A trial of the tree at `root`, kept in `state` while the block lasts. See `claim_folder` for `name`."""
     with claim_folder(state, root, name) as folder:
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        box = Box(root, root, True, toolchains, (state,), _excludes(), overlay_launcher(folder, root))
+        launcher = overlay_launcher(folder, root)
+        box = Box(root, root, True, toolchains, (state,), _excludes(), launcher, hosts=hosts)
         yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
 
 

@@ -11,6 +11,7 @@ from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.exec import Captured, capture, run_process, with_limits
 from kith.trees.guard import check_path
+from kith.trees.network.door import open_door
 from kith.trees.toolchains import allowed_environment
 
 HOME = "/tmp/home"
@@ -59,7 +60,7 @@ class Box:
 
     `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
     ones are shown read-only at another path (second) than their own (first). `launcher` is put in front of
-    bwrap: it mounts the overlay.
+    bwrap: it mounts the overlay. `hosts` are the person's own, which every command may reach.
     """
 
     root: Path
@@ -70,6 +71,7 @@ class Box:
     extra: tuple[tuple[Path, Path], ...] = ()
     launcher: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 def bwrap_argv(
@@ -157,22 +159,25 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
     box = replace(box, masked=tuple(map(check_path, command.hidden)))
-    env = {**allowed_environment(box.root, box.toolchains, command.env), "HOME": HOME, "TMPDIR": "/tmp"}
-    with _Wires() as wires:
-        inner = wires.guard(with_limits([*shell(), command.line], limits))
-        argv = [*box.launcher, *bwrap_argv(box, inner, env, folder, wires.status)]
-        ran = await run_process(
-            argv,
-            command=command.line,
-            env=BARE,
-            cwd=Path("/"),
-            limits=limits,
-            sandboxed=True,
-            pass_fds=(wires.status, wires.life),
-        )
-        if not ran.timed_out and not wires.came_up():
-            raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
-    return ran
+    async with open_door(command.hosts, box.hosts) as door:
+        box = replace(box, extra=(*box.extra, *door.shown))
+        known = allowed_environment(box.root, box.toolchains, command.env)
+        env = {**door.env, **known, "HOME": HOME, "TMPDIR": "/tmp"}
+        with _Wires() as wires:
+            inner = door.guard(wires.guard(with_limits([*shell(), command.line], limits)))
+            argv = [*box.launcher, *bwrap_argv(box, inner, env, folder, wires.status)]
+            ran = await run_process(
+                argv,
+                command=command.line,
+                env=BARE,
+                cwd=Path("/"),
+                limits=limits,
+                sandboxed=True,
+                pass_fds=(wires.status, wires.life, *door.pass_fds),
+            )
+            if not ran.timed_out and not wires.came_up():
+                raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
+        return replace(ran, reached=door.reached())
 
 
 async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input: bytes = b"") -> Captured:

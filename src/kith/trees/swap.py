@@ -1,17 +1,19 @@
 """Moves the files of a journaled change into place, or back again; every step may be repeated."""
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change
+from kith.trees.exchange import is_being_written, move_new, trade
 from kith.trees.files import (
     ABSENT,
     FileState,
+    Folder,
     folders_above,
     is_folder,
     look_at,
@@ -55,10 +57,13 @@ def stage(root: Path, entries: Iterable[Entry]) -> None:
         change, (folder_path, name) = entry.change, split_path(entry.temporary)
         if change.after is None or find_side(root, change) != "old":
             continue
+        # What has the temporary's own name is whole, or it is what lay in the file's place: `give_back`.
+        half = f"{name}.part"
         with told(change.path), open_folder(root, folder_path, create=True) as folder:
             with suppress(FileNotFoundError):
-                folder.unlink(name)
-            folder.create(name, change.after, change.mode, entry.permissions)
+                folder.unlink(half)
+            folder.create(half, change.after, change.mode, entry.permissions)
+            folder.move(half, folder, name)
 
 
 def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolerant: bool = False) -> None:
@@ -70,11 +75,11 @@ def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolera
     ordered = sorted(entries, key=lambda entry: entry.change.after is not None)
     for entry in ordered:
         if entry.change.after is None and _is_due(root, entry.change, tolerant):
-            _delete(root, entry.change.path)
+            _delete(root, entry, tolerant)
     _remove_folders(root, emptied)
     for entry in ordered:
         if entry.change.after is not None and _is_due(root, entry.change, tolerant):
-            _move(root, entry)
+            _move(root, entry, tolerant)
     for path in sorted(
         {split_path(name)[0] for entry in ordered for name in (entry.change.path, entry.temporary)}
     ):
@@ -96,12 +101,28 @@ def emptied_folders(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def sweep(root: Path, entries: Iterable[Entry]) -> None:
-    """Remove the temporaries that are still there."""
+    """Remove the temporaries that are still there, but nothing that somebody else has written."""
     for entry in entries:
         folder_path, name = split_path(entry.temporary)
         with told(entry.temporary), suppress(*ABSENT), open_folder(root, folder_path) as folder:
-            folder.unlink(name)
-            folder.sync()
+            for each in (f"{name}.part", *([] if _is_foreign(root, entry) else [name])):
+                with suppress(FileNotFoundError):
+                    folder.unlink(each)
+                    folder.sync()
+
+
+def give_back(root: Path, entries: Iterable[Entry]) -> None:
+    """Put back what was taken out of a file's place and is none of the two contents: somebody's late save.
+
+    A crash between the exchange and the look at what came out leaves that, under the temporary's name.
+    """
+    for entry in entries:
+        if _is_foreign(root, entry) and find_side(root, entry.change) == "new":
+            with _both(root, entry) as (source, temporary, target, name):
+                if entry.change.after is None:
+                    move_new(source, temporary, target, name)
+                else:
+                    trade(source, temporary, target, name)
 
 
 def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
@@ -111,20 +132,79 @@ def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
     return side == "old"
 
 
-def _delete(root: Path, path: str) -> None:
-    folder_path, name = split_path(path)
-    with told(path), open_folder(root, folder_path) as folder:
-        folder.unlink(name)
+def _move(root: Path, entry: Entry, tolerant: bool) -> None:
+    """Put the new content in the file's place. What comes out is looked at, so that no save is ever lost."""
+    with _both(root, entry) as (source, temporary, target, name):
+        if entry.change.before is None:
+            try:
+                move_new(source, temporary, target, name)
+            except FileExistsError:
+                _somebody_else(entry.change.path, tolerant)
+        elif not trade(source, temporary, target, name):
+            source.move(temporary, target, name)  # this file system cannot: it was compared a moment ago
+        elif _is_expected(root, entry, source, temporary):
+            source.unlink(temporary)
+        else:
+            trade(source, temporary, target, name)
+            if not _is_ours(root, entry, source, temporary):  # saved once more, onto ours: that counts
+                trade(source, temporary, target, name)
+            source.unlink(temporary)
+            _somebody_else(entry.change.path, tolerant)
 
 
-def _move(root: Path, entry: Entry) -> None:
+def _delete(root: Path, entry: Entry, tolerant: bool) -> None:
+    """Take a file away, look at what it was, and only then let it go."""
+    with _both(root, entry) as (source, temporary, target, name):
+        with suppress(FileNotFoundError):
+            source.unlink(temporary)
+        target.move(name, source, temporary)
+        if not _is_expected(root, entry, source, temporary):
+            try:
+                move_new(source, temporary, target, name)
+            except FileExistsError:  # saved once more: that counts
+                source.unlink(temporary)
+            _somebody_else(entry.change.path, tolerant)
+            return
+        source.unlink(temporary)
+
+
+def _somebody_else(path: str, tolerant: bool) -> None:
+    if not tolerant:
+        raise TreeError(f"{show_path(path)} was changed by somebody else in between")
+
+
+def _is_expected(root: Path, entry: Entry, folder: Folder, name: str) -> bool:
+    """What came out is the old content, and nobody is about to write to it."""
+    if is_being_written(folder, name):
+        return False
+    return is_same(look(root, entry.temporary), entry.change.before, entry.change.mode_before)
+
+
+def _is_ours(root: Path, entry: Entry, folder: Folder, name: str) -> bool:
+    if is_being_written(folder, name):
+        return False
+    return is_same(look(root, entry.temporary), entry.change.after, entry.change.mode)
+
+
+def _is_foreign(root: Path, entry: Entry) -> bool:
+    """Whether something lies under the temporary's name that is neither the old content nor the new."""
+    change, found = entry.change, look(root, entry.temporary)
+    if found is None:
+        return is_folder(root, entry.temporary)
+    old, new = (change.before, change.mode_before), (change.after, change.mode)
+    return not any(is_same(found, content, mode) for content, mode in (old, new) if content is not None)
+
+
+@contextmanager
+def _both(root: Path, entry: Entry) -> Iterator[tuple[Folder, str, Folder, str]]:
+    """The folder and name of an entry's temporary, and those of its file."""
     (staged_in, temporary), (goes_to, name) = split_path(entry.temporary), split_path(entry.change.path)
     with (
         told(entry.change.path),
         open_folder(root, staged_in) as source,
-        open_folder(root, goes_to, create=True) as target,
+        open_folder(root, goes_to, create=entry.change.after is not None) as target,
     ):
-        source.move(temporary, target, name)
+        yield source, temporary, target, name
 
 
 def _remove_folders(root: Path, folders: Iterable[str]) -> None:

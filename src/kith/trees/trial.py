@@ -16,6 +16,7 @@ from kith.trees.files import FileState
 from kith.trees.git import run_git
 from kith.trees.guard import check_link, check_path, resolve_links, show_path
 from kith.trees.listing import list_files
+from kith.trees.names import check_new_name, check_repositories, find_twin
 
 _DEFAULT = ExecLimits()
 
@@ -95,6 +96,7 @@ class SideTrial:
             found = self._ground.look(real)
             if data is None and found is None:
                 raise TreeError(f"{show_path(path)} does not exist")
+            self._check_place(Change(real, found.content if found else None, data))
             mode = found.mode if found else FILE
             self._put(real, None if data is None else FileState(data, mode, 0))
 
@@ -155,7 +157,24 @@ class SideTrial:
     def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
         raise TreeError("a trial has no trials of its own")
 
+    def _check_place(self, change: Change) -> None:
+        """The tree would refuse it in the end; a model can still choose another name."""
+        check_repositories(self.root, (change,))
+        if change.before is None:
+            check_new_name(self.root, change.path)
+            twin = find_twin(self.root, change.path)
+            if twin and self._is_there(twin):
+                shown = show_path(change.path)
+                raise TreeError(f"{shown}: there is {show_path(twin)} already, the same name to some systems")
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            return self._ground.look(path) is not None
+        except TreeError:  # a folder
+            return True
+
     def _check_change(self, change: Change) -> None:
+        self._check_place(change)
         found = self._ground.look(check_path(change.path))
         if (found.content if found else None) != change.before:
             raise TreeError(f"{show_path(change.path)} is no longer what the change was made from")

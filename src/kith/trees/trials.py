@@ -26,18 +26,21 @@ def open_tree(
     *,
     sandbox: Literal["auto", "require", "off", "outside"] = "auto",
     limits: SizeLimits = LIMITS,
+    hosts: tuple[str, ...] = (),
+    config: Path | None = None,
 ) -> LocalTree:
     """The tree at `root`; `state` is for trials and journals, `cache` for what can be found out again.
 
-    With "auto" commands are confined where the machine can, with "off" never; "outside": a container or a
-    virtual machine around kith confines them. Raises TreeError with "require" where the machine cannot, and
-    for a folder that holds kith's own state.
+    Nothing is changed in these folders, nor in `config`. With "auto" commands are confined where the machine
+    can, with "off" never; "outside": a container or a virtual machine around kith confines them. `hosts` are those that every command may reach. Raises
+    TreeError with "require" where the machine cannot, and for a folder that holds kith's own state.
     """
     root, state, cache = root.resolve(), state.absolute(), cache.absolute()
     if state.resolve().is_relative_to(root):
         raise TreeError(f"{root} holds kith's own files ({state}); open a project in it instead")
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = state.resolve()
+    own = tuple(filter(None, (state, cache, config)))
     can = _OFF if sandbox in ("off", "outside") else probe(root, state, cache)
     if sandbox == "require" and not can.sandbox:
         raise TreeError(f"commands cannot be confined: {can.no_sandbox}")
@@ -46,12 +49,15 @@ def open_tree(
 
     async def run(place: Path, command: Command, limits: ExecLimits) -> Ran:
         if can.sandbox:
-            return await run_boxed(Box(place, place, False, toolchains, (state,)), command, limits)
+            box = Box(place, place, False, toolchains, (state,), hosts=hosts)
+            return await run_boxed(box, command, limits)
         return await run_plain(place, cache / "commands", toolchains, command, limits)
 
     def begin(tree: LocalTree, name: str) -> AbstractAsyncContextManager[Trial]:
         if can.overlay:
-            return open_overlay(tree.root, state, toolchains, name)
-        return open_copy(tree.root, state, toolchains, name, boxed=can.sandbox, confined=confined)
+            return open_overlay(tree.root, state, toolchains, name, hosts)
+        return open_copy(
+            tree.root, state, toolchains, name, boxed=can.sandbox, confined=confined, hosts=hosts
+        )
 
-    return LocalTree(root, state, runner=run, trials=begin, confined=confined, limits=limits)
+    return LocalTree(root, state, runner=run, trials=begin, confined=confined, limits=limits, own=own)

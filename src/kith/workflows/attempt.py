@@ -7,10 +7,11 @@ from kith.core.errors import NoModelError, TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
-from kith.core.run import Run, Thread, new_id
-from kith.core.values import Change, Changes, Question, Verdict, say
+from kith.core.run import Run, Thread
+from kith.core.values import Change, Changes, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.gates.human import change_question
 from kith.workflows.judges import Judges
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
 from kith.workflows.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
@@ -301,7 +302,7 @@ async def _still_good(run: Run, judges: Judges, kept: Changes) -> bool:
         return True
     run.emit(Notice("What you kept does not pass the checks.", "warning"))
     text = f"{verdict.by} fails on what you kept. Apply it all the same?"
-    answer = await run.ask(Question(new_id(), "change", text, ("all", "none"), kept, files=summarise(kept)))
+    answer = await run.ask(change_question(text, kept, named=judges.named))
     return answer.choice == "all"
 
 

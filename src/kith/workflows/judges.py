@@ -24,7 +24,8 @@ class Judges:
 
     `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one.
     `must_check`: the person named a check, so it runs even when nothing was changed. `review`: a model's
-    notes on the change are told beside it. `audit` looks once more at what the gates let pass.
+    notes on the change are told beside it. `audit` looks once more at what the gates let pass. `named`: files
+    that run by themselves, as patterns, which the person allowed to change beforehand.
     """
 
     gates: Callable[[], Awaitable[Sequence[Gate]]]
@@ -34,19 +35,22 @@ class Judges:
     must_check: bool = False
     review: bool = False
     audit: Callable[[Run, Changes], Awaitable[None]] | None = None
+    named: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Checking:
     """What to check with: `commands` (None: what the project itself offers), their limits, the change's size.
 
-    `trusted`: the person named the commands, so they need no question even without a sandbox.
+    `trusted`: the person named the commands, so they need no question even without a sandbox. `named`: the
+    files that run by themselves and may change without a warning.
     """
 
     commands: tuple[str, ...] | None
     trusted: bool
     limits: ExecLimits
     sizes: SizeLimits
+    named: Sequence[str] = ()
 
 
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
@@ -82,7 +86,9 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
             if await may_run(check)
         ]
 
-    return Judges(gates, baseline, human_gate(), commit, must_check=bool(checking.commands))
+    person = human_gate(named=checking.named)
+    must_check = bool(checking.commands)
+    return Judges(gates, baseline, person, commit, must_check=must_check, named=checking.named)
 
 
 async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:

@@ -11,7 +11,7 @@ from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED, Policy, Rule
 from kith.core.values import Sampling
 from kith.workflows.front_matter import read_front_matter
 
-_CONFINED, _ASKED = "Commands run in a sandbox without network.", "The user is asked about every command."
+_CONFINED, _ASKED = "Commands run in a sandbox without network, unless you name hosts.", "The user is asked about every command."
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
 SMALL_WINDOW: Final = 8_192
 # Where tests live, as patterns for a policy; the gate that guards locked tests looks closer.
@@ -109,6 +109,26 @@ def read_role(name: str, text: str, where: str = "") -> RoleSpec:
         _names(given["small-tools"]) if "small-tools" in given else tools,
         panel,
     )
+
+
+def hold_to(kith: RoleSpec, project: RoleSpec) -> RoleSpec:
+    """A project's role in the place of kith's: its words, and no more tools, freedom or models than that.
+
+    Raises UsageError naming what it may not say.
+    """
+    where = f"The project's role {kith.name!r}"
+    if project.model or project.panel:
+        raise UsageError(f"{where} may not choose models; leave `model` and `panel` out.")
+    if project.purpose != kith.purpose:
+        raise UsageError(f"{where} must keep its purpose, {kith.purpose!r}.")
+    if project.policy not in (kith.policy, "read-only") and kith.policy != "trial":
+        raise UsageError(f"{where} may be {kith.policy} or read-only, not {project.policy!r}.")
+    more = {*project.tools, *project.small_tools} - {*kith.tools, *kith.small_tools}
+    if more:
+        raise UsageError(
+            f"{where} may not have {', '.join(sorted(more))}; it has {', '.join(kith.tools) or 'no tools'}."
+        )
+    return replace(project, model=kith.model, panel=kith.panel)
 
 
 def _names(text: str) -> tuple[str, ...]:

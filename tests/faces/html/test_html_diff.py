@@ -148,6 +148,7 @@ def test_words_that_changed_are_marked() -> None:
     assert changed_words("completely different", "x = 1") == ([], [])
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_marked_words_are_places_in_their_lines(old: str, new: str) -> None:
     for words, spans in zip((old, new), changed_words(old, new), strict=True):

@@ -299,6 +299,7 @@ def test_an_event_that_makes_no_sense_is_a_line_and_the_next_ones_are_shown(
     assert "KeyError" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_page_begins_with_fewer_items_where_they_are_long() -> None:
     def shown(words: str) -> int:
         scene = Scene("s1")

@@ -302,6 +302,7 @@ def _words(chunks: list[Any]) -> str:
     return "".join(choice["delta"].get("content", "") for choice in choices)
 
 
+@pytest.mark.slow
 def test_the_cloud_is_asked_only_where_it_was_agreed(
     start: Start, stand_in: StandIn, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

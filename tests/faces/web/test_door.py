@@ -181,6 +181,7 @@ def test_without_the_token_nobody_gets_in(door, stranger):
             assert answer.headers["referrer-policy"] == "no-referrer"
 
 
+@pytest.mark.slow
 def test_a_web_socket_needs_the_token_before_there_is_none(door):
     time.sleep(1.1)
     hands = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"

@@ -75,6 +75,7 @@ def test_a_page_is_told_that_its_process_died_and_offers_to_go_on(api: Api) -> N
         tab.check()
 
 
+@pytest.mark.slow
 def test_a_stop_before_the_worker_began_counts(api: Api) -> None:
     session = api.begin([{"text": "Too late.", "delay": 60}])
     assert api.post(f"sessions/{session}/cancel", {}).status_code == 202

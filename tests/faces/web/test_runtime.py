@@ -198,6 +198,7 @@ def test_the_queue_is_bounded_and_told(playing: Start) -> None:
     assert "kith_runtime_waiting 0.0" in figures and "kith_runtime_seconds_count" in figures
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_makes_room(playing: Start) -> None:
     runtime = playing({"text": "Slow.", "delay": 30}, "Quick.")
     with pytest.raises(httpx2.TimeoutException):

@@ -22,6 +22,7 @@ from kith.models.own import OwnEngine
 from processes import only, record_of, wait_for, wait_until_gone
 
 
+@pytest.mark.slow
 def test_it_is_called_with_the_flags(state: Path, program: Path) -> None:
     extra = ("--load-seconds", "0.3", "--new", "x")
     options = EngineOptions(4096, 12, "on", threads=3, cache_type_k="q8_0", extra=extra)
@@ -42,6 +43,7 @@ def test_it_is_called_with_the_flags(state: Path, program: Path) -> None:
     assert any(isinstance(event, Progress) for event in events)
 
 
+@pytest.mark.slow
 def test_what_loads_for_nobody_ends(state: Path, program: Path) -> None:
     kith = another_kith(state, program, "llama-server", "--load-seconds", "60")
     heard(kith, "event")
@@ -50,6 +52,7 @@ def test_what_loads_for_nobody_ends(state: Path, program: Path) -> None:
     wait_until_gone(state)
 
 
+@pytest.mark.slow
 def test_giving_up_while_it_loads_ends_it(state: Path, program: Path) -> None:
     options = EngineOptions(2048, threads=1, extra=("--load-seconds", "60"))
     waiting = open_engine(program, options, state, ignore, prefer="llama-server", idle_s=0.1)
@@ -84,6 +87,7 @@ def test_nobody_else_can_read_its_key_and_it_has_no_secrets(
     assert {path.name for path in (folder, *folder.iterdir()) if path.stat().st_mode & 0o077} == set()
 
 
+@pytest.mark.slow
 def test_an_engine_with_a_wider_window_will_do(state: Path, program: Path) -> None:
     def options(window: int) -> EngineOptions:
         return EngineOptions(window, threads=1)

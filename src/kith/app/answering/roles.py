@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from kith.app.answering.request import ChatRequest
 from kith.app.asking.roles import find_role, role_names
-from kith.settings import Settings
+from kith.settings import Brought, Settings
 from kith.workflows.roles import RoleSpec, is_small, make_words
 
 
 def list_roles(chosen: Settings) -> dict[str, RoleSpec]:
     """Every role by its name. Raises UsageError for one of the person's own that is badly written."""
-    own = chosen.roles
+    own, none_of_a_project = chosen.roles, replace(chosen, brought=Brought())
     names = {path.stem for path in own.glob("*.md")} if own.is_dir() else set[str]()
-    return {name: find_role(name, own) for name in sorted(names | set(role_names()))}
+    return {name: find_role(name, none_of_a_project) for name in sorted(names | set(role_names()))}
 
 
 def words_of(spec: RoleSpec, window: int) -> str:

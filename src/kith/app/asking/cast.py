@@ -48,7 +48,7 @@ class _Company:
 
     async def play(self, name: str) -> Player:
         """Who plays the role called `name`: one model, whose turn it is, or a panel."""
-        spec = find_role(name, self.terms.project.settings.roles)
+        spec = find_role(name, self.terms.project.settings)
         names = self._names(spec)
         if names == (ROUTE,):
             return await self._play_in_turn(spec)

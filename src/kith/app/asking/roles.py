@@ -8,9 +8,12 @@ from pathlib import Path
 from kith.app.project import Project
 from kith.core.errors import UsageError
 from kith.core.model import Model, Tool
+from kith.core.policy import Rule
 from kith.models.stack import Opened
+from kith.settings import Settings
+from kith.settings.brought import ROLES
 from kith.tools.repeats import watch_repeats
-from kith.workflows.roles import Player, RoleSpec, is_small, make_role, read_role
+from kith.workflows.roles import Player, RoleSpec, hold_to, is_small, make_role, read_role
 
 
 @cache
@@ -24,14 +27,24 @@ def role_names() -> list[str]:
     return sorted(name.removesuffix(".md") for name in found if name.endswith(".md"))
 
 
-def find_role(name: str, own: Path | None = None) -> RoleSpec:
-    """A role as the user wrote it (`own` is the folder of their roles), else as kith has it.
+def find_role(name: str, chosen: Settings | None = None) -> RoleSpec:
+    """A role as the person wrote it, else as a project does that they trust, else as kith has it.
 
-    Raises UsageError for a role that is not well written.
+    Raises UsageError for a role that is not well written, or of a project that wants more than kith's own.
     """
-    path = own / f"{name}.md" if own else None
-    if path is None or not path.is_file():
-        return _shipped(name)
+    if chosen and has_own(name, chosen):
+        return _read_own(name, chosen.roles / f"{name}.md")
+    path = f"{ROLES}/{name}.md"
+    text = chosen.brought.text(path) if chosen else ""
+    return hold_to(_shipped(name), read_role(name, text, path)) if text else _shipped(name)
+
+
+def has_own(name: str, chosen: Settings) -> bool:
+    """Whether the person wrote a role of this name."""
+    return (chosen.roles / f"{name}.md").is_file()
+
+
+def _read_own(name: str, path: Path) -> RoleSpec:
     try:
         return read_role(name, path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
@@ -55,4 +68,7 @@ def make_player(
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined = project.tree.confined
     role = make_role(spec, model, watch_repeats(tools), sampling, confined=confined, small=small)
+    if chosen.offline:
+        closed = (*role.policy.rules, Rule("net", "*", "deny"))
+        role = replace(role, policy=replace(role.policy, rules=closed))
     return Player(role, opened.window, small)

@@ -165,7 +165,14 @@ async def _beside(project: Project, task: Recorded) -> Project:
     origin = {**chosen.origin, "check": "flag"}
     settings = replace(chosen, check=task.check, read_only=False, review=False, origin=origin)
     limits = SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes)
-    tree = open_tree(folder, chosen.state, chosen.cache, sandbox=chosen.sandbox, limits=limits)
+    tree = open_tree(
+        folder,
+        chosen.state,
+        chosen.cache,
+        sandbox=chosen.sandbox,
+        limits=limits,
+        hosts=chosen.reachable,
+    )
     return replace(project, root=folder, settings=settings, tree=tree)
 
 

@@ -72,7 +72,9 @@ class Asker:
 
     def _contents(self, question: Question) -> tool_calls.Contents:
         if question.kind == "change":
-            return tool_calls.diffs(question.changes, self._root)
+            careful = question.text.rpartition("\n")[0]
+            warned = [tool_calls.words(careful)] if careful else []
+            return [*warned, *tool_calls.diffs(question.changes, self._root)]
         shown = question.draft or self._updates.plan_words() if question.kind == "plan" else ""
         return [tool_calls.words("\n\n".join(filter(None, [question.text, shown])))]
 

@@ -18,6 +18,8 @@ _ENGINE = ("ngl", "flash_attn", "threads", "cache_type_k", "cache_type_v")
 def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
     """The flags that override settings, under the settings' names; None where a flag was not given."""
     checks, more = getattr(args, "check", None), getattr(args, "engine_arg", None)
+    hosts = getattr(args, "net", None)
+    files = getattr(args, "allow_file", None)
     return {
         **{name: getattr(args, name, None) for name in _SETTINGS},
         **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
@@ -25,6 +27,8 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         "route.dial": getattr(args, "dial", None),
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
+        "hosts": None if hosts is None else tuple(hosts),
+        "allow_file": None if files is None else tuple(files),
     }
 
 
@@ -40,6 +44,17 @@ def add_offline(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_const", const=True, help="ask nobody beyond this machine")
 
 
+def add_yes(parser: argparse.ArgumentParser, meaning: str = "apply without asking") -> None:
+    """Files that run by themselves are asked about all the same, but for those that are named."""
+    parser.add_argument("--yes", action="store_true", help=meaning)
+    parser.add_argument(
+        "--allow-file",
+        action="append",
+        metavar="PATH",
+        help="with --yes: a file that runs by itself (CI, hooks, settings of editors) and may change",
+    )
+
+
 def add_template(parser: argparse.ArgumentParser) -> None:
     meaning = "a common task to fill in, with TASK as name=value words; kith templates lists them"
     parser.add_argument("--template", metavar="NAME", help=meaning)
@@ -51,6 +66,7 @@ def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add = parser.add_argument
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--net", action="append", metavar="HOST", help="a host that commands may reach without a question")
     if not builds:
         add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
     add_offline(parser)

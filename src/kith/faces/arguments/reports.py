@@ -69,6 +69,15 @@ def config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ask-again", action="store_true", help=words)
 
 
+def trust(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--yes", action="store_true", help="trust it as it is, without a question")
+    ways.add_argument("--show", action="store_true", help="only show it")
+    ways.add_argument("--forget", action="store_true", help="take back what you said of this folder")
+    ways.add_argument("--list", action="store_true", help="every folder of which you said something")
+
+
 def doctor(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("--deep", action="store_true", help="also what takes a call to each model")

@@ -11,6 +11,7 @@ from kith.faces.arguments.options import (
     add_offline,
     add_template,
     add_work,
+    add_yes,
 )
 from kith.faces.quantities import number, percent, positive
 
@@ -31,7 +32,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("task", nargs="*", metavar="TASK", help="what to do; text piped in is added")
     add("-p", "--prompt", metavar="TASK", help="the same as run TASK")
     add_template(parser)
-    add("--yes", action="store_true", help="apply without asking")
+    add_yes(parser)
     plan = parser.add_mutually_exclusive_group().add_argument
     plan("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
     plan("--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask")
@@ -46,7 +47,7 @@ def build(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("task", nargs="*", metavar="REQUEST", help="what to build; text piped in is added")
     add_template(parser)
-    add("--yes", action="store_true", help="agree to the tasks, and apply without asking")
+    add_yes(parser, "agree to the tasks, and apply without asking")
     add("--max-retries", type=number, metavar="N", help="tries of a task after its first (3)")
     add("--coverage", type=percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
     add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
@@ -74,7 +75,7 @@ def testgen(parser: argparse.ArgumentParser) -> None:
     add("--existing", action="store_true", help="count what the present tests notice already")
     add("--max-mutants", type=positive, metavar="N", help="faults to plant (60)")
     add("--time", type=positive, metavar="SECONDS", help="for trying them (300)")
-    add("--yes", action="store_true", help="apply without asking")
+    add_yes(parser)
     add_json(parser)
     add_work(parser)
 
@@ -94,7 +95,7 @@ def review(parser: argparse.ArgumentParser) -> None:
         help="the severity from which on the exit code is 1 (error)")  # fmt: skip
     add("--max", type=positive, metavar="N", help="show the worst N findings")
     add("--apply", action="store_true", help="propose the suggestions as one change, checked and asked about")
-    add("--yes", action="store_true", help="apply without asking")
+    add_yes(parser)
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="as JSON")
@@ -110,7 +111,7 @@ def confer(parser: argparse.ArgumentParser) -> None:
     add("--models", metavar="A,B", help="who confers, two or three, as after -m (confer.models)")
     add("--judge", metavar="NAME", help="who decides where nothing can be tested (confer.judge)")
     add("--apply", action="store_true", help="carry the plan out, tested and asked about")
-    add("--yes", action="store_true", help="apply without asking")
+    add_yes(parser)
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     add("--show", metavar="ID", help="show a council of a session as it was, and ask nobody")
     add_cloud(parser, "a council")
@@ -123,7 +124,7 @@ def refactor(parser: argparse.ArgumentParser) -> None:
     add("words", nargs="*", metavar="WORD", help=_REFACTORINGS)
     add("--apply", type=positive, metavar="N", help="mend suggestion N (of PATH)")
     add("--with-tests", action="store_true", help="what a model does in words may change tests, too")
-    add("--yes", action="store_true", help="apply without asking")
+    add_yes(parser)
     add_json(parser)
     add_work(parser)
 

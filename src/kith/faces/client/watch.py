@@ -8,9 +8,8 @@ from kith.core.errors import EXIT_FAILED, KithError
 from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
 from kith.core.values import Answer, Question
 from kith.faces.client.remote import Find, follow, reach
-from kith.faces.lines import printable
-from kith.faces.questions import ask, press, print_diff, type_line
-from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.faces.questions import ask, press, print_asked, print_diff, type_line
+from kith.faces.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +88,7 @@ class Asking:
 
     async def _answer(self, question: Question) -> Answer | None:
         """The person's answer, --yes's, or none where nobody can be asked here."""
-        if self._yes:
+        if self._yes and not needs_person(question):
             return await yes_to_changes(self._person)(question)
         if isinstance(self._voice, TerminalVoice) and sys.stdin.isatty():
             return await self._person(question)
@@ -110,7 +109,7 @@ async def _ask_change(console: "Console", question: Question) -> Answer:
         console.print()
         print_diff(console, file.diff)
     while True:
-        console.print(printable(question.text), style="bold", markup=False)
+        print_asked(console, question)
         key = await press("[a]ll  [n]one  [s]ay what to do differently: ", "ans")
         if key != "s":
             return Answer("all" if key == "a" else "none")

@@ -79,7 +79,9 @@ def _asked(question: Question) -> Sequence[str]:
     head, colon, target = question.text.partition(": ")
     if question.kind == "tool" and colon:
         return element("span", f"{head}:"), element("code", target, class_="target")
-    return (question.text,)
+    *careful, words = question.text.split("\n") if question.kind == "change" else (question.text,)
+    lines = [element("span", element("strong", line, class_="warn"), element("br")) for line in careful]
+    return (*lines, words)
 
 
 def _kept(question: Question, kept: Kept) -> str:

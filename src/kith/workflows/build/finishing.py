@@ -5,10 +5,10 @@ from typing import Final, Literal
 
 from kith.context.git import list_paths
 from kith.core.events import Applied, Notice, Proposed
-from kith.core.run import new_id
-from kith.core.values import BuildTask, Changes, Question
+from kith.core.values import BuildTask, Changes
 from kith.core.workspace import ExecLimits
 from kith.edits import summarise
+from kith.gates.human import change_question
 from kith.workflows.build.judging import judge_kept, judge_whole
 from kith.workflows.build.letters import tell_left
 from kith.workflows.build.state import Build
@@ -48,8 +48,7 @@ async def _keep(work: Work, kept: Changes) -> bool:
         return True
     work.run.emit(Notice("What you kept does not pass the checks.", "warning"))
     text = f"{verdict.by} fails on what you kept. Apply it all the same?"
-    question = Question(new_id(), "change", text, ("all", "none"), kept, files=summarise(kept))
-    answer = await work.run.ask(question)
+    answer = await work.run.ask(change_question(text, kept, named=work.judges.named))
     return answer.choice == "all"
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from kith.core.errors import TreeError
 from kith.core.events import Notice
 from kith.core.loop import begin_turn
-from kith.core.policy import TRIAL, UNCONFINED
 from kith.core.run import Gate, Run, Thread
 from kith.core.values import say
 from kith.core.workspace import ExecLimits
@@ -54,7 +53,10 @@ async def refactor_by_model(
         return refusal
     role = (await cast(ROLE)).role
     if not rules.tests_locked:
-        role = replace(role, policy=TRIAL if run.workspace.confined else UNCONFINED)
+        open_rules = tuple(
+            rule for rule in role.policy.rules if (rule.effect, rule.decision) != ("write", "deny")
+        )
+        role = replace(role, policy=replace(role.policy, rules=open_rules))
     thread = Thread(THREAD)
     begin_turn(run, thread, say(words))
 

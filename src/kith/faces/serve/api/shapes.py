@@ -98,13 +98,17 @@ class Projects(TypedDict):
 
 
 class File(TypedDict):
-    """A changed file as a unified diff; `pieces` can be kept by their numbers from 0."""
+    """A changed file as a unified diff; `pieces` can be kept by their numbers from 0.
+
+    `warning`: in a question, who runs or follows the file without being told to; else "".
+    """
 
     path: str
     added: int
     removed: int
     diff: str
     pieces: int
+    warning: str
 
 
 class Asked(TypedDict):
@@ -216,7 +220,12 @@ def question_of(question: Question | None) -> Asked | None:
 def file_of(file: FileChange) -> File:
     """A changed file, with the number of its pieces."""
     return File(
-        path=file.path, added=file.added, removed=file.removed, diff=file.diff, pieces=len(pieces_of(file))
+        path=file.path,
+        added=file.added,
+        removed=file.removed,
+        diff=file.diff,
+        pieces=len(pieces_of(file)),
+        warning=file.warning,
     )
 
 

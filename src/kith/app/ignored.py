@@ -1,0 +1,16 @@
+"""Why the files that a folder brings along for kith do not count, in one sentence."""
+
+from kith.settings import Brought
+
+
+def ignored_words(brought: Brought) -> str:
+    """ "" where there are none, where they count, or where the person has said already that they do not."""
+    match brought.standing:
+        case "new":
+            return "What .kith holds here is ignored until you trust it: kith trust shows it."
+        case "changed":
+            return "What .kith holds here has changed since you trusted it, and is ignored: kith trust shows how."
+        case "unfit":
+            return f"What .kith holds here is ignored: {brought.fault}"
+        case _:
+            return ""

@@ -1,0 +1,25 @@
+"""What the commands about edits take."""
+
+import argparse
+
+
+def apply(parser: argparse.ArgumentParser) -> None:
+    from kith.edits import FORMS  # takes a moment, and most commands do without
+
+    add = parser.add_argument
+    add("--root", metavar="DIR", default=".", help="the folder that names in the reply are relative to (.)")
+    add("--format", choices=FORMS, default="auto", help="the form of the edits (auto: as they are found)")
+    add("--path", metavar="FILE", default="", help="the file it is about, where the reply names none")
+    add(
+        "--finish-reason",
+        metavar="R",
+        default="",
+        help="why the reply ended, as the server said: stop, length ...",
+    )
+    add("--write", action="store_true", help="change the files, too; kith undo takes it back")
+    add(
+        "--allow-file",
+        action="append",
+        metavar="PATH",
+        help="with --write: a file that runs by itself (CI, hooks, settings of editors) and may change",
+    )

@@ -1,0 +1,56 @@
+"""`kith edits apply`: a model's reply on standard input becomes a diff, or a letter to the model."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from kith.app.edits import Given, read_edits, shown, write_edits
+from kith.app.project import Project
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError, UsageError
+from kith.edits import EditError
+from kith.faces.folder import find_root
+from kith.faces.lines import count, printable
+from kith.memory.applied import short_id
+
+_LONGEST = 16_000_000  # bytes of a reply
+
+
+def apply_command(args: argparse.Namespace) -> int:
+    """Print the diff that a reply amounts to, and with --write make it; or print the letter, and exit 1."""
+    text = _read_reply()
+    root = find_root(args.root)
+    project = Project.open(root, {"sandbox": "off", "allow_file": args.allow_file})  # no command is run
+    folder = _folder_in(root, Path(args.root).resolve())
+    given = Given(text, args.finish_reason, args.format, args.path.removeprefix("./"), folder)
+    try:
+        changes = asyncio.run(read_edits(project, given))
+    except (EditError, TreeError) as error:
+        _print(f"{error}\n")
+        return EXIT_FAILED
+    _print("".join(shown(changes, folder)))
+    if args.write:
+        applied = asyncio.run(write_edits(project, changes, "edits apply"))
+        sys.stdout.flush()
+        taken = f"Take it back: kith undo {short_id(applied.change_id)}"
+        print(f"Applied {count(len(changes), 'file')}.  {taken}", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _read_reply() -> str:
+    if sys.stdin.isatty():
+        raise UsageError("The reply is read from standard input: kith edits apply < reply.txt")
+    data = sys.stdin.buffer.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise UsageError(f"The reply is over the limit of {_LONGEST:,} bytes.")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _folder_in(root: Path, folder: Path) -> str:
+    """A folder of the project as the beginning of its files' paths."""
+    return "" if folder == root else f"{folder.relative_to(root).as_posix()}/"
+
+
+def _print(text: str) -> None:
+    """Byte for byte into a file or a pipe, where a diff has to apply; made visible on a terminal."""
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)

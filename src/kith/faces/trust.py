@@ -1,0 +1,109 @@
+"""`kith trust`: what a folder brings along for kith, in words and whole, and a person's yes or no to it."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kith.app.trust import QUESTION, Offer, decide, forget, look_at
+from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
+from kith.core.run import new_id
+from kith.core.values import Question
+from kith.faces.folder import find_root
+from kith.faces.lines import count, from_home, printable, wrapped
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.trust import everything_said, last_trusted
+from kith.settings import find_folders
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STANDING: Final = {
+    "new": "You have not said yet whether it counts, so it is ignored.",
+    "changed": "It has changed since you trusted it, so it is ignored.",
+    "declined": "You said that it is to be ignored.",
+    "trusted": "You trust it as it is.",
+}
+
+
+def trust_command(args: argparse.Namespace) -> int:
+    """Show what there is, and ask; or list, or forget."""
+    if args.list:
+        return _list()
+    root = find_root(args.folder)
+    if args.forget:
+        known = forget(root)
+        print("Forgotten; what .kith holds here is ignored." if known else "Nothing was said of this folder.")
+        return EXIT_DONE
+    console, offer = _console(), look_at(root)
+    show_offer(console, root, offer)
+    standing = offer.brought.standing
+    if args.show or standing in ("", "unfit", "trusted"):
+        return EXIT_DONE
+    if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("Nobody could be asked, so it stays ignored; --yes trusts it as it is shown.")
+    yes = args.yes or asyncio.run(ask_about(console))
+    decide(root, offer.brought, yes=yes, by="kith trust --yes" if args.yes else "kith trust")
+    print("It counts from now on, as it is." if yes else "It stays ignored.")
+    return EXIT_DONE if yes else EXIT_REJECTED
+
+
+def ask_at_start(console: "Console", root: Path) -> bool:
+    """Once for what is new in a folder: show it and ask; whether it counts from now on."""
+    offer = look_at(root)
+    show_offer(console, root, offer)
+    yes = asyncio.run(ask_about(console))
+    decide(root, offer.brought, yes=yes, by="a conversation")
+    return yes
+
+
+async def ask_about(console: "Console") -> bool:
+    """The question itself, on the terminal."""
+    from kith.faces.questions import ask
+
+    return (await ask(console, Question(new_id(), "trust", QUESTION, ("yes", "no")))).choice == "yes"
+
+
+def show_offer(console: "Console", root: Path, offer: Offer) -> None:
+    """What each file would do, then the files themselves, or what is different in them."""
+    from kith.faces.questions import print_diff
+
+    brought, where = offer.brought, printable(from_home(str(root)))
+    if brought.standing == "unfit":
+        console.print(f"{where}: {printable(brought.fault)} All that .kith holds is ignored.", markup=False)
+        return
+    if not brought.files:
+        console.print(f"{where} brings nothing along that kith would interpret.", markup=False)
+        return
+    console.print(f"{where} brings along for kith:", style="bold", markup=False)
+    for path, lines in offer.meaning.items():
+        console.print(f"  {printable(path)}", markup=False)
+        for line in lines:
+            words = wrapped(printable(f"    {line}"), sys.stdout, indent=" " * 6)
+            console.print(words, markup=False, soft_wrap=True)
+    for file in offer.files:
+        console.print()
+        print_diff(console, file.diff)
+    since = " Above is how it differs from what you trusted last." if offer.again and offer.files else ""
+    console.print(f"\n{_STANDING[brought.standing]}{since}", markup=False)
+
+
+def _list() -> int:
+    """Every folder of which something was said, and what is trusted there."""
+    _, state, _ = find_folders()
+    said = everything_said(Log(state / LOG_FILE)) if (state / LOG_FILE).is_file() else {}
+    for place, answers in said.items():
+        trusted = last_trusted(answers)
+        how = f"trusted as {trusted.digest[:12]}" if trusted else "ignored"
+        more = f" ({count(len(answers), 'answer')})" if len(answers) > 1 else ""
+        print(f"{printable(from_home(place))}  {how}{more}")
+    if not said:
+        print("Nothing was said of any folder yet.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False)

@@ -1,0 +1,68 @@
+"""What a person said of the files that a folder brings along: read from their answers in the log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kith.core.events import Asked
+from kith.core.run import new_id
+from kith.memory.log import Log
+
+YES: Final = "yes"
+NO: Final = "no"
+FORGET: Final = "forget"  # all that was said of the folder
+_MARK: Final = "trust."
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer about a folder's files as they were: with which digest, in which session."""
+
+    digest: str
+    choice: str
+    session: str
+    question: str
+
+
+def question_about(digest: str) -> str:
+    """A fresh id for the question about files with this digest, by which its answer is understood later."""
+    return f"{_MARK}{digest}.{new_id()}"
+
+
+def said_of(log: Log, root: Path) -> tuple[Said, ...]:
+    """What was said of a folder since the last time that all of it was forgotten, oldest first."""
+    return everything_said(log).get(str(root), ())
+
+
+def everything_said(log: Log) -> Mapping[str, tuple[Said, ...]]:
+    """What was said of every folder."""
+    found: dict[str, tuple[Said, ...]] = {}
+    for session, place, id, choice in log.answers(_MARK):
+        if choice == FORGET:
+            found.pop(place, None)
+        else:
+            digest = id.removeprefix(_MARK).partition(".")[0]
+            found[place] = (*found.get(place, ()), Said(digest, choice, session, id))
+    return found
+
+
+def last_trusted(said: tuple[Said, ...]) -> Said | None:
+    """The newest yes that was not taken back by a no to the same files."""
+    final = {each.digest: each for each in said}
+    return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
+
+
+def texts_of(log: Log, said: Said) -> dict[str, str]:
+    """The files as they were shown for an answer, as far as the log holds them: path -> text."""
+    for record in log.events(said.session, kinds=("Asked",)):
+        if isinstance(record.event, Asked) and record.event.question.id == said.question:
+            return {file.path: _text(file.diff) for file in record.event.question.files}
+    return {}
+
+
+def _text(diff: str) -> str:
+    """The text of a file that a diff makes out of nothing."""
+    body = diff.partition("\n@@")[2].partition("\n")[2]
+    text = "".join(f"{line[1:]}\n" for line in body.split("\n") if line.startswith("+"))
+    return text.removesuffix("\n") if "\n\\ No newline" in body else text

@@ -1,0 +1,63 @@
+"""Ends what kith has started when kith itself dies, however it dies: one small shell waits for that.
+
+bwrap asks the kernel to end it with its parent, but when it is ended so in the middle of its start, the child
+that it has just made waits for it for ever. And without a sandbox nothing ends with its parent at all.
+"""
+
+import os
+import subprocess
+from contextlib import suppress
+from functools import cache
+
+MARK = "COMMAND_OF_KITH"  # names a command in the environment of all it starts, where there is no sandbox
+
+# A line holds all groups of processes that run now, with their marks; the last one counts when kith is gone.
+_SCRIPT = f"""
+while read -r line; do now=$line; done
+for each in $now; do kill -9 "-${{each%%:*}}"; done
+for each in $now; do
+  mark=${{each##*:}}
+  [ "$mark" ] || continue
+  for place in $(grep -lsz "^{MARK}=$mark\\$" /proc/[0-9]*/environ); do
+    place=${{place%/environ}}
+    kill -9 "${{place##*/}}"
+  done
+done
+"""
+_running: dict[int, str] = {}  # process groups and their marks
+
+
+def keep(group: int, mark: str = "") -> None:
+    """Let this group of processes, and all that carry `mark`, die with kith."""
+    if os.name == "posix":
+        _running[group] = mark
+        _tell()
+
+
+def let_go(group: int) -> None:
+    """This group has come to its end."""
+    if _running.pop(group, None) is not None:
+        _tell()
+
+
+def _tell() -> None:
+    line = " ".join(f"{group}:{mark}" for group, mark in _running.items())
+    with suppress(OSError):  # no shell, or somebody has killed it: there is nobody to tell
+        keeper = _keeper(os.getpid())
+        assert keeper.stdin
+        keeper.stdin.write(f"{line}\n".encode())
+
+
+@cache
+def _keeper(owner: int) -> "subprocess.Popen[bytes]":
+    """The shell that waits. A fork of this process, another `owner`, gets one of its own."""
+    return subprocess.Popen(
+        ["/bin/sh", "-c", _SCRIPT],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin"},
+        start_new_session=True,
+    )

@@ -1,0 +1,1 @@
+"""The network of a confined command: a proxy that leads to the hosts it may reach, and nowhere else."""

@@ -1,0 +1,79 @@
+"""What runs without being told to is named with who runs it; ordinary edits are not."""
+
+import json
+
+import pytest
+
+from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change
+from kith.edits import runs_by_itself
+
+NAMES = """
+.github/workflows/ci.yml .gitlab-ci.yml Jenkinsfile .circleci/config.yml azure-pipelines.yml sub/.travis.yml
+.husky/pre-commit tools/hooks/pre-push .pre-commit-config.yaml lefthook.yml .gitattributes .gitmodules
+.vscode/tasks.json .vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json me.code-workspace
+.vimrc .exrc .nvim.lua .dir-locals.el .bashrc .profile .zshenv .envrc .mise.toml .ssh/authorized_keys
+sitecustomize.py src/usercustomize.py lib/extra.pth setup.py conftest.py src/conftest.py .npmrc .yarnrc.yml
+pip.conf build.rs crates/one/build.rs .cargo/config.toml AGENTS.md docs/CLAUDE.md .claude/settings.json
+.cursor/mcp.json .cursorrules .mcp.json .codex/config.toml .github/copilot-instructions.md .gdbinit
+.VSCode/Tasks.json AGENTS.MD .env\u200brc .bashrc. .envrc::$DATA
+"""
+ORDINARY = """
+utils.py src/main.rs docs/hooks.md src/hooks/useState.ts tests/conftest.py pkg/tests/unit/conftest.py
+Makefile CMakeLists.txt Dockerfile docker-compose.yml README.md .gitignore .editorconfig requirements.txt
+src/setup.pyi update tests/test_setup.py workflows/ci.yml vscode/tasks.json agents.py envrc build.rs.md
+main.code profile .env.example claude/readme.md tsconfig.json src/build.rust go.mod scripts/run.sh
+"""
+
+
+def new(path: str, content: bytes = b"payload\n", mode: int = FILE) -> Change:
+    return Change(path, None, content, mode, mode)
+
+
+@pytest.mark.parametrize("path", NAMES.split())
+def test_a_name_tells(path: str) -> None:
+    assert runs_by_itself(new(path))
+    assert runs_by_itself(Change(path, b"old\n", b"new\n"))
+    assert not runs_by_itself(Change(path, b"gone\n", None))
+
+
+@pytest.mark.parametrize("path", ORDINARY.split())
+def test_ordinary_files_are_not_warned_of(path: str) -> None:
+    assert not runs_by_itself(new(path)) and not runs_by_itself(Change(path, b"old\n", b"new\n"))
+
+
+def test_links_and_programs_are_told_by_what_they_are() -> None:
+    assert "link" in runs_by_itself(new("notes.txt", b"/etc/passwd", SYMLINK))
+    assert "link" in runs_by_itself(Change("a", b"b", b"c", SYMLINK, SYMLINK))
+    assert "program" in runs_by_itself(new("run.sh", mode=EXECUTABLE))
+    assert "program" in runs_by_itself(Change("run.sh", b"x", b"x", EXECUTABLE, FILE))
+    assert not runs_by_itself(Change("run.sh", b"x", b"y", EXECUTABLE, EXECUTABLE))
+    assert not runs_by_itself(Change("run.sh", b"x", b"x", FILE, EXECUTABLE))
+    assert "hooks" in runs_by_itself(Change("h/pre-commit", b"x", b"x", EXECUTABLE, FILE))
+
+
+def package(before: object, after: object) -> str:
+    return runs_by_itself(Change("package.json", json.dumps(before).encode(), json.dumps(after).encode()))
+
+
+def test_a_package_is_warned_of_when_what_npm_runs_by_itself_changes() -> None:
+    plain = {"name": "x", "scripts": {"test": "jest"}}
+    assert not package(plain, {**plain, "version": "2", "scripts": {"test": "vitest", "build": "tsc"}})
+    hooked = {**plain, "scripts": {"postinstall": "node x.js"}}
+    assert package(plain, hooked) and package(plain, {**plain, "lint-staged": {"*": "x"}})
+    assert not package(hooked, {**hooked, "version": "2"}) and not package(hooked, plain)
+    assert runs_by_itself(new("package.json")) and runs_by_itself(new("package.json", b"[" * 100_000))
+    assert runs_by_itself(new("composer.json", b'{"scripts": {"post-install-cmd": "x"}}'))
+    assert not runs_by_itself(new("composer.json", b'{"scripts": {"test": "x"}}'))
+
+
+def project(after: str, before: str = "") -> str:
+    return runs_by_itself(Change("pyproject.toml", before.encode() or None, after.encode()))
+
+
+def test_a_python_project_is_warned_of_when_what_builds_it_is_its_own() -> None:
+    known = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+    own = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    assert not project(known) and not project(known + '[project]\nname = "x"\n', known)
+    assert project(own) and project(own, known) and not project(own + "[tool.x]\na = 1\n", own)
+    assert project(known + '[tool.hatch.build.hooks.custom]\npath = "x.py"\n', known)
+    assert project("payload\nnot TOML")
