@@ -15,6 +15,10 @@ settings.register_profile("quick", max_examples=30)
 settings.register_profile("thorough", max_examples=200)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
+# kith is started hundreds of times: what it is made of is compiled once, whatever the environment says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 ROOT = Path(__file__).parent.parent
 AUTHOR = {"NAME": "A Person", "EMAIL": "person@example.org"}
 FOREIGN = (

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from kith.edits.forms import EditError, Hunk
 from kith.edits.match import Keys, Place, locate
-from kith.edits.rows import BOM, split_keys, split_rows, terminator
+from kith.edits.rows import BOM, split_keys
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
@@ -44,67 +44,67 @@ def _located(keys: Keys, hunks: Sequence[Hunk]) -> list[tuple[Place, Hunk]]:
 
 def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
     """The text with located hunks in place, given from top to bottom."""
-    rows = split_rows(text)
+    rows = text.split("\n")  # each without its newline
+    bare = bool(rows[-1])  # the last one has none
+    rows = rows if bare else rows[:-1]
     out: list[str] = []
     done = 0
     for place, hunk in placed:
         out += rows[done : place.start]
-        written = _written(rows, place, hunk)
-        if written:
-            _close(out, rows)
-        out += written
         done = place.start + len(hunk.old)
+        if hunk.old and done < len(rows) and rows[place.start : done] == list(hunk.old):
+            out += hunk.new  # old lines that are the file's to the byte say new ones to the byte
+            continue
+        written = _written(rows, bare, place, hunk)
+        if bare and out and written and place.start == len(rows):
+            out[-1] += _return([], rows[:-1])  # it gets company below
+        bare = _ends_bare(hunk, bare) if done == len(rows) else bare
+        out += written
     out += rows[done:]
-    return "".join(out)
+    return "\n".join(out) + ("" if bare or not out else "\n")
 
 
-def _close(out: list[str], rows: Sequence[str]) -> None:
-    """End a last row that had no newline, since rows come below it."""
-    if out and not out[-1].endswith("\n"):
-        out[-1] += terminator([], rows)
-
-
-def _written(rows: Sequence[str], place: Place, hunk: Hunk) -> list[str]:
-    """What stands in the place of the old rows: kept rows byte for byte, new ones terminated."""
+def _written(rows: list[str], bare: bool, place: Place, hunk: Hunk) -> list[str]:
+    """What stands in the place of the old rows: kept rows byte for byte, new ones ended as their neighbours."""
     row, end = place.start, place.start + len(hunk.old)
     returns = any(line.endswith("\r") for line in hunk.old)
-    finish = _terminator_of_new(rows, rows[row:end], hunk, returns)
+    # Where the diff itself says, byte by byte, where carriage returns go, none is added or dropped.
+    exact = not rows or (returns and list(hunk.old) == rows[row:end])
+    ended = rows[: len(rows) - bare]
+    finish = "" if exact else _return(ended[row:end], ended)
     out: list[str] = []
-    body = ""  # the last new row without its terminator
+    last: str | None = None  # the last row, if it is a new one, without its carriage return
+    open_end = False  # the last row of the file is the last row so far, and has no newline
     for line in hunk.lines:
         sign = line[:1]
         if sign == "+":
-            _close(out, rows)
-            body = place.indent(line[1:])
-            if returns and finish:
-                body = body.removesuffix("\r")  # a reply that has them everywhere
-            out.append(body + ("\n" if body.endswith("\r") else finish or "\n"))
+            if open_end:
+                out[-1] += _return([], ended)
+            last, open_end = place.indent(line[1:]), False
+            last = last.removesuffix("\r") if returns and not exact else last  # they are everywhere
+            out.append(last if last.endswith("\r") else last + finish)
         elif sign == " ":
+            last, open_end = None, bare and row == len(rows) - 1
             out.append(rows[row])
-            row += 1
-        elif sign == "-":
-            row += 1
-    if out and end == len(rows) and _ends_bare(rows, hunk):
-        out[-1] = body
+        row += sign in (" ", "-")
+    if last is not None and end == len(rows) and _ends_bare(hunk, bare):
+        out[-1] = last
     return out
 
 
-def _terminator_of_new(rows: Sequence[str], here: Sequence[str], hunk: Hunk, returns: bool) -> str:
-    """What new rows end with; "" where the diff itself says, byte by byte, where carriage returns go.
-
-    `returns` says that some old lines were sent with them.
-    """
-    if not rows:
-        return ""
-    if returns and all(sent == row.removesuffix("\n") for sent, row in zip(hunk.old, here, strict=True)):
-        return ""
-    return terminator(here, rows)
+def _return(here: Sequence[str], rows: Sequence[str]) -> str:
+    """The carriage return that most of some rows end with, or most of the file when they are undecided."""
+    for sample in (here, rows):
+        returns = sum(row.endswith("\r") for row in sample)
+        if returns * 2 != len(sample):
+            return "\r" if returns * 2 > len(sample) else ""
+    return ""
 
 
-def _ends_bare(rows: Sequence[str], hunk: Hunk) -> bool:
-    """True when a new last row gets no newline: the diff says so, or says nothing and the file had none."""
-    last = next((line[:1] for line in reversed(hunk.lines) if line[:1] in (" ", "+")), "")
-    if last != "+":
-        return False
+def _ends_bare(hunk: Hunk, bare: bool) -> bool:
+    """Whether a last row gets no newline: the diff says so of a new one, or says nothing, and it is `bare`."""
+    last = next((line[0] for line in reversed(hunk.lines) if line[:1] in (" ", "+")), "")
     marked = [above[:1] for above, line in pairwise(hunk.lines) if line[:1] == "\\"]
-    return "+" in marked if marked else bool(rows) and not rows[-1].endswith("\n")
+    if last == "+" and marked:
+        return "+" in marked
+    return bool(last) and bare

@@ -6,7 +6,8 @@ A line of usage holds flags, a colon, and what may stand beside them:
     -n=NUMBER    a flag with a value of a kind (`kinds.py` knows them), behind it or in the next word
     --width[=NUMBER]   a value only behind `=`
     -#           a number as a flag (-20)
-    -e=TEXT^     a value that takes the place of the first argument
+    -e=TEXT^     a flag that takes the place of the first argument
+    -V!          a flag without which the program does something else
     -r+          all that is below its folders is read
     +            all that is below its folders is read, always
     ~            no flag of this program does anything else, so a bare `*` cannot stand for a harmful one
@@ -20,7 +21,7 @@ coreutils, findutils, grep, sed and diffutils, of ripgrep, file, tree and jq.
 from typing import Final
 
 _GREP: Final = """
--nivcloLwxhHqsEFGPaIbTzyZ -r+ -R+ -e=TEXT^ -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER -#
+-nivcloLwxhHqsEFGPaIbTzZy -r+ -R+ -e=TEXT^ -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER -#
 --regexp=TEXT^ --recursive+ --dereference-recursive+ --line-number --ignore-case --no-ignore-case
 --invert-match --count --files-with-matches --files-without-match --only-matching --word-regexp
 --line-regexp --no-filename --with-filename --quiet --silent --no-messages --extended-regexp
@@ -35,7 +36,7 @@ _SUMS: Final = "~ -bt --tag --binary --text : PATH*"
 PROGRAMS: Final = {
     # --- files and folders
     "ls": """
-~ -aAbBcCdfFgGhiklmnNopqQrRsStTuUvwxXZ1 -I=TEXT -w=NUMBER --all --almost-all --author --escape
+~ -aAbBcCdfFgGhiklmnNopqQrRsStuUvxXZ1 -I=TEXT -w=NUMBER --all --almost-all --author --escape
 --block-size=WORD --ignore-backups --color[=WORD] --directory --classify[=WORD] --file-type --format=WORD
 --full-time --group-directories-first --no-group --human-readable --si --hide=TEXT --indicator-style=WORD
 --inode --ignore=TEXT --kibibytes --numeric-uid-gid --literal --hide-control-chars --show-control-chars
@@ -55,7 +56,7 @@ PROGRAMS: Final = {
 --body-numbering=TEXT --number-format=WORD --number-separator=TEXT --number-width=NUMBER : PATH*
 """,
     "stat": "-ft -c=TEXT --format=TEXT --printf=TEXT --terse --file-system : PATH*",
-    "file": "-bhikNprs --brief --mime --mime-type --mime-encoding --extension --keep-going --raw : PATH*",
+    "file": "-bhikNr --brief --mime --mime-type --mime-encoding --extension --keep-going --raw : PATH*",
     "du": """
 -abchkmsSx0 -d=NUMBER -B=WORD --all --bytes --total --human-readable --summarize --si --apparent-size
 --max-depth=NUMBER --exclude=TEXT --time[=WORD] --inodes --separate-dirs --one-file-system : PATH*
@@ -74,21 +75,23 @@ PROGRAMS: Final = {
     "egrep": _GREP,
     "fgrep": _GREP,
     "rg": """
-+ -nNiSsvwxclolFUPaqHI0p -e=TEXT^ -g=TEXT -t=WORD -T=WORD -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER
++ -nNiSsvwxcloFUPaqHI0p -e=TEXT^ -g=TEXT -t=WORD -T=WORD -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER
 -d=NUMBER -M=NUMBER -j=NUMBER -E=WORD -r=TEXT -u -uu
 --regexp=TEXT^ --line-number --no-line-number --ignore-case --smart-case --case-sensitive --invert-match
 --word-regexp --line-regexp --count --count-matches --files-with-matches --files-without-match
 --only-matching --fixed-strings --multiline --multiline-dotall --pcre2 --text --quiet --with-filename
---no-filename --glob=TEXT --iglob=TEXT --type=WORD --type-not=WORD --type-list --after-context=NUMBER
+--no-filename --glob=TEXT --iglob=TEXT --type=WORD --type-not=WORD --type-list^ --after-context=NUMBER
 --before-context=NUMBER --context=NUMBER --max-count=NUMBER --max-depth=NUMBER --max-columns=NUMBER
 --max-filesize=WORD --threads=NUMBER --replace=TEXT --heading --no-heading --color=WORD --column
---no-column --byte-offset --trim --json --stats --sort=WORD --sortr=WORD --vimgrep --pretty --null
+--no-column --byte-offset --trim --json --stats --files^ --sort=WORD --sortr=WORD --vimgrep --pretty --null
 --hidden --no-hidden --no-ignore --no-ignore-vcs --no-messages --no-config --passthru --crlf --encoding=WORD
 --glob-case-insensitive --one-file-system --unrestricted
 : TEXT PATH*
 """,
     # --- text
-    "sed": "-nErsuz -e=SED^ --quiet --silent --expression=SED^ --regexp-extended --null-data --separate : SED PATH*",
+    "sed": """
+-nErsuz -e=SED^ --quiet --silent --expression=SED^ --regexp-extended --null-data --separate : SED PATH*
+""",
     "awk": "-F=TEXT : AWK PATH*",
     "gawk": "-F=TEXT : AWK PATH*",
     "mawk": "-F=TEXT : AWK PATH*",
@@ -115,7 +118,9 @@ PROGRAMS: Final = {
     "column": "-tx -s=TEXT -o=TEXT -N=TEXT --table --separator=TEXT : PATH*",
     "paste": "-sz -d=TEXT --serial --delimiters=TEXT : PATH*",
     "comm": "-123z --check-order --nocheck-order --output-delimiter=TEXT --total : PATH PATH",
-    "join": "-i -1=NUMBER -2=NUMBER -a=NUMBER -e=TEXT -j=NUMBER -o=TEXT -t=TEXT -v=NUMBER --header : PATH PATH",
+    "join": """
+-i -1=NUMBER -2=NUMBER -a=NUMBER -e=TEXT -j=NUMBER -o=TEXT -t=TEXT -v=NUMBER --header : PATH PATH
+""",
     "diff": """
 + -abBcdeEinNpqstTuwyZ -U=NUMBER -C=NUMBER -I=TEXT -W=NUMBER -r --unified[=NUMBER] --context[=NUMBER]
 --brief --side-by-side --report-identical-files --recursive --ignore-case --ignore-all-space
@@ -123,11 +128,12 @@ PROGRAMS: Final = {
 --strip-trailing-cr --color[=WORD] --minimal --new-file --width=NUMBER --suppress-common-lines
 --no-dereference --exclude=TEXT --show-c-function --normal : PATH PATH
 """,
-    "cmp": "-bls -i=TEXT -n=NUMBER --bytes=NUMBER --print-bytes --verbose --quiet --silent : PATH PATH NUMBER NUMBER",
+    "cmp": """
+-bls -i=TEXT -n=NUMBER --bytes=NUMBER --print-bytes --verbose --quiet --silent : PATH PATH NUMBER NUMBER
+""",
     "od": "-abcdfilosxv -A=WORD -j=NUMBER -N=NUMBER -t=WORD -w=NUMBER : PATH*",
     "hexdump": "-bcCdovx -n=NUMBER -s=NUMBER : PATH*",
     "xxd": "-abeEipu -c=NUMBER -g=NUMBER -l=NUMBER -s=NUMBER : PATH",
-    "strings": "-af -n=NUMBER -t=WORD -e=WORD : PATH*",
     "base64": "-di -w=NUMBER --decode --ignore-garbage --wrap=NUMBER : PATH",
     "base32": "-di -w=NUMBER --decode --wrap=NUMBER : PATH",
     "md5sum": _SUMS,
@@ -150,7 +156,9 @@ PROGRAMS: Final = {
     "find": ": FIND*",
     "expr": ": ANY*",
     "seq": "-w -f=TEXT -s=TEXT --separator=TEXT --equal-width : FIGURE FIGURE FIGURE",
-    "numfmt": "-d=TEXT --from=WORD --to=WORD --field=TEXT --padding=NUMBER --suffix=TEXT --format=TEXT : TEXT*",
+    "numfmt": """
+-d=TEXT --from=WORD --to=WORD --field=TEXT --padding=NUMBER --suffix=TEXT --format=TEXT : TEXT*
+""",
     "type": "-apPt : NAME*",
     "which": "-a --all : NAME*",
     "command": "-vV! : NAME*",

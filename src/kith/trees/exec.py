@@ -19,6 +19,10 @@ TIMED_OUT = 124  # what timeout(1) answers
 NOT_FOUND = 127  # what a shell answers for a program that cannot be started
 GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
 WATCH_S = 0.25  # between two looks at the memory in use
+# A command waits for its first line of input: by then the keeper knows it, so that it never outlives kith.
+GO = b"go\n" if os.name == "posix" else b""
+_WITH_INPUT = ("/bin/sh", "-c", 'read -r go && exec "$@"', "kith") if GO else ()
+_WITHOUT_INPUT = ("/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "kith") if GO else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,10 @@ async def capture(
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed."""
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     start = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(limits.output, mark),
+        lambda: _Watch(limits.output, mark, input),
+        *(_WITH_INPUT if input else _WITHOUT_INPUT),
         *argv,
-        stdin=asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**env, MARK: mark} if mark else dict(env),
         cwd=cwd,
@@ -95,8 +100,6 @@ async def capture(
         return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, False)
     tree = _Tree(transport.get_pid(), mark)
     try:
-        if input:
-            _feed(transport, input)
         ending = await _watch_over(watch, tree, limits)
     finally:
         await _end(transport, watch, tree)
@@ -121,15 +124,16 @@ async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Start
 class _Watch(asyncio.SubprocessProtocol):
     """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
 
-    def __init__(self, most: int, mark: str) -> None:
+    def __init__(self, most: int, mark: str, input: bytes) -> None:
         self.output = _Clipped(most)
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
-        self._mark = mark
+        self._mark, self._input = mark, input
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
         keep(transport.get_pid(), self._mark)
+        _feed(transport, GO + self._input)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.output.add(data)

@@ -1,4 +1,4 @@
-"""Which new files a tree takes: no name that means something else elsewhere, nothing that is git's or kith's."""
+"""Which files a tree refuses: names that mean something else elsewhere, and what is git's or kith's own."""
 
 import os
 import re

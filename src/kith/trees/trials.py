@@ -32,8 +32,9 @@ def open_tree(
     """The tree at `root`; `state` is for trials and journals, `cache` for what can be found out again.
 
     Nothing is changed in these folders, nor in `config`. With "auto" commands are confined where the machine
-    can, with "off" never; "outside": a container or a virtual machine around kith confines them. `hosts` are those that every command may reach. Raises
-    TreeError with "require" where the machine cannot, and for a folder that holds kith's own state.
+    can, with "off" never; "outside": a container or a virtual machine around kith confines them. `hosts` are
+    those that every command may reach. Raises TreeError with "require" where the machine cannot, and for a
+    folder that holds kith's own state.
     """
     root, state, cache = root.resolve(), state.absolute(), cache.absolute()
     if state.resolve().is_relative_to(root):

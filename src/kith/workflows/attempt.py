@@ -15,6 +15,7 @@ from kith.gates.human import change_question
 from kith.workflows.judges import Judges
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
 from kith.workflows.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
+from kith.workflows.renew import renew
 from kith.workflows.roles import as_planner
 from kith.workflows.verdicts import ask_gates, check_before, in_a_line, judge
 
@@ -26,6 +27,7 @@ BESIDE = (
 )
 
 
+RENEWED = "Your tree was edited meanwhile, so nothing was applied. This is the change on what is there now:"
 STOPPED = "The model was stopped before it said so, but all checks pass now."
 
 
@@ -279,12 +281,23 @@ def _edits_beside_calls(thread: Thread) -> bool:
 async def adopt(
     run: Run, trial: Trial, judges: Judges, changes: Changes, decision: Verdict, text: str
 ) -> Outcome:
-    """Bring the change, or what the person kept of it, into the user's tree."""
+    """Bring the change, or what the person kept of it, into the user's tree.
+
+    What was edited there since it was shown is never written over: the change is made again on that, checked
+    again and asked about again.
+    """
     kept = changes if decision.changes is None else decision.changes
     if kept != changes and not await _still_good(run, judges, kept):
         return Outcome("rejected", "Nothing was applied.")
     messages = await trial.commits()
-    change_id = await run.workspace.apply(kept)
+    try:
+        change_id = await run.workspace.apply(kept)
+    except TreeError:
+        renewed = await renew(run.workspace, kept)
+        if renewed in ((), kept):
+            raise
+        run.emit(Notice(RENEWED, "warning"))
+        return await adopt_ready(run, renewed, judges, text)
     run.emit(Applied(change_id, summarise(kept)))
     if messages and kept == changes:
         await judges.commit([change.path for change in kept], "\n\n".join(messages))

@@ -83,12 +83,10 @@ def test_a_tunnel_carries_both_ways_and_is_counted() -> None:
 
 def test_a_plain_request_is_one_and_no_second_follows_it() -> None:
     async def test() -> None:
-        async with server(tell) as port, proxied(f"127.0.0.1:{port}") as (proxy, door):
+        async with server(tell) as port, proxied(f"127.0.0.1:{port}") as (_, door):
             place = f"127.0.0.1:{port}"
-            request = (
-                f"POST http://{place}/a HTTP/1.1\r\nHost: {place}\r\nContent-Length: 4\r\n\r\nbody".encode()
-            )
-            answer = await say(door, request, b"GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n")
+            head = f"POST http://{place}/a HTTP/1.1\r\nHost: {place}\r\nContent-Length: 4\r\n\r\n"
+            answer = await say(door, head.encode(), b"bodyGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n")
             assert answer.startswith(b"HTTP/1.1 200 OK\r\n\r\nPOST /a HTTP/1.1\r\nHost: " + place.encode())
             assert answer.endswith(b"\r\n\r\nbody") and b"evil" not in answer
 
@@ -121,16 +119,16 @@ def test_everything_else_is_refused_and_told(request_for: str, why: str) -> None
 
 def test_a_name_leads_into_the_network_around_only_where_the_person_said_so() -> None:
     async def test() -> None:
-        async with server(echo) as port:
+        async with server(tell) as port:
             place = f"localhost:{port}"
+            request = f"GET http://{place}/ HTTP/1.1\r\nHost: {place}\r\n\r\n".encode()
             async with proxied(place, own=("localhost",)) as (proxy, door):
-                assert (await say(door, connect(place))).startswith(b"HTTP/1.1 403 ")
+                assert (await say(door, request)).startswith(b"HTTP/1.1 403 ")
                 assert [each.refused for each in proxy.reached()] == [
                     "leads into a private network, which only the person can allow"
                 ]
-            async with proxied(own=(place,)) as (proxy, door):
-                opened = await say(door, connect(place), END)
-                assert opened.startswith(b"HTTP/1.1 200 ")
+            async with proxied(own=(place,)) as (_, door):
+                assert (await say(door, request)).startswith(b"HTTP/1.1 200 OK\r\n\r\nGET / HTTP/1.1\r\n")
 
     asyncio.run(test())
 
