@@ -1,9 +1,9 @@
-"""Kills running tasks at random moments and looks for what they left: `python tests/killing.py 1000 --seed 3`.
+"""Kills running tasks at random moments and looks for what they left: `python tests/killing.py 1000`.
 
-Each task runs commands in the sandbox that do not want to end (daemons of sessions of their own, children that
-hold the pipe, shells that ignore signals), changes files, and applies them. The signal goes to kith, or to one
-of the processes below it. Afterwards nothing of it may be alive, mounted or locked, the tree must be wholly old
-or wholly new, the log whole, and the session's end or its resumption possible.
+Each task runs commands in the sandbox that do not want to end (daemons of sessions of their own, children
+that hold the pipe, shells that ignore signals), changes files, and applies them. The signal goes to kith, or
+to a process below it. Afterwards nothing of it may be alive, mounted or locked, the tree must be wholly old or
+wholly new, the log whole, and the session can be gone on with.
 """
 
 import argparse
@@ -187,10 +187,9 @@ def kill_once(world: World, chance: random.Random, longest: float, number: int) 
     with suppress(ProcessLookupError):
         os.kill(victim, which if victim == pid else signal.SIGKILL)
     since = time.monotonic()
-    if victim == pid:
-        wait_for_exit(pid, known, faults := [])
-    else:  # only a command was killed: kith goes on, and comes to its end
-        wait_for_exit(pid, known, faults := [], 60.0)
+    faults = list[str]()
+    wait_for_exit(pid, known, faults, MOST_S if victim == pid else 60.0)
+    if victim != pid:  # only a command was killed: kith went on, and came to its end
         since = time.monotonic()
     lived = wait_until_alone(world, known, since, faults)
     side = look_around(world, faults, spared=victim != pid)
@@ -265,9 +264,10 @@ def name_of(pid: int) -> str:
 
 def describe(pid: int) -> str:
     with suppress(OSError):
-        waits = Path(f"/proc/{pid}/wchan").read_text()
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:60].decode(errors="replace")
-        return f"{name_of(pid)} ({waits}, parent {Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[1]}) {words}"
+        process = Path("/proc", str(pid))
+        words = (process / "cmdline").read_bytes().replace(b"\0", b" ")[:60].decode(errors="replace")
+        parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        return f"{words} (waits in {(process / 'wchan').read_text()}, parent {parent})"
     return "gone"
 
 
@@ -391,8 +391,8 @@ def report(outcomes: list[Outcome]) -> str:
             f"{len(outcomes)} kills, {sum(bool(each.faults) for each in outcomes)} with faults",
             f"sides: {dict(collections.Counter(each.side for each in outcomes))}",
             f"kinds: {dict(kinds.most_common())}",
-            f"alone after: median {times[len(times) // 2]:.2f} s, 99 % {times[len(times) * 99 // 100]:.2f} s, "
-            f"at most {times[-1]:.2f} s",
+            f"alone after: median {times[len(times) // 2]:.2f} s, "
+            f"99 % {times[len(times) * 99 // 100]:.2f} s, at most {times[-1]:.2f} s",
             *(
                 f"{each.signal} to {each.victim} at {each.moment:.3f} s: {each.faults}"
                 for each in outcomes
@@ -402,10 +402,16 @@ def report(outcomes: list[Outcome]) -> str:
     )
 
 
-if __name__ == "__main__":
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kith-killing-") as folder:
-        print(report(kill_many(Path(folder, "world"), chosen.count, chosen.seed, say=True)))
+        outcomes = kill_many(Path(folder, "world"), chosen.count, chosen.seed, say=True)
+    print(report(outcomes))
+    return int(any(each.faults for each in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

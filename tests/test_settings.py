@@ -2,12 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kith.core.errors import UsageError
 from kith.core.values import Sampling
 from kith.settings import Settings, describe_settings, load_settings
+from trusting import trust
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def project(project_file: Path) -> Path:
 
 def complaint(project: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        load_settings(project, {})
+        load_settings(project, {}, trusting=True)
     words = str(caught.value)
     assert "\n" not in words
     return words
@@ -44,6 +46,7 @@ def test_later_places_win_and_each_value_knows_its_origin(
     project_file.write_text('tries = 2\ncheck = "make test"\n')
     monkeypatch.setenv("KITH_WINDOW", "4096")
     monkeypatch.setenv("KITH_SAMPLING_TOP_K", "20")
+    trust(project)
     settings = load_settings(project, {"max_steps": 7, "model": None})
     assert (settings.tries, settings.max_steps, settings.window) == (2, 7, 4096)
     assert settings.check == ("make test",)
@@ -64,6 +67,7 @@ def test_a_project_may_ask_for_less_and_never_for_more(
 ) -> None:
     user_file.write_text("tries = 2\nread_only = true\n")
     project_file.write_text("tries = 9\nmax_steps = 10\nread_only = false\n")
+    trust(project)
     settings = load_settings(project, {})
     assert (settings.tries, settings.max_steps, settings.read_only) == (2, 10, True)
     assert settings.origin["tries"] == str(user_file)
@@ -77,6 +81,7 @@ def test_a_project_may_ask_for_less_and_never_for_more(
         "[sampling]\ntemperature = 2",
         "offline = false",
         "sandbox = 'off'",
+        "hosts = ['evil.example']",
         "ollama_host = 'evil.example'",
     ],
 )
@@ -100,6 +105,8 @@ def test_a_project_chooses_no_models_and_loosens_nothing(
         ("check = ['none', 'make test']", 1, "either 'none' or commands"),
         ("sandbox = 'on'", 1, "sandbox must be one of auto, require, off"),
         ("tries = 0", 1, "tries must be at least 1"),
+        ("hosts = ['*']", 1, "'*' is no host; write a name (example.org)"),
+        ("hosts = ['a.org', 'http://b.org']", 1, "'http://b.org' is no host"),
         ("window = -1", 1, "window must be at least 256"),
         ("stall = nan", 1, "stall must be a number"),
         ("check_timeout = inf", 1, "check_timeout must be a number"),
@@ -130,13 +137,33 @@ def test_a_file_that_is_none_is_said_and_never_waited_for(
 ) -> None:
     user_file.write_bytes(b"\xff\xfe")
     assert f"{user_file} is not written in UTF-8" in complaint(project)
-    user_file.unlink()
     for make in (Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
-        make(project_file)
-        assert f"{project_file} is not a file" in complaint(project)
-        project_file.rmdir() if project_file.is_dir() else project_file.unlink()
-    project_file.symlink_to(project_file.name)
+        user_file.rmdir() if user_file.is_dir() else user_file.unlink()
+        make(user_file)
+        assert f"{user_file} is not a file" in complaint(project)
+    user_file.unlink()
+    user_file.symlink_to(user_file.name)
     assert "cannot be read" in complaint(project)
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (Path.mkdir, "is not a file"),
+        (os.mkfifo, "is not a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "is a link"),
+        (lambda path: path.symlink_to("/etc/passwd"), "is a link"),
+        (lambda path: path.symlink_to(path.name), "is a link"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "is not written in UTF-8 (byte 0)"),
+        (lambda path: path.write_text("# \n" * 70_000), "is larger than 64 KiB"),
+    ],
+)
+def test_a_project_file_that_is_none_is_neither_read_nor_in_the_way(
+    project_file: Path, project: Path, make: Any, fault: str
+) -> None:
+    make(project_file)
+    brought = load_settings(project, {}).brought
+    assert (brought.standing, dict(brought.files)) == ("unfit", {}) and fault in brought.fault
 
 
 def test_a_project_with_a_file_called_kith_has_no_configuration(tmp_path: Path) -> None:
@@ -199,9 +226,12 @@ def test_what_may_leave_the_machine_is_only_narrowed_by_a_project(
 ) -> None:
     user_file.write_text('cloud = "ask"\nmax_day_usd = 5\n')
     project_file.write_text('cloud = "allow"\nmax_day_usd = 9\nmax_task_usd = 1\n')
+    trust(project)
     settings = load_settings(project, {})
     assert (settings.cloud, settings.max_day_usd, settings.max_task_usd) == ("ask", 5.0, 1.0)
     project_file.write_text('cloud = "never"\n')
+    assert load_settings(project, {}).cloud == "ask"  # one byte more: nobody has trusted this
+    trust(project)
     assert load_settings(project, {}).cloud == "never"
 
 
@@ -248,3 +278,10 @@ def test_keys_of_services_are_read_and_never_shown(
 def test_settings_in_an_error_report_hold_no_key() -> None:
     keys = {f"{name}_api_key": "sk-mine" for name in ("openai", "anthropic", "gemini")}
     assert "sk-mine" not in repr(Settings(**keys))
+
+
+def test_hosts_are_kept_in_clean_form_and_offline_there_are_none(user_file: Path, project: Path) -> None:
+    user_file.write_text("hosts = ['PyPI.org.', '*.example.org:8443']\n")
+    assert load_settings(project, {}).reachable == ("pypi.org", "*.example.org:8443")
+    assert load_settings(project, {"hosts": ("a.org",)}).reachable == ("a.org",)
+    assert load_settings(project, {"offline": True}).reachable == ()

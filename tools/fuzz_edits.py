@@ -58,10 +58,10 @@ class Told:
     def __str__(self) -> str:
         cuts = statistics.quantiles(self.seconds, n=1000) if self.count > 1 else [0.0] * 999
         p50, p99, p999 = (cuts[cut] * 1e3 for cut in (499, 989, 998))
-        worst = max(self.seconds, default=0.0) * 1e3
+        worst, number = max(((each, number) for number, each in enumerate(self.seconds)), default=(0.0, 0))
         return (
             f"{self.count:,} mutated replies, {self.accepted:,} of them applied: {len(self.faults)} faults; "
-            f"p50 {p50:.2f} ms, p99 {p99:.2f} ms, p99.9 {p999:.2f} ms, longest {worst:.1f} ms"
+            f"p50 {p50:.2f} ms, p99 {p99:.2f} ms, p99.9 {p999:.2f} ms, longest {worst * 1e3:.1f} ms (the {number}th)"
         )
 
 
@@ -145,20 +145,18 @@ def _is_named(path: str, case: Case) -> bool:
 
 def _check_content(change: Change, edit: Edit) -> None:
     """Raises BrokenError unless the one edit of this file says all that became of it."""
-    before, after = _rows(change.before), _rows(change.after)
+    before, after = (_rows(side or b"") for side in (change.before, change.after))
     match edit:
         case Delete():
             fine = change.after is None
         case Create(content=content):
-            fine = change.before is None and after == _rows(_encoded(content))
+            fine = change.before is None and change.after == _encoded(content)
         case Whole(content=content):
             fine = _keys(after) == _keys(_rows(_encoded(content)))
         case Replace(old=old, new=new):
             fine = _explains(before, after, old.split("\n"), new.split("\n"))
-        case Patch(moved_to=moved) if moved and change.path == edit.path:
-            fine = change.after is None
-        case Patch(moved_to=moved) if moved:
-            fine = True  # compared with a file of another name
+        case Patch(moved_to=moved) if moved and moved != edit.path:
+            fine = change.path == moved or change.after is None
         case Patch(hunks=hunks):
             lines = [line for hunk in hunks for line in hunk.lines]
             removed, added = ([line[1:] for line in lines if line[:1] == sign] for sign in "-+")
@@ -172,15 +170,16 @@ def _explains(
 ) -> bool:
     """True when the rows that went are among `removed`, those that came among `added`, and no other differs.
 
-    The last row of either side may have got or lost its terminator.
+    The first row of either side may have got or lost a byte order mark, and the last one its terminator.
     """
     gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
-    for ends, others in ((before[-1:], come), (after[-1:], gone)):
+    for ends, others in ((before[:1] + before[-1:], come), (after[:1] + after[-1:], gone)):
         for row in ends:
             twin = next((other for other in others if _key(other) == _key(row)), None)
             if twin is not None and row in (gone if others is come else come):
                 gone -= Counter([row, twin])
                 come -= Counter([row, twin])
+    del gone[BOM], come[BOM]  # it stays above what comes
     return _is_among(gone, removed) and _is_among(come, added)
 
 
@@ -192,9 +191,9 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _rows(content: bytes | None) -> list[bytes]:
+def _rows(content: bytes) -> list[bytes]:
     """Rows with their terminators, every byte as it is."""
-    rows = [row + b"\n" for row in (content or b"").split(b"\n")]
+    rows = [row + b"\n" for row in content.split(b"\n")]
     rows[-1] = rows[-1][:-1]
     return [row for row in rows if row]
 

@@ -31,7 +31,8 @@ STATEMENTS = (
 )  # fmt: skip
 MARKERS = (
     "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "------- SEARCH", "+++++++ REPLACE", ":start_line:2", "-------",
-    "--- a/a.py", "+++ b/a.py", "--- /dev/null", "+++ /dev/null", "@@ -1,2 +1,2 @@", "@@ -0,0 +1 @@", "@@", "@@ ... @@",
+    "--- a/a.py", "+++ b/a.py", "--- a/a.py\t1970-01-01 00:00:00.000000000 +0000", "+++ b/a.py 2026-99-99 99:99:99 +9999",
+    "--- /dev/null", "+++ /dev/null", "@@ -1,2 +1,2 @@", "@@ -0,0 +1 @@", "@@", "@@ ... @@",
     "@@ def f(a, b):", "\\ No newline at end of file", "diff --git a/a.py b/a.py", "diff --git a/a.py b/src/b.py",
     "new file mode 100644", "deleted file mode 100644", "old mode 100644", "new mode 100755", "rename from a.py",
     "rename to b.py", "copy from a.py", "index 1234567..89abcde 100644", "GIT binary patch",

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.core.hosts import Host, clean_name, covers, net_target, parse_host, parse_hosts, split_target
+from kith.core.hosts import (
+    Host,
+    clean_name,
+    covers,
+    net_allows,
+    net_pattern,
+    net_target,
+    parse_host,
+    parse_hosts,
+    split_target,
+)
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 NAMES = st.tuples(LABELS, LABELS, st.sampled_from(("org", "test", "xn--p1ai"))).map(".".join)
@@ -107,3 +117,12 @@ def test_what_is_allowed_covers_what_is_wanted(
 def test_the_target_holds_hosts_and_command(hosts: list[str], command: str) -> None:
     wanted = tuple(f"{host}:8443" for host in hosts)
     assert split_target(net_target(wanted, command)) == (wanted, command)
+
+
+def test_always_is_for_the_hosts_that_were_shown_and_any_command() -> None:
+    shown = net_pattern("a.org *.b.org:8443: curl https://a.org: x")
+    assert shown == "a.org *.b.org:8443"
+    assert net_allows([shown], "a.org: wget a.org") and net_allows([shown], "x.b.org:8443 a.org: true")
+    assert net_allows(["a.org", "c.org"], "a.org c.org: true")
+    for other in ("c.org: true", "a.org c.org: true", "b.org: true", "a.org:22: true", "curl a.org", ": x", ""):
+        assert not net_allows([shown], other)

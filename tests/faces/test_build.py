@@ -179,5 +179,6 @@ def test_bad_input_is_one_sentence(repository: Path, words: list[str], sentence:
 def test_where_nothing_may_be_written_nothing_is_built(repository: Path, script: Any) -> None:  # noqa: F811
     (repository / ".kith").mkdir()
     (repository / ".kith" / "config.toml").write_text("read_only = true\n")
+    Kith(repository)("trust", "--yes")
     said = Kith(repository)("build", "-m", script(PLANNED), "--yes", "add a median", code=2)
     assert said.stderr == "kith: Nothing may be written here (read_only).\n"

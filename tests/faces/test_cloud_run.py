@@ -78,6 +78,7 @@ def test_allow_agrees_for_good_and_a_project_can_only_narrow_it(
     narrowed = kith.folder / ".kith"
     narrowed.mkdir()
     (narrowed / "config.toml").write_text('cloud = "never"\n')
+    kith("trust", "--yes")
     kith("run", "--yes", *TASK, code=5)
     assert len(cloud.requests) == 2
 

@@ -62,10 +62,22 @@ def test_a_refused_commit_leaves_everything_as_it_was(repo: Path) -> None:
     (repo / "new").write_text("x")
     git(repo, "checkout", "--quiet", "-b", "side")
     (repo / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))
-    before = git(repo, "status", "--porcelain"), git(repo, "rev-parse", "HEAD")
+    index = repo / ".git" / "index"
+    before = index.read_bytes(), git(repo, "rev-parse", "HEAD"), sorted((repo / ".git").iterdir())
     with pytest.raises(TreeError, match="merge"):
         asyncio.run(commit_paths(repo, ["new"], "no"))
-    assert (git(repo, "status", "--porcelain"), git(repo, "rev-parse", "HEAD")) == before
+    after = index.read_bytes(), git(repo, "rev-parse", "HEAD"), sorted((repo / ".git").iterdir())
+    assert [*after[:2], *map(str, after[2])] == [*before[:2], *map(str, before[2])]
+
+
+def test_while_another_git_holds_the_index_nothing_is_committed(repo: Path) -> None:
+    (repo / "a").write_text("changed")
+    (repo / ".git" / "index.lock").touch()
+    with pytest.raises(TreeError, match=r"index\.lock"):
+        asyncio.run(commit_paths(repo, ["a"], "no"))
+    (repo / ".git" / "index.lock").unlink()
+    assert asyncio.run(commit_paths(repo, ["a"], "yes")) == git(repo, "rev-parse", "HEAD").strip()
+    assert git(repo, "status", "--porcelain") == ""
 
 
 def test_says_so_when_git_does_not_know_the_user(repo: Path) -> None:

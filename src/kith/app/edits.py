@@ -49,10 +49,9 @@ async def read_edits(project: Project, given: Given, tree: Workspace | None = No
     contents = dict[str, bytes | None]()
     for path in paths:
         contents[path] = await _read(tree or project.tree, given.folder + path, path in known)
-    modes = await project.tree.modes([given.folder + path for path in paths])
-    changes = make_changes(
-        edits, contents, {path.removeprefix(given.folder): mode for path, mode in modes.items()}
-    )
+    found = await project.tree.modes([given.folder + path for path in paths])
+    modes = {path.removeprefix(given.folder): mode for path, mode in found.items()}
+    changes = make_changes(edits, contents, modes, known)
     placed = tuple(replace(change, path=given.folder + change.path) for change in changes)
     await project.tree.check(placed)
     return placed

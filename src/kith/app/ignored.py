@@ -9,7 +9,7 @@ def ignored_words(brought: Brought) -> str:
         case "new":
             return "What .kith holds here is ignored until you trust it: kith trust shows it."
         case "changed":
-            return "What .kith holds here has changed since you trusted it, and is ignored: kith trust shows how."
+            return "What .kith holds here has changed since you trusted it, so it is ignored: see kith trust."
         case "unfit":
             return f"What .kith holds here is ignored: {brought.fault}"
         case _:

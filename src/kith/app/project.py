@@ -9,6 +9,7 @@ from typing import Any
 
 from kith import __version__
 from kith.app.ignored import ignored_words
+from kith.app.kept_back import make_redactor
 from kith.app.models import end_of, engine_of, places_of
 from kith.app.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
@@ -126,6 +127,7 @@ class Project:
     def begin(self, session: Session, answerer: Answerer) -> Run:
         """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
         Inbox(session.log, session.id).forget_stops()
+        session.redactor = make_redactor(self.root, self.settings)
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
         return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
 

@@ -16,7 +16,10 @@ _CHUNK: Final = 8  # characters; a piece of a long random value that has a whole
 _LONG, _BITS = 20, 3.5  # characters; bits in each (Shannon's), below which it may be words
 _DIFFERENT: Final = 5  # characters in a chunk; fewer say nothing
 _KEPT: Final = 4096  # messages whose redacted form is remembered
-_TEXTS, _WORTH = 64, 2_000  # texts of so many characters that are remembered: events tell of one several times
+_TEXTS, _WORTH = (
+    64,
+    2_000,
+)  # texts of so many characters that are remembered: events tell of one several times
 # Fields that name things: nobody could find them again under another name.
 _NAMES: Final = frozenset(
     ("id", "call_id", "question_id", "change_id", "undoes", "digest", "root", "opaque", "thread", "pattern")

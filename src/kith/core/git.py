@@ -11,6 +11,7 @@ SAFE_SETTINGS: Final = (
     "core.askPass=",
     "core.sshCommand=/bin/false",
     "core.alternateRefsCommand=/bin/false",
+    "core.gitProxy=",
     "sequence.editor=:",
     "diff.external=",
     "credential.helper=",
@@ -24,6 +25,8 @@ SAFE_SETTINGS: Final = (
     "safe.bareRepository=explicit",
     "protocol.allow=never",
     "submodule.recurse=false",
+    "status.submoduleSummary=false",
+    "diff.ignoreSubmodules=dirty",  # a look into one is a git of its own, without these settings
     "gc.auto=0",
     "maintenance.auto=false",
 )

@@ -122,3 +122,20 @@ def split_target(target: str) -> tuple[tuple[str, ...], str]:
     """The hosts and the command that `net_target` put together; no hosts when it did not."""
     hosts, found, command = target.partition(": ")
     return (tuple(hosts.split()), command) if found else ((), target)
+
+
+def net_pattern(target: str) -> str:
+    """What "always" allows of such a command: its hosts, for whatever command."""
+    return " ".join(split_target(target)[0])
+
+
+def net_allows(patterns: Iterable[str], target: str) -> bool:
+    """Whether all hosts of a target were allowed before, in one pattern or several.
+
+    Only where commands are confined: elsewhere nothing holds them to their hosts.
+    """
+    known = (host for pattern in patterns for host in pattern.split())
+    try:
+        return covers(known, split_target(target)[0])
+    except ValueError:
+        return False

@@ -3,7 +3,19 @@
 from kith.edits.apply import make_changes, paths_of
 from kith.edits.by_itself import runs_by_itself
 from kith.edits.find import FORMS, Form, find_edits
-from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Insert, Patch, Replace, ReplaceText, Whole
+from kith.edits.forms import (
+    Create,
+    Delete,
+    Edit,
+    EditError,
+    Hunk,
+    Insert,
+    NothingToChange,
+    Patch,
+    Replace,
+    ReplaceText,
+    Whole,
+)
 from kith.edits.hunks import keep_hunks, split_hunks
 from kith.edits.render import summarise, unified_diff
 from kith.edits.replace import replace_text
@@ -17,6 +29,7 @@ __all__ = [
     "Form",
     "Hunk",
     "Insert",
+    "NothingToChange",
     "Patch",
     "Replace",
     "ReplaceText",

@@ -1,6 +1,6 @@
 """From edits and the files as they are to Changes: all of them, or a letter to the model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.edits import letter
@@ -12,6 +12,7 @@ from kith.edits.forms import (
     EditError,
     Hunk,
     Insert,
+    NothingToChange,
     Patch,
     Replace,
     ReplaceText,
@@ -37,24 +38,32 @@ def paths_of(edits: Sequence[Edit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-def make_changes(edits: Sequence[Edit], files: Files, modes: Mapping[str, int] = NO_MODES) -> Changes:
+def make_changes(
+    edits: Sequence[Edit],
+    files: Files,
+    modes: Mapping[str, int] = NO_MODES,
+    known: Collection[str] = (),
+) -> Changes:
     """The edits, one after the other, as changes of `files` (None: there is no such file).
 
-    `files` must hold every path of `paths_of`; `modes` are git's, FILE where nothing is said. Raises
-    EditError, a letter to the model, when any edit does not fit, or when all of them together change nothing.
+    `files` must hold every path of `paths_of`; `modes` are git's, FILE where nothing is said, and `known`
+    all the names among which one that is missing may be meant. Raises EditError, a letter to the model, when
+    any edit does not fit, and NothingToChange when all of them together change nothing.
     """
     draft = _Draft(files, modes, edits)
     faults = dict[int, str]()
     for index, edit in enumerate(edits):
         try:
             draft.take(edit)
+        except FileNotFoundError:
+            faults[index] = letter.no_file(edit.path, known)
         except EditError as error:
             faults[index] = str(error)
     if faults:
         raise EditError(letter.compose(edits, faults))
     changes = draft.changes()
     if not changes:
-        raise EditError("Nothing was changed: the files already say what you sent.")
+        raise NothingToChange("Nothing was changed: the files already say what you sent.")
     return changes
 
 
@@ -81,7 +90,7 @@ class _Draft:
         return tuple(change for change in changes if change != change.inverse)
 
     def take(self, edit: Edit) -> None:
-        """Make one edit. Raises EditError."""
+        """Make one edit. Raises EditError, FileNotFoundError."""
         path = check_path(edit.path)
         before = self.now[path]
         if before is not None and self.modes[path] == SYMLINK:
@@ -103,7 +112,7 @@ class _Draft:
         if taken and (target not in self.leaving or self.now[target] is not self.files[target]):
             raise EditError(f"{target} exists already; nothing is moved over it.")
         if source is None:
-            raise EditError("there is no such file.")
+            raise FileNotFoundError(edit.path)
         after = _text_only(_patched(edit, source))
         if not edit.copied and self.now[edit.path] is source:
             self.now[edit.path] = None
@@ -122,7 +131,7 @@ def _moves(edit: Edit) -> bool:
 
 
 def _edited(edit: Edit, before: bytes | None) -> bytes | None:
-    """What one edit makes of its file; None: it is gone. Raises EditError."""
+    """What one edit makes of its file; None: it is gone. Raises EditError, FileNotFoundError."""
     match edit:
         case Create(content=content):
             if before is not None:
@@ -140,8 +149,10 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
             return _replace(edit, before)
         case ReplaceText():
             return _replace_text(edit, before)
-        case Insert():
-            return _insert(edit, before)
+        case Insert(line=line, text=text):
+            if before is None:
+                raise FileNotFoundError(edit.path)
+            return _insert(text, line, before)
         case Patch():
             return _patched(edit, before)
 
@@ -149,10 +160,12 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
 def _replace(edit: Replace, before: bytes | None) -> bytes:
     if not before and not edit.old.strip():
         return encode(edit.new)
+    if before is None:
+        raise FileNotFoundError(edit.path)
+    if not edit.old and edit.line:
+        return _insert(edit.new, edit.line, before)
     if not edit.old:
         raise EditError("this file is not empty; send the lines to change, and the lines to put there.")
-    if before is None:
-        raise EditError("there is no such file.")
     hunk = hunk_between(split_keys(edit.old), split_keys(edit.new), edit.line)
     return encode(apply_hunks(decode(before), [hunk]))
 
@@ -161,27 +174,28 @@ def _replace_text(edit: ReplaceText, before: bytes | None) -> bytes:
     if not before and not edit.old:
         return encode(edit.new)
     if before is None:
-        raise EditError("there is no such file.")
-    return replace_text(before, edit.old, edit.new, edit.path, edit.all_matches)
+        raise FileNotFoundError(edit.path)
+    try:
+        return replace_text(before, edit.old, edit.new, edit.path, edit.all_matches)
+    except EditError as error:
+        raise EditError(str(error).removeprefix(f"{edit.path} was not changed: ")) from None
 
 
-def _insert(edit: Insert, before: bytes | None) -> bytes:
-    if before is None:
-        raise EditError("there is no such file.")
+def _insert(new: str, line: int, before: bytes) -> bytes:
     text = decode(before)
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(mark)
     count = len(split_rows(text))
-    if not 1 <= edit.line <= count + 1:
-        raise EditError(f"there is no line {edit.line}; the file has {count} lines.")
-    hunk = Hunk(tuple("+" + line for line in split_keys(edit.text)))
-    return encode(mark + splice(text, [(Place(edit.line - 1), hunk)]))
+    if not 1 <= line <= count + 1:
+        raise EditError(f"there is no line {line}; the file has {count} lines.")
+    hunk = Hunk(tuple("+" + row for row in split_keys(new)))
+    return encode(mark + splice(text, [(Place(line - 1), hunk)]))
 
 
 def _patched(edit: Patch, before: bytes | None) -> bytes:
     if before is None:
         if any(hunk.old for hunk in edit.hunks) or not edit.hunks:
-            raise EditError("there is no such file.")
+            raise FileNotFoundError(edit.path)
         before = b""
     return encode(apply_hunks(decode(before), edit.hunks))
 

@@ -78,13 +78,25 @@ def _read_block(lines: Sequence[str], row: int, head: re.Match[str], path: str) 
     """The block whose first line is at `row`, and the row of its last line."""
     indent, dialect = head[1], _CLINE if head[2].startswith("-") else _AIDER
     where = f" for {path}" if path else ""
-    end = next((i for i in range(row + 1, len(lines)) if _is(dialect.end, lines[i], indent)), None)
+    end = _end_of(lines, row, dialect, indent, path)
     if end is None:
         raise EditError(f"The last block{where} has no closing '>>>>>>> REPLACE' line. Send it again, whole.")
     body = [line.removeprefix(indent) for line in lines[row + 1 : end]]
     begin, hint = _line_hint(body)
     old, new = _without_numbers(*_halves(body[begin:], dialect, path))
     return end, Replace(path, _text(old), _text(new), hint)
+
+
+def _end_of(lines: Sequence[str], row: int, dialect: _Dialect, indent: str, path: str) -> int | None:
+    """The row that closes a block; some models close it with a second divider, right above the fence."""
+    ends = (i for i in range(row + 1, len(lines)) if _is(dialect.end, lines[i], indent))
+    heads = (i for i in range(row + 1, len(lines)) if _HEAD.match(lines[i]))
+    end, below = next(ends, None), next(heads, len(lines))
+    if (end is not None and end < below) or path.endswith(_UNDERLINING):
+        return end
+    dividers = [i for i in range(row + 1, below) if _is(dialect.divider, lines[i], indent)]
+    closed = len(dividers) == 2 and dividers[1] + 1 < below and _FENCE.match(lines[dividers[1] + 1])
+    return dividers[1] if closed else end
 
 
 def _halves(body: list[str], dialect: _Dialect, path: str) -> tuple[list[str], list[str]]:

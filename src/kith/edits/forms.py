@@ -7,6 +7,10 @@ class EditError(ValueError):
     """Nothing was changed. The text is a letter to the model: what did not fit, and what to send again."""
 
 
+class NothingToChange(EditError):
+    """All edits fit, and the files already say what they would write."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hunk:
     """One contiguous piece of a diff.
@@ -51,7 +55,7 @@ def _span(start: int | None, count: int) -> str:
 class Replace:
     """Put `new` where `old` stands, whole lines. An empty `old` fills a new or empty file.
 
-    `line` is where `old` is said to begin, from 1.
+    `line` is where `old` is said to begin, from 1; an empty `old` is put before it.
     """
 
     path: str

@@ -1,6 +1,7 @@
 """What the model is told when an edit does not fit: why, the real text nearby, and what to send again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 
 from kith.edits.forms import Create, Delete, Edit, Patch, Replace, ReplaceText
 
@@ -9,6 +10,7 @@ QUOTED_ROWS = 24
 QUOTED_WIDTH = 400
 _COMPARED_ROWS, _COMPARED_WIDTH = 12, 120
 _LARGEST_FILE = 20_000  # rows; beyond it no nearest text is looked for
+_FEW = 3  # lines, or names, that are told one by one
 _ALIKE = 55.0  # per cent; text less alike than this is no help
 
 
@@ -19,16 +21,45 @@ def missing(keys: Sequence[str], old: Sequence[str], sent: str = "lines to chang
     if at is None:
         return f"{text} Nothing in the file is like them; read the file again."
     first, last = max(0, at - 1), min(len(keys), at + len(old) + 1)
-    return f"{text} Copy them from there; the nearest text is:\n{numbered(keys, first, last)}"
+    quote = numbered(keys, first, last)
+    return f"{text} Copy them from there; the nearest text is:\n{quote}{_difference(keys, old, at)}"
 
 
-def ambiguous(positions: Sequence[int]) -> str:
+def _difference(keys: Sequence[str], old: Sequence[str], at: int) -> str:
+    """Which of the lines were sent otherwise, where they are few, or where only blanks differ."""
+    pairs = [(row, key, sent) for row, (key, sent) in enumerate(zip(keys[at:], old, strict=False), at)]
+    apart = [(row, key, sent) for row, key, sent in pairs if key != sent]
+    if apart and all(key.split() == sent.split() for _, key, sent in apart):
+        return "\nOnly blanks differ: tabs, spaces, or how deep the lines are indented."
+    if 0 < len(apart) <= _FEW:
+        return "".join(f"\nYou sent line {row + 1} as {clip(sent)!r}." for row, _, sent in apart)
+    return ""
+
+
+def ambiguous(keys: Sequence[str], positions: Sequence[int]) -> str:
     """The lines stand in several places (rows from 0)."""
     times = f"{len(positions)} times" if len(positions) < MANY else f"{MANY} times or more"
-    return (
-        f"these lines stand in the file {times}, at lines {listed(positions)}. "
-        "Add lines from above or below them, so that they are found only once."
-    )
+    above = [clip(keys[row - 1].strip()) for row in positions if row and keys[row - 1].strip()]
+    advice = "Add lines from above or below them, so that they are found only once."
+    if len(set(above)) == len(positions) <= _FEW:
+        advice = f"Begin with the line above the place you mean: {' or '.join(map(repr, above))}."
+    return f"these lines stand in the file {times}, at lines {listed(positions)}. {advice}"
+
+
+def no_file(path: str, known: Collection[str] = ()) -> str:
+    """There is no file of that name; one that is called much like it is named."""
+    name = path.rpartition("/")[2]
+    close = [each for each in sorted(known) if each.rpartition("/")[2] == name][:_FEW]
+    close = close or get_close_matches(path, known, _FEW)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    return f"there is no such file.{hint}"
+
+
+def no_anchor(keys: Sequence[str], anchor: str) -> str:
+    """The line below which a hunk is to be looked for is not there."""
+    text = f"the line {anchor!r}, below which to look, is not in the file."
+    at = nearest(keys, [anchor])
+    return text if at is None else f"{text} The nearest one is line {at + 1}: {clip(keys[at].strip())!r}."
 
 
 ALREADY = "the file already says this; the change seems to be made. Read the file again before you go on."

@@ -62,7 +62,7 @@ def locate(keys: Keys, hunk: Hunk) -> Place:
         raise EditError(letter.ALREADY)
     if not rows and not shifted:
         raise EditError(letter.missing(keys, old))
-    row = _choose(rows or [*shifted], hunk, len(keys) - len(old))
+    row = _choose(keys, rows or [*shifted], hunk, len(keys) - len(old))
     place = shifted.get(row, Place(row))
     if _surrounds(keys, place, hunk):
         raise EditError(letter.ALREADY)
@@ -98,14 +98,14 @@ def _old_lines(hunk: Hunk) -> list[tuple[str, str]]:
     return [(line[0], line[1:].removesuffix("\r")) for line in hunk.lines if line[:1] in (" ", "-")]
 
 
-def _choose(rows: Sequence[int], hunk: Hunk, last: int) -> int:
+def _choose(keys: Keys, rows: Sequence[int], hunk: Hunk, last: int) -> int:
     """The one row that is meant. Raises EditError when it cannot be told."""
     if len(rows) > 1 and hunk.at_end and last in rows:
         return last
     if len(rows) > 1 and hunk.start is not None and hunk.start - 1 in rows:
         return hunk.start - 1
     if len(rows) > 1 and not hunk.anchors:
-        raise EditError(letter.ambiguous(rows))
+        raise EditError(letter.ambiguous(keys, rows))
     return rows[0]
 
 
@@ -128,9 +128,9 @@ def _below_anchors(keys: Keys, hunk: Hunk) -> int:
         rows = keys.trimmed.places.get(wanted, [])
         rows = rows[bisect_left(rows, begin) :]
         if not rows:
-            raise EditError(f"the line {wanted!r}, below which to look, is not in the file.")
+            raise EditError(letter.no_anchor(keys, wanted))
         if len(rows) > 1 and len(positions(keys, _keys(hunk.old), rows[0] + 1)) != 1:
-            raise EditError(f"the line {wanted!r}: {letter.ambiguous(rows)}")
+            raise EditError(f"the line {wanted!r}: {letter.ambiguous(keys, rows)}")
         begin = rows[0] + 1
     return begin
 

@@ -102,9 +102,13 @@ def _return(here: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _ends_bare(hunk: Hunk, bare: bool) -> bool:
-    """Whether a last row gets no newline: the diff says so of a new one, or says nothing, and it is `bare`."""
-    last = next((line[0] for line in reversed(hunk.lines) if line[:1] in (" ", "+")), "")
-    marked = [above[:1] for above, line in pairwise(hunk.lines) if line[:1] == "\\"]
-    if last == "+" and marked:
-        return "+" in marked
-    return bool(last) and bare
+    """Whether the text has no newline at its end below this hunk; `bare`: as it had none before.
+
+    For a new last row the diff says it, or else it is as it was.
+    """
+    marked = "".join([line[:1] for line in hunk.lines])
+    signs = marked.replace("\\", "")
+    kept = signs.rstrip("-")
+    if kept.endswith("+"):
+        return "+\\" in marked if "\\" in marked else bare
+    return bare and kept == signs

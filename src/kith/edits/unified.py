@@ -6,35 +6,15 @@ count; what may be lost by that is caught by matching every old line.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
-from kith.core.values import EXECUTABLE, FILE
 from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch
-from kith.edits.paths import path_in, unquote
+from kith.edits.headers import Section, begin_section, take_extended, take_names
+from kith.edits.paths import path_in
 
 UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
 _NUMBERS = re.compile(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
-# One name twice, which may hold blanks; or two names, in quotes where they need them.
-_GIT_SAME = re.compile(r"^diff --git (?:a/)?([^\"]+) (?:b/)?\1$")
-_GIT_NAMES = re.compile(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
-_TIME = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})")
-_NOTHING = "/dev/null"
-_MODES = {"100644": FILE, "100755": EXECUTABLE}
-
-
-@dataclass
-class _Section:
-    """One file's part of a diff, while it is read."""
-
-    old: str = ""
-    new: str = ""
-    mode: int | None = None
-    created: bool = False
-    deleted: bool = False
-    renamed: bool = False  # or copied
-    copied: bool = False
-    hunks: list[Hunk] = field(default_factory=list)
+_SIGNATURE = re.compile(r"^\d+\.\d+[\w.-]*\s*$")  # of git format-patch, below "-- "
 
 
 def parse_unified(
@@ -74,7 +54,7 @@ class _Reader:
         self.whole = whole
         self.row = 0
         self.fenced = False
-        self.sections: list[_Section] = []
+        self.sections: list[Section] = []
 
     def read(self) -> None:
         while self.row < len(self.lines):
@@ -106,58 +86,26 @@ class _Reader:
         return self.lines[row] if row < len(self.lines) else ""
 
     def _git_header(self, line: str) -> None:
-        words, section = line.rstrip("\r"), _Section()
-        if same := _GIT_SAME.match(words):
-            section.old = section.new = same[1]
-        elif names := _GIT_NAMES.match(words):
-            section.old = unquote(names[1]).removeprefix("a/")
-            section.new = unquote(names[2]).removeprefix("b/")
+        section = begin_section(line, self.known)
         self.sections.append(section)
         self.row += 1
-        while self.row < len(self.lines) and self._extended(section, self.lines[self.row]):
+        while self.row < len(self.lines) and take_extended(section, self.lines[self.row]):
             self.row += 1
         if self._is_header(self.row):
             self._names(section)
 
-    def _extended(self, section: _Section, line: str) -> bool:
-        """Takes in one of git's header lines; False when it is none."""
-        words = line.rstrip("\r")
-        if mode := re.match(r"^(new file|deleted file|new|old) mode (\d{6})$", words):
-            if mode[2] not in _MODES:
-                raise EditError(f"{section.new} is a link or a submodule; only plain files are edited.")
-            section.created |= mode[1] == "new file"
-            section.deleted |= mode[1] == "deleted file"
-            section.mode = _MODES[mode[2]] if mode[1].startswith("new") else section.mode
-        elif move := re.match(r"^(rename|copy) (from|to) (.+)$", words):
-            section.renamed = True
-            section.copied |= move[1] == "copy"
-            section.old = unquote(move[3]) if move[2] == "from" else section.old
-            section.new = unquote(move[3]) if move[2] == "to" else section.new
-        elif words.startswith(("Binary files ", "GIT binary patch")):
-            raise EditError(f"The diff of {section.new} is binary; only text can be edited.")
-        else:
-            return bool(re.match(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )", words))
-        return True
-
     def _file_header(self) -> None:
-        section = _Section()
+        section = Section()
         self._names(section)
         last = self.sections[-1] if self.sections else None
         if last and last.hunks and (last.old, last.new) == (section.old, section.new):
             return  # some models repeat the header above each hunk
         self.sections.append(section)
 
-    def _names(self, section: _Section) -> None:
+    def _names(self, section: Section) -> None:
         """Takes in the `---` and `+++` lines at the present row."""
-        old, new = (_file_name(self.lines[self.row + i][4:]) for i in (0, 1))
+        take_names(section, self.lines[self.row], self.lines[self.row + 1], self.known)
         self.row += 2
-        section.created |= old == _NOTHING
-        section.deleted |= new == _NOTHING
-        prefixed = all(name.startswith(sign) or name == _NOTHING for name, sign in ((old, "a/"), (new, "b/")))
-        if prefixed:
-            old, new = old.removeprefix("a/"), new.removeprefix("b/")
-        section.old = section.old if section.renamed else old
-        section.new = section.new if section.renamed else new
 
     def _hunk(self) -> None:
         header = self.lines[self.row]
@@ -169,14 +117,14 @@ class _Reader:
             self.sections[-1].hunks.append(hunk)
             self._check_rest(header)
 
-    def _nameless(self, header: str) -> _Section:
+    def _nameless(self, header: str) -> Section:
         """A section for hunks without a file header: a name above them, or the only known file."""
         above = [line for line in self.lines[: self.row - 1] if line.strip() and not _FENCE.match(line)]
         path = path_in(above[-1], self.known) if above else ""
         path = path or self.about
         if not path:
             raise EditError(f"The hunk {header!r} names no file. Begin with '--- a/name' and '+++ b/name'.")
-        return _Section(path, path)
+        return Section(path, path)
 
     def _read_hunk(self, header: str) -> Hunk:
         numbers = _NUMBERS.match(header)
@@ -200,6 +148,8 @@ class _Reader:
             line = lines[row]
             sign = line[:1]
             if sign == "-" and line.startswith("--- ") and self._is_header(row, old > 0 and new > 0):
+                break
+            if not old and not new and line.rstrip() == "--" and _SIGNATURE.match(self._at(row + 1)):
                 break
             if sign not in ("", " ", "+", "-", "\\"):
                 due = (old > 0 and new > 0) or self.fenced
@@ -242,11 +192,7 @@ def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
     return int(numbers[2] or 1), int(numbers[4] or 1)
 
 
-def _file_name(words: str) -> str:
-    return unquote(_TIME.sub("", words.rstrip("\r")).strip()).removeprefix("./")
-
-
-def _edit(section: _Section, known: Collection[str]) -> Edit | None:
+def _edit(section: Section, known: Collection[str]) -> Edit | None:
     """What a section asks for; None when it asks for nothing."""
     hunks = tuple(section.hunks)
     if section.created:
@@ -259,7 +205,7 @@ def _edit(section: _Section, known: Collection[str]) -> Edit | None:
         return Delete(
             section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old) if hunks else None
         )
-    if section.renamed:
+    if section.moved:
         return Patch(section.old, hunks, section.new, section.mode, section.copied)
     path = section.old if section.old in known and section.new not in known else section.new
     return Patch(path, hunks, None, section.mode) if hunks or section.mode else None

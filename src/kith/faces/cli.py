@@ -148,6 +148,11 @@ COMMANDS = {
     "trust": Command(
         "show what a folder brings along for kith, and let it count", reports.trust, "trust:trust_command"
     ),
+    "permits": Command(
+        "list commands that you allowed for good, and forget them",
+        reports.permits,
+        "permits:permits_command",
+    ),
     "completion": Command(
         "print a script that completes names in your shell",
         reports.completion,

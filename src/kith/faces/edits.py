@@ -8,7 +8,7 @@ from pathlib import Path
 from kith.app.edits import Given, read_edits, shown, write_edits
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError, UsageError
-from kith.edits import EditError
+from kith.edits import EditError, NothingToChange
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
 from kith.memory.applied import short_id
@@ -25,6 +25,9 @@ def apply_command(args: argparse.Namespace) -> int:
     given = Given(text, args.finish_reason, args.format, args.path.removeprefix("./"), folder)
     try:
         changes = asyncio.run(read_edits(project, given))
+    except NothingToChange as nothing:
+        print(nothing, file=sys.stderr)
+        return EXIT_DONE
     except (EditError, TreeError) as error:
         _print(f"{error}\n")
         return EXIT_FAILED

@@ -27,13 +27,14 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.money import dollars
-from kith.core.values import BuildTask, Finding, Plan, TodoItem
+from kith.core.values import BuildTask, Finding, Plan, Ran, TodoItem
 from kith.memory.applied import short_id
 
 STYLES = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}
 WIDTH = 80  # columns that any terminal has
 _BAR = 16  # columns
 _FINDINGS = 10  # of a review, shown beside a diff
+_PLACES = 3  # that a command reached, on its line
 _STEPS = {
     ("plan", "faulty"): ("bad", "  ✗ the architect's tasks are sent back: {why}"),
     ("next", "task"): ("plain", "Task {task}"),
@@ -132,8 +133,20 @@ def _tool_line(event: ToolEnded) -> tuple[str, str]:
     took = f"  {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
     said = f"{event.name:<6} {_first_line(event.line)}"
     if event.ran is not None:
-        said = f"$ {_first_line(event.ran.command)}  exit {event.ran.code}"
+        said = f"$ {_first_line(event.ran.command)}  exit {event.ran.code}{_network(event.ran)}"
     return ("tool" if event.ok else "bad", f"  {'·' if event.ok else '!'} {said}{took}")
+
+
+def _network(ran: Ran) -> str:
+    """`  network: pypi.org:443 125 kB, refused evil.org:443`; nothing where nobody was to be reached."""
+    places = [
+        f"refused {each.place or 'a request'}"
+        if each.refused
+        else f"{each.place} {(each.sent + each.received) // 1000:,} kB"
+        for each in ran.reached
+    ]
+    more = [f"and {len(places) - _PLACES} more"] if len(places) > _PLACES else []
+    return f"  network: {', '.join([*places[:_PLACES], *more])}" if places else ""
 
 
 def _routed_line(event: Routed) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kith.core.values import Answer, Change, Changes, Question
 from kith.edits import Hunk, keep_hunks, split_hunks, summarise
+from kith.faces.always import always_words
 from kith.faces.lines import count, printable
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ async def ask(console: "Console", question: Question) -> Answer:
     if question.kind == "change":
         return await ask_change(console, question)
     console.print(printable(question.text), style="bold", markup=False)
+    if always := always_words(question):
+        console.print(always, style="dim", markup=False)
     keys = {"y": "yes", "n": "no"}
     keys |= {key: choice for key, choice in _MORE if choice in question.choices}
     words = "  ".join(_KEYS[key] for key in keys)

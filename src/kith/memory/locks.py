@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -25,7 +26,8 @@ def hold(path: Path) -> IO[str] | None:
 
 def let_go(lock: IO[str]) -> None:
     """Let others have what was held."""
-    Path(lock.name).unlink(missing_ok=True)
+    with suppress(OSError):  # the file counts for nothing without the lock
+        Path(lock.name).unlink(missing_ok=True)
     lock.close()
 
 

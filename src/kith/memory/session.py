@@ -21,7 +21,7 @@ class Session:
     def __init__(self, log: Log, id: str) -> None:
         self.log, self.id = log, id
         self.listeners: list[Listener] = []
-        self.redactor = Redactor()  # the log's door: whatever looks like a key stays out, and what is known to be one
+        self.redactor = Redactor()  # at the log's door
         self._lock: IO[str] | None = None
         self._live = LiveTail(log, id)
         self._last = 0  # the number of the last event that was written

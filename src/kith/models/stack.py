@@ -1,7 +1,7 @@
 """A model that was found, looked at once, and wrapped for each task: a prompt's whole way to the wire."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -14,6 +14,7 @@ from kith.models.discovery.machine import machine_name
 from kith.models.providers.facts import Facts, Provider
 from kith.models.wrappers.consented import Consented, Group, Permit, Sending
 from kith.models.wrappers.counter import Counter
+from kith.models.wrappers.discreet import Discreet, Discretion
 from kith.models.wrappers.fitted import Fitted
 from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.forgetful import Forgetful
@@ -49,6 +50,7 @@ class Opened:
     foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
     price: Price = free
     door: Door | None = None  # what may pass to a model in the cloud
+    keeper: Door | Discretion = field(default_factory=Discretion)  # who takes secrets out of what it is sent
     asked_as: str = ""  # the name by which the person, or a setting, asked for it
 
     @property
@@ -185,7 +187,8 @@ async def look(
     # What is thought takes room for good where it goes back; a small window has better uses for it.
     reminded = facts.keeps_thinking and window >= _REMINDED
     door = Door(provider.name) if facts.cloud else None
-    provider = Guarded(provider, door) if door else provider
+    keeper = door or Discretion()
+    provider = Guarded(provider, keeper) if isinstance(keeper, Door) else Discreet(provider, keeper)
     shown = provider if reminded else Forgetful(provider)
     counter = Counter(window, shown.count, ratio, reminded)
     queued = Queued(shown, facts.server or facts.name, facts.slots)
@@ -193,7 +196,7 @@ async def look(
     foresight = foresight_of(provider.name, facts, card, counter.estimate, meter) if facts.server else None
     patient = Patient(Retrying(queued), counter.estimate, foresight.expect if foresight else know_nothing)
     bill = price if facts.cloud else free
-    return Opened(provider, facts, card_of, counter, meter, patient, foresight, bill, door)
+    return Opened(provider, facts, card_of, counter, meter, patient, foresight, bill, door, keeper)
 
 
 def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:

@@ -53,6 +53,15 @@ def find_brought(root: Path) -> Brought:
     return Brought(files, "new" if files else "")
 
 
+def read_plain(path: Path, most: int) -> bytes | None:
+    """The first bytes of a plain file; None where it is none. Raises OSError, also for a link."""
+    file = os.open(path, _FLAGS)
+    try:
+        return os.read(file, most) if stat.S_ISREG(os.fstat(file).st_mode) else None
+    finally:
+        os.close(file)
+
+
 def _read_all(root: Path) -> Iterator[tuple[str, bytes]]:
     """Raises UsageError for whatever is no plain text file of a size that a person reads."""
     if not _is_folder(root, FOLDER):
@@ -79,15 +88,13 @@ def _is_folder(root: Path, path: str) -> bool:
 
 def _read(root: Path, path: str) -> bytes:
     try:
-        file = os.open(root / path, _FLAGS)
+        data = read_plain(root / path, _LARGEST + 1)
     except OSError as error:
         link = (root / path).is_symlink()
         why = "is a link, and kith follows none to what it would interpret" if link else "cannot be read"
         raise UsageError(f"{path} {why}{'' if link else f': {error.strerror}'}.") from error
-    with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise UsageError(f"{path} is not a file.")
-        data = opened.read(_LARGEST + 1)
+    if data is None:
+        raise UsageError(f"{path} is not a file.")
     if len(data) > _LARGEST:
         raise UsageError(f"{path} is larger than {_LARGEST >> 10} KiB, more than anybody reads.")
     try:

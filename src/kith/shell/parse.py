@@ -172,7 +172,9 @@ def _word(node: "Node", source: bytes) -> Word:
 
 def _part(node: "Node", source: bytes) -> Word:
     if node.type not in _WORDS or node.type == "concatenation":
-        raise NotPlainError(f"it holds {_IN_WORDS.get(node.type, 'a word that means something to the shell')}")
+        raise NotPlainError(
+            f"it holds {_IN_WORDS.get(node.type, 'a word that means something to the shell')}"
+        )
     part = _word(node, source)
     # Two bare parts would be a word that the grammar took apart: only one reading of it is plain.
     return part

@@ -8,8 +8,8 @@ A line of usage holds flags, a colon, and what may stand beside them:
     -#           a number as a flag (-20)
     -e=TEXT^     a flag that takes the place of the first argument
     -V!          a flag without which the program does something else
-    -r+          all that is below its folders is read
-    +            all that is below its folders is read, always
+    +, ++        all that is below its folders is read: what is not hidden, or everything
+    -r+          with this flag, everything
     ~            no flag of this program does anything else, so a bare `*` cannot stand for a harmful one
     PATH*        any number of this kind
 
@@ -76,7 +76,7 @@ PROGRAMS: Final = {
     "fgrep": _GREP,
     "rg": """
 + -nNiSsvwxcloFUPaqHI0p -e=TEXT^ -g=TEXT -t=WORD -T=WORD -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER
--d=NUMBER -M=NUMBER -j=NUMBER -E=WORD -r=TEXT -u -uu
+-d=NUMBER -M=NUMBER -j=NUMBER -E=WORD -r=TEXT -u+ -uu+
 --regexp=TEXT^ --line-number --no-line-number --ignore-case --smart-case --case-sensitive --invert-match
 --word-regexp --line-regexp --count --count-matches --files-with-matches --files-without-match
 --only-matching --fixed-strings --multiline --multiline-dotall --pcre2 --text --quiet --with-filename
@@ -84,8 +84,8 @@ PROGRAMS: Final = {
 --before-context=NUMBER --context=NUMBER --max-count=NUMBER --max-depth=NUMBER --max-columns=NUMBER
 --max-filesize=WORD --threads=NUMBER --replace=TEXT --heading --no-heading --color=WORD --column
 --no-column --byte-offset --trim --json --stats --files^ --sort=WORD --sortr=WORD --vimgrep --pretty --null
---hidden --no-hidden --no-ignore --no-ignore-vcs --no-messages --no-config --passthru --crlf --encoding=WORD
---glob-case-insensitive --one-file-system --unrestricted
+--hidden+ --no-hidden --no-ignore+ --no-ignore-vcs+ --no-messages --no-config --passthru --crlf
+--encoding=WORD --glob-case-insensitive --one-file-system --unrestricted+
 : TEXT PATH*
 """,
     # --- text
@@ -122,7 +122,7 @@ PROGRAMS: Final = {
 -i -1=NUMBER -2=NUMBER -a=NUMBER -e=TEXT -j=NUMBER -o=TEXT -t=TEXT -v=NUMBER --header : PATH PATH
 """,
     "diff": """
-+ -abBcdeEinNpqstTuwyZ -U=NUMBER -C=NUMBER -I=TEXT -W=NUMBER -r --unified[=NUMBER] --context[=NUMBER]
+++ -abBcdeEinNpqstTuwyZ -U=NUMBER -C=NUMBER -I=TEXT -W=NUMBER -r --unified[=NUMBER] --context[=NUMBER]
 --brief --side-by-side --report-identical-files --recursive --ignore-case --ignore-all-space
 --ignore-space-change --ignore-blank-lines --ignore-tab-expansion --ignore-trailing-space --text
 --strip-trailing-cr --color[=WORD] --minimal --new-file --width=NUMBER --suppress-common-lines

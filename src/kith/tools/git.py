@@ -20,7 +20,7 @@ _AUTHOR: Final = ("-c", "user.name=kith", "-c", "user.email=kith@localhost")
 _QUIET_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color")
 _READS: Final[dict[str, tuple[str, ...]]] = {
     "status": ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules"),
-    "diff": ("diff", *_QUIET_DIFF),
+    "diff": ("diff", "--ignore-submodules=dirty", *_QUIET_DIFF),
     "log": ("log", "-n20", "--date=short", "--format=%h %ad %an: %s"),
     "show": ("show", "--stat", "--patch", "--date=short", *_QUIET_DIFF),
     "blame": ("blame", "--date=short", "--no-textconv"),

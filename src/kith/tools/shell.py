@@ -1,7 +1,9 @@
 """Run commands: bash, and PowerShell where the machine has it."""
 
 import base64
+import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,6 +14,7 @@ from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Effect, Ran, ToolResult
 from kith.core.workspace import Command
+from kith.shell import TRUSTING, decide, safe_environment
 from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import plain_output
 from kith.tools.paths import inner_path
@@ -22,7 +25,7 @@ _SCHEMA = {
         "command": {"type": "string"},
         "folder": {"type": "string"},
         "timeout": {"type": "integer", "description": "seconds"},
-        "hosts": {"type": "string", "description": "to reach over the network"},
+        "hosts": {"type": "string", "description": "network needed"},
     },
     "required": ["command"],
 }
@@ -42,8 +45,21 @@ if (-not $?) {{ if ($LASTEXITCODE) {{ exit $LASTEXITCODE }}; exit 1 }}
 """
 
 
-def make_shell(name: str, description: str, line_for: Callable[[str], str]) -> Tool:
-    """A tool that runs a command; `line_for` turns it into a line for the tree's shell."""
+def make_shell(
+    name: str, description: str, line_for: Callable[[str], str], show: Callable[[str, str], str]
+) -> Tool:
+    """A tool that runs a command; `line_for` turns it into a line for the tree's shell.
+
+    `show` has a folder ("" for the tree's own) and a command as a policy and a person see them.
+    """
+
+    def shown(args: Mapping[str, Any]) -> str:
+        folder = str(args.get("folder", "."))
+        return show("" if folder in ("", ".", "./") else folder, args["command"])
+
+    def target(args: Mapping[str, Any]) -> str:
+        hosts = _hosts_of(args)
+        return net_target(hosts, shown(args)) if hosts else shown(args)
 
     @in_words
     async def execute(args: Mapping[str, Any], run: Run) -> ToolResult:
@@ -56,11 +72,22 @@ def make_shell(name: str, description: str, line_for: Callable[[str], str]) -> T
             hosts = parse_hosts(args.get("hosts", ""))
         except ValueError as error:
             return refused(str(error))
-        asked = Command(line_for(command), inner_path(run, args.get("folder", ".")), hosts=hosts)
+        folder = inner_path(run, args.get("folder", "."))
+        asked = Command(line_for(command), folder, _environment(shown(args), run), hosts=hosts)
         ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
         return report(replace(ran, command=command), seconds)
 
-    return Tool(name, description, _SCHEMA, "exec", execute, _target, _effect)
+    return Tool(name, description, _SCHEMA, "exec", execute, target, _effect)
+
+
+def _environment(shown: str, run: Run) -> Mapping[str, str]:
+    """Variables for a command that only looks, where no sandbox holds what it starts.
+
+    It may have been allowed without a question: then nothing of the repository's own may start.
+    """
+    if run.workspace.confined or not decide(shown, TRUSTING).allowed:
+        return {}
+    return safe_environment(os.environ.get("PATH", os.defpath), str(run.workspace.root))
 
 
 def _hosts_of(args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -73,12 +100,6 @@ def _hosts_of(args: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _effect(args: Mapping[str, Any]) -> Effect:
     return "net" if _hosts_of(args) else "exec"
-
-
-def _target(args: Mapping[str, Any]) -> str:
-    command: str = args["command"]
-    hosts = _hosts_of(args)
-    return net_target(hosts, command) if hosts else command
 
 
 def report(ran: Ran, seconds: float) -> ToolResult:
@@ -119,7 +140,17 @@ def powershell_line(program: str, command: str) -> str:
 def make_powershell(program: str) -> Tool:
     """PowerShell, by the name under which this machine has it."""
     description = "Run a PowerShell command."
-    return make_shell("powershell", description, lambda command: powershell_line(program, command))
+    return make_shell(
+        "powershell",
+        description,
+        lambda command: powershell_line(program, command),
+        lambda folder, command: f"PS {folder}> {command}" if folder else f"PS> {command}",
+    )
 
 
-BASH = make_shell("bash", "Run a shell command.", lambda command: command)
+BASH = make_shell(
+    "bash",
+    "Run a shell command.",
+    lambda command: command,
+    lambda folder, command: f"cd {shlex.quote(folder)} && {command}" if folder else command,
+)

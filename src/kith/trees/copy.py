@@ -18,10 +18,12 @@ from kith.trees.files import FileState, delete_file, is_folder, look_at, read_li
 from kith.trees.git import run_git
 from kith.trees.guard import PROTECTED, show_path
 from kith.trees.listing import ignored, list_files
+from kith.trees.names import is_git_folder
 from kith.trees.plain import run_plain
-from kith.trees.sandbox import Box, run_boxed
+from kith.trees.sandbox import run_boxed
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder, remove_tree
+from kith.trees.view import Box
 
 
 @asynccontextmanager
@@ -134,8 +136,13 @@ class CopyGround:
         kept = {path: stamp for path, stamp in stamps.items() if by_products.get(path) != stamp}
         present = [path for path, stamp in kept.items() if stamp != GONE]
         gone = [path for path, stamp in kept.items() if stamp == GONE and path in self.listed]
-        own = outside_repositories(present, lambda folder: os.path.lexists(self.tree / folder / ".git"))
-        return Touched(own, gone)
+        return Touched(outside_repositories(present, self._is_repository), gone)
+
+    def _is_repository(self, folder: str) -> bool:
+        def is_there(path: str) -> bool:
+            return os.path.lexists(self.tree / path)
+
+        return is_there(f"{folder}/.git") or is_git_folder(folder, is_there)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         return await ignored(self.tree, paths)

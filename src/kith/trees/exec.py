@@ -13,16 +13,17 @@ from pathlib import Path
 
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
+from kith.trees.budget import Budget, below
 from kith.trees.keeper import MARK, keep, let_go
+from kith.trees.limits import limit_lines, process_lines
 
 TIMED_OUT = 124  # what timeout(1) answers
+_TIME = "time"
 NOT_FOUND = 127  # what a shell answers for a program that cannot be started
 GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
-WATCH_S = 0.25  # between two looks at the memory in use
+WATCH_S = 0.25  # between two looks at what is in use
 # A command waits for its first line of input: by then the keeper knows it, so that it never outlives kith.
-GO = b"go\n" if os.name == "posix" else b""
-_WITH_INPUT = ("/bin/sh", "-c", 'read -r go && exec "$@"', "kith") if GO else ()
-_WITHOUT_INPUT = ("/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "kith") if GO else ()
+_GO = b"go\n" if os.name == "posix" else b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Captured:
     cut: int
     seconds: float
     timed_out: bool
-    too_large: bool
+    stopped: str  # what it used too much of, in words; "" if nothing
 
     @property
     def output(self) -> bytes:
@@ -55,18 +56,26 @@ async def run_process(
     input: bytes = b"",
     sandboxed: bool,
     pass_fds: Sequence[int] = (),
+    place: Path | None = None,
 ) -> Ran:
     """Run `argv` and say how it went, with `command` as its name; stdout and stderr are one stream.
 
-    Only `limits.seconds`, `.output` and `.memory` are enforced here; `with_limits` has the rest. A program
-    that cannot be started is a `Ran` with code 127.
+    `limits` hold for each of its processes, where the kernel knows them, and for what all of them use
+    together, also of the disk that `place` is on. A program that cannot be started is a `Ran` with code 127.
     """
     done = await capture(
-        argv, env=env, cwd=cwd, limits=limits, input=input, sandboxed=sandboxed, pass_fds=pass_fds
+        argv,
+        env=env,
+        cwd=cwd,
+        limits=limits,
+        input=input,
+        sandboxed=sandboxed,
+        pass_fds=pass_fds,
+        place=place,
     )
     words = done.output.decode("utf-8", errors="replace")
-    if done.too_large:
-        words += f"\n[stopped: it used more than {memory_limit(limits):,} bytes of memory]\n"
+    if done.stopped:
+        words += f"\n[stopped: {done.stopped}]\n"
     return Ran(command, done.code, words, done.seconds, done.timed_out, done.cut, sandboxed)
 
 
@@ -79,13 +88,13 @@ async def capture(
     input: bytes = b"",
     sandboxed: bool,
     pass_fds: Sequence[int] = (),
+    place: Path | None = None,
 ) -> Captured:
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed."""
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     start = asyncio.get_running_loop().subprocess_exec(
         lambda: _Watch(limits.output, mark, input),
-        *(_WITH_INPUT if input else _WITHOUT_INPUT),
-        *argv,
+        *_behind_a_shell(argv, limits, sandboxed, bool(input)),
         stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**env, MARK: mark} if mark else dict(env),
@@ -97,16 +106,27 @@ async def capture(
         transport, watch = await _whole(start, mark)
     except OSError as error:
         words = f"{argv[0]}: {error.strerror or error}\n".encode()
-        return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, False)
+        return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, "")
     tree = _Tree(transport.get_pid(), mark)
     try:
-        ending = await _watch_over(watch, tree, limits)
+        ending = await _watch_over(watch, tree, limits, Budget(limits, place))
     finally:
         await _end(transport, watch, tree)
-    code = TIMED_OUT if ending == "time" else _exit_code(transport.get_returncode())
+    timed_out = ending == _TIME
+    code = TIMED_OUT if timed_out else _exit_code(transport.get_returncode())
     seconds = time.monotonic() - began
     head, tail, cut = watch.output.parts()
-    return Captured(code, head, tail, cut, seconds, ending == "time", ending == "memory")
+    return Captured(code, head, tail, cut, seconds, timed_out, "" if timed_out else ending)
+
+
+def _behind_a_shell(argv: Sequence[str], limits: ExecLimits, sandboxed: bool, has_input: bool) -> list[str]:
+    """`argv`, started by a shell that sets its limits and waits for `_GO`."""
+    if not _GO:
+        return list(argv)
+    # In a sandbox the user's other processes do not count.
+    lines = [*limit_lines(limits), *(() if sandboxed else process_lines(limits))]
+    command = 'exec "$@"' if has_input else 'exec "$@" </dev/null'
+    return ["/bin/sh", "-c", "\n".join(["read -r go || exit", *lines, command]), "kith", *argv]
 
 
 async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Started":
@@ -133,7 +153,7 @@ class _Watch(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
         keep(transport.get_pid(), self._mark)
-        _feed(transport, GO + self._input)
+        _feed(transport, _GO + self._input)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.output.add(data)
@@ -184,24 +204,24 @@ class _Tree:
     mark: str
 
     def members(self) -> Iterator[int]:
-        yield from _below(self.pid)
+        yield from below(self.pid)
         if self.mark:
             yield from _marked(self.mark)
 
 
-async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits) -> str:
-    """Wait for the end; says what ended it: "exit", "time" or "memory"."""
-    deadline, most = time.monotonic() + limits.seconds, memory_limit(limits)
+async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, budget: Budget) -> str:
+    """Wait for the end; says what brought it about: "" for itself, _TIME, or what was overdrawn."""
+    deadline = time.monotonic() + limits.seconds
     while not watch.exited.is_set():
         left = deadline - time.monotonic()
         if left <= 0:
-            return "time"
+            return _TIME
         if await _happens(watch.exited, min(left, WATCH_S)):
             break
-        if _memory_of([tree.pid, *_below(tree.pid)]) > most:
-            return "memory"
+        if excess := budget.excess(tree.pid):
+            return excess
     await _happens(watch.closed, GRACE_S)
-    return "exit"
+    return ""
 
 
 async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tree) -> None:
@@ -267,15 +287,6 @@ def _kill_group(transport: asyncio.SubprocessTransport, pid: int) -> None:
             os.killpg(pid, signal.SIGKILL)
 
 
-def _below(pid: int) -> Iterator[int]:
-    """The descendants of a process, where there is a /proc to read them from."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in task.read_text().split():
-                yield int(child)
-                yield from _below(int(child))
-
-
 def _marked(mark: str) -> Iterator[int]:
     """Processes that inherited `mark`: also those that left the session and their parent."""
     wanted = f"{MARK}={mark}".encode()
@@ -285,54 +296,7 @@ def _marked(mark: str) -> Iterator[int]:
                 yield int(folder.name)
 
 
-def _memory_of(pids: Iterable[int]) -> int:
-    """Resident memory in bytes, shared pages left out."""
-    total = 0
-    for pid in pids:
-        with suppress(OSError, ValueError):
-            resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
-            total += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
-    return total
-
-
 def _exit_code(returned: int | None) -> int:
     if returned is None:
         return 128 + 9
     return 128 - returned if returned < 0 else returned
-
-
-def memory_limit(limits: ExecLimits) -> int:
-    """The memory that a command's processes may use together, in bytes."""
-    if limits.memory or sys.platform == "win32":
-        return limits.memory or sys.maxsize
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
-
-
-def with_limits(argv: Sequence[str], limits: ExecLimits) -> list[str]:
-    """`argv` behind prlimit(1), where there is one: per process, and kept by all that it starts.
-
-    The default for memory is not set here, but watched over: address sanitizers reserve terabytes that
-    they never touch, and RLIMIT_DATA counts them.
-    """
-    if sys.platform != "linux" or not Path("/usr/bin/prlimit").exists():
-        return list(argv)
-    import resource
-
-    wanted = {
-        "data": (resource.RLIMIT_DATA, limits.memory or resource.RLIM_INFINITY),
-        "nproc": (resource.RLIMIT_NPROC, limits.processes),
-        "fsize": (resource.RLIMIT_FSIZE, limits.file_size),
-        "nofile": (resource.RLIMIT_NOFILE, 4096),
-        "core": (resource.RLIMIT_CORE, 0),
-    }
-    options = [f"--{name}={_lowered(which, most)}" for name, (which, most) in wanted.items()]
-    return ["/usr/bin/prlimit", *options, "--", *argv]
-
-
-def _lowered(which: int, most: int) -> str:
-    """A limit can be lowered only: the smaller of `most` and what holds for kith itself."""
-    import resource
-
-    hard = resource.getrlimit(which)[1]
-    known = [each for each in (most, hard) if each != resource.RLIM_INFINITY]
-    return str(min(known)) if known else "unlimited"

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,7 @@ SECONDS = 120.0  # a git command that takes longer is stopped
 
 _ENVIRONMENT = SAFE_ENVIRONMENT | {"LC_ALL": "C"}
 _INHERITED = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE")
+_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _SHOWS_DIFFS = ("diff", "show", "log", "diff-tree", "diff-index", "diff-files", "format-patch")
 # These never look at the content of the working tree, so filters and drivers need no overriding.
 _PLUMBING = (
@@ -26,7 +29,6 @@ _PLUMBING = (
     "cat-file",
     "config",
     "merge-file",
-    "read-tree",
 )
 
 
@@ -161,10 +163,14 @@ async def _run(root: Path, argv: Sequence[str], env: Mapping[str, str], input: b
 
 
 async def _without_drivers(root: Path) -> list[tuple[str, str]]:
-    """Settings that empty every filter, merge and diff driver of the repository at `root`."""
-    ran = await run_git(root, "config", "-z", "--name-only", "--get-regexp", r"^(filter|merge|diff)\..*\..*$")
+    """Settings that empty every driver of the repository at `root`: filters, merges, diffs; and its hooks."""
+    wanted = r"^(filter|merge|diff|hook)\..*\..*$"
+    ran = await run_git(root, "config", "-z", "--name-only", "--get-regexp", wanted)
     settings = list[tuple[str, str]]()
     for key in sorted({os.fsdecode(entry) for entry in ran.stdout.split(b"\0") if entry}):
+        if key.startswith("hook."):  # newer ones may stand in the configuration
+            settings.append((f"{key.rpartition('.')[0]}.enabled", "false"))
+            continue
         required = key.startswith("filter.") and key.endswith(".required")
         settings.append((key, "false" if required or key.endswith((".binary", ".cachetextconv")) else ""))
     return settings
@@ -220,20 +226,36 @@ async def commit_paths(root: Path, paths: Sequence[str], message: str) -> str:
     await _refuse_filtered(root, names)
     known = await run_git(root, "ls-files", "-z", "--", *paths)
     new = [path for path in paths if os.fsencode(path) not in known.stdout.split(b"\0")]
-    if new:
-        await _succeed(root, "add", "--force", "--intent-to-add", "--", *new)
-    from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
-    command = ("commit", "--quiet", "--only", "--cleanup=whitespace", f"--message={message}", *from_stdin)
-    ran = await run_git(root, *command, input=names, env=who)
-    if not ran.ok:
+    command = ("commit", "--quiet", "--only", "--cleanup=whitespace", f"--message={message}", *_FROM_STDIN)
+    async with _private_index(root) as index:
         if new:
-            await run_git(root, "rm", "--quiet", "--cached", "--force", "--ignore-unmatch", "--", *new)
+            await _succeed(root, "add", "--force", "--intent-to-add", "--", *new, index=index)
+        ran = await run_git(root, *command, input=names, index=index, env=who)
+    if not ran.ok:
         raise TreeError(f"git did not commit: {ran.complaint}")
+    await run_git(root, "reset", "--quiet", *_FROM_STDIN, input=names)
     return await head(root)
 
 
-async def _succeed(root: Path, *args: str) -> GitRan:
-    ran = await run_git(root, *args)
+@asynccontextmanager
+async def _private_index(root: Path) -> AsyncIterator[Path]:
+    """A copy of the user's index, so that a commit that fails has touched nothing of theirs.
+
+    Raises TreeError while another git holds their index.
+    """
+    named = await _succeed(root, "rev-parse", "--git-path", "index")
+    index = root / os.fsdecode(named.stdout).removesuffix("\n")
+    if index.with_name("index.lock").exists():
+        raise TreeError(f"git did not commit: another git is at work here, or left {index}.lock behind")
+    with tempfile.TemporaryDirectory(prefix="kith-") as folder:
+        private = Path(folder, "index")
+        with suppress(FileNotFoundError):  # before the first file is staged
+            shutil.copyfile(index, private)
+        yield private
+
+
+async def _succeed(root: Path, *args: str, index: Path | None = None) -> GitRan:
+    ran = await run_git(root, *args, index=index)
     if not ran.ok:
         raise TreeError(f"git {args[0]} refused: {ran.complaint}")
     return ran

@@ -29,6 +29,7 @@ from kith.trees.files import (
 from kith.trees.guard import check_link, check_path, show_path
 from kith.trees.lock import hold_lock
 from kith.trees.records import (
+    DamagedError,
     Entry,
     Record,
     State,
@@ -251,7 +252,7 @@ def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
         return "taken back"
     try:
         record = load_record(journal, change_id, state)
-    except TreeError:
+    except DamagedError:
         mark_record(journal, change_id, state, "damaged")
         return "unreadable"
     if state in ("swapping", "failing"):

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk import read_files, stamp_files
-from kith.trees.files import follow_links, look_at, read_file
+from kith.trees.files import follow_links, look_at, read_file, told
 from kith.trees.guard import check_path, show_path
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
 from kith.trees.listing import list_files
@@ -119,7 +119,9 @@ class LocalTree:
 
     def recall(self, change_id: str) -> tuple[Changes, str]:
         """An applied change, and the id of the one it took back ("" if none)."""
-        record = load_record(open_journal(self._state), change_id)
+        with told(str(self._state)):
+            journal = open_journal(self._state)
+        record = load_record(journal, change_id)
         return tuple(entry.change for entry in record.entries), record.undoes
 
     async def recover(self) -> tuple[Recovered, ...]:

@@ -15,16 +15,12 @@ from kith.trees.files import FileState
 from kith.trees.git import git_argv, git_env
 from kith.trees.layers import Entry, Layers
 from kith.trees.listing import SKIPPED, list_files
-from kith.trees.sandbox import HOME, Box, capture_boxed, run_boxed
+from kith.trees.names import is_git_folder
+from kith.trees.sandbox import capture_boxed, run_boxed
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
+from kith.trees.view import HOME, Box
 
-# Names relative to the trial's folder (`lower` is a link): commas and colons in paths do no harm.
-_MOUNT = (
-    'cd -- "$1" && mount -i -n -t overlay'
-    " -o userxattr,index=off,lowerdir=lower,upperdir=upper,workdir=work overlay"
-    ' "$2" && shift 2 && exec "$@"'
-)
 # Outside a repository an empty one lends its rules, so that .gitignore files still count.
 _IGNORED = (
     "git rev-parse -q --git-dir >/dev/null 2>&1"
@@ -43,8 +39,7 @@ async def open_overlay(
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        launcher = overlay_launcher(folder, root)
-        box = Box(root, root, True, toolchains, (state,), _excludes(), launcher, hosts=hosts)
+        box = Box(root, root, True, toolchains, (state,), _excludes(), folder, hosts=hosts)
         yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
 
 
@@ -58,14 +53,6 @@ def _excludes() -> tuple[tuple[Path, Path], ...]:
     )
     named = [Path(value) for key, value in pairs if key == "core.excludesfile"]
     return (((named or [default])[-1], Path(HOME, ".config/git/ignore")),)
-
-
-def overlay_launcher(folder: Path, root: Path) -> tuple[str, ...]:
-    """What to put in front of a command so that it finds the overlay mounted at `root`.
-
-    The mount lives in a user and mount namespace of the command's own and ends with it.
-    """
-    return ("unshare", "-Urm", "sh", "-c", _MOUNT, "kith", str(folder), str(root))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +93,10 @@ class OverlayGround:
         return replace(touched, present=own)
 
     def _is_repository(self, folder: str, entries: Mapping[str, Entry]) -> bool:
-        return f"{folder}/.git" in entries or self.layers.shows(f"{folder}/.git")
+        def is_there(path: str) -> bool:
+            return path in entries or self.layers.shows(path)
+
+        return is_there(f"{folder}/.git") or is_git_folder(folder, is_there)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         asked = sorted(paths)

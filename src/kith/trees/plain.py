@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.exec import run_process, with_limits
+from kith.trees.exec import run_process
 from kith.trees.guard import check_path
 from kith.trees.sandbox import shell
 from kith.trees.toolchains import allowed_environment
@@ -20,7 +20,7 @@ async def run_plain(
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
     private = {"HOME": str(home), "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
     return await run_process(
-        with_limits([*shell(), command.line], limits),
+        [*shell(), command.line],
         command=command.line,
         env=allowed_environment(root, toolchains, command.env) | private,
         cwd=folder,

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kith.core.errors import KithError
-from kith.trees.overlay import overlay_launcher
-from kith.trees.sandbox import BARE, Box, bwrap_argv
+from kith.core.workspace import ExecLimits
+from kith.trees.sandbox import BARE, Wires, launcher
 from kith.trees.trial_folder import claim_folder
+from kith.trees.view import Box
 
 _SECONDS = 10.0
 
@@ -65,7 +66,7 @@ def _try_sandbox(root: Path) -> str:
         return "there is no sandbox for commands on this system"
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed (the command is called bwrap)"
-    complaint = _run(bwrap_argv(Box(root, root, False), ["true"], {}))
+    complaint = _run(Box(root, root, False))
     return f"bubblewrap does not work here ({complaint})" if complaint else ""
 
 
@@ -80,21 +81,28 @@ def _try_overlay(root: Path, state: Path) -> str:
             os.mknod(folder / "whiteout", 0o020000, 0)
             os.setxattr(folder / "upper", "user.overlay.opaque", b"n")
             os.removexattr(folder / "upper", "user.overlay.opaque")
-            inside = bwrap_argv(Box(root, root, True), ["true"], {})
-            complaint = _run([*overlay_launcher(folder, root), *inside])
+            complaint = _run(Box(root, root, True, overlay=folder))
     except (OSError, KithError) as error:
         complaint = str(error)
     return f"overlays cannot be mounted here ({complaint})" if complaint else ""
 
 
-def _run(argv: list[str]) -> str:
-    """ "" when the command succeeds, else the first line of its complaint."""
-    try:
-        ran = subprocess.run(
-            argv, env=BARE, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
+def _run(box: Box) -> str:
+    """ "" when a command succeeds in the box, else the first line of the complaint."""
+    with Wires() as wires:
+        argv = [*launcher(box, ExecLimits()), *wires.bwrap(box, ["true"], {})]
+        try:
+            ran = subprocess.run(
+                argv,
+                env=BARE,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                pass_fds=wires.pass_fds,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
     lines = ran.stderr.decode(errors="replace").strip().splitlines()
     return "" if ran.returncode == 0 else (lines or [f"exit code {ran.returncode}"])[0]
 

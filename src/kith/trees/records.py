@@ -13,6 +13,7 @@ from typing import Literal, cast, get_args
 from kith.core.codec import decode, encode
 from kith.core.errors import TreeError
 from kith.core.values import Change, Changes
+from kith.trees.files import told
 
 # new: half written; staging: no file of the tree is touched yet; swapping: it will be finished; failing: it
 # will be taken back; damaged: nobody can read it.
@@ -41,6 +42,10 @@ class Record:
     entries: tuple[Entry, ...]
     folders: tuple[str, ...] = ()
     undoes: str = ""
+
+
+class DamagedError(TreeError):
+    """A record of the journal is not what was written."""
 
 
 def open_journal(state: Path) -> Path:
@@ -84,18 +89,20 @@ def save_record(journal: Path, record: Record) -> None:
 
 
 def load_record(journal: Path, change_id: str, state: State = "applied") -> Record:
-    """Raises TreeError when there is no such record, or when it cannot be read."""
+    """Raises TreeError when there is no such record or the disk refuses, DamagedError for what is none."""
     if not _ID.fullmatch(change_id):
         raise TreeError(f"{change_id!r} is not the id of a change")
     path = journal / f"{change_id}.{state}"
+    with told(str(path)):
+        content = path.read_bytes() if path.exists() else None
+    if content is None:
+        raise TreeError(f"there is no change {change_id} (any more)")
     try:
-        record = decode(json.loads(path.read_bytes()), Record)
-    except FileNotFoundError:
-        raise TreeError(f"there is no change {change_id} (any more)") from None
+        record = decode(json.loads(content), Record)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise TreeError(f"the journal of change {change_id} is damaged: {error}") from error
+        raise DamagedError(f"the journal of change {change_id} is damaged: {error}") from error
     if not isinstance(record, Record):
-        raise TreeError(f"the journal of change {change_id} is damaged: it is empty")
+        raise DamagedError(f"the journal of change {change_id} is damaged: it is empty")
     return record
 
 
@@ -132,10 +139,13 @@ def sync_folder(path: Path) -> None:
 
 def load_changes(state: Path, change_id: str) -> Changes:
     """An applied change, as it was applied. Raises TreeError when the journal no longer has it."""
-    return tuple(entry.change for entry in load_record(open_journal(state), change_id).entries)
+    with told(str(state)):
+        journal = open_journal(state)
+    return tuple(entry.change for entry in load_record(journal, change_id).entries)
 
 
 def list_applied(root: Path, state: Path) -> tuple[str, ...]:
     """The ids of the changes that can be undone, the oldest first."""
-    found = find_records(root, open_journal(state))
+    with told(str(state)):
+        found = find_records(root, open_journal(state))
     return tuple(change_id for change_id, suffix in found if suffix == "applied")

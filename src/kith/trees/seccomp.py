@@ -178,8 +178,8 @@ _Code = list[tuple[int, int, int, int]]
 
 @cache
 def make_filter(machine: str = "") -> bytes:
-    """The filter for a kind of processor (this one's), as `bwrap --seccomp` reads it; b"" for an unknown one."""
-    known = MACHINES.get(machine or platform.machine())
+    """The filter for a kind of processor (this one's), as bwrap reads it; b"" for one that is not known."""
+    known = MACHINES.get(machine or (platform.machine() if struct.calcsize("P") == 8 else ""))
     return b"".join(struct.pack("<HBBI", *line) for line in _assemble(known)) if known else b""
 
 

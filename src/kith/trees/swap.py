@@ -119,10 +119,11 @@ def give_back(root: Path, entries: Iterable[Entry]) -> None:
     for entry in entries:
         if _is_foreign(root, entry) and find_side(root, entry.change) == "new":
             with _both(root, entry) as (source, temporary, target, name):
-                if entry.change.after is None:
-                    move_new(source, temporary, target, name)
-                else:
+                if entry.change.after is not None:
                     trade(source, temporary, target, name)
+                    continue
+                with suppress(FileExistsError):  # a folder, meanwhile: both stay
+                    move_new(source, temporary, target, name)
 
 
 def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
@@ -139,60 +140,61 @@ def _move(root: Path, entry: Entry, tolerant: bool) -> None:
             try:
                 move_new(source, temporary, target, name)
             except FileExistsError:
-                _somebody_else(entry.change.path, tolerant)
+                _refuse(entry, tolerant)
         elif not trade(source, temporary, target, name):
             source.move(temporary, target, name)  # this file system cannot: it was compared a moment ago
-        elif _is_expected(root, entry, source, temporary):
+        elif _came_out(root, entry, source, entry.change):
             source.unlink(temporary)
         else:
             trade(source, temporary, target, name)
-            if not _is_ours(root, entry, source, temporary):  # saved once more, onto ours: that counts
+            if not _came_out(root, entry, source, entry.change.inverse):  # saved once more, onto ours
                 trade(source, temporary, target, name)
             source.unlink(temporary)
-            _somebody_else(entry.change.path, tolerant)
+            _refuse(entry, tolerant)
 
 
 def _delete(root: Path, entry: Entry, tolerant: bool) -> None:
     """Take a file away, look at what it was, and only then let it go."""
     with _both(root, entry) as (source, temporary, target, name):
-        with suppress(FileNotFoundError):
-            source.unlink(temporary)
         target.move(name, source, temporary)
-        if not _is_expected(root, entry, source, temporary):
-            try:
-                move_new(source, temporary, target, name)
-            except FileExistsError:  # saved once more: that counts
-                source.unlink(temporary)
-            _somebody_else(entry.change.path, tolerant)
+        if _came_out(root, entry, source, entry.change):
+            source.unlink(temporary)
             return
-        source.unlink(temporary)
+        try:
+            move_new(source, temporary, target, name)
+        except FileExistsError:  # saved once more
+            source.unlink(temporary)
+        _refuse(entry, tolerant)
 
 
-def _somebody_else(path: str, tolerant: bool) -> None:
+def _refuse(entry: Entry, tolerant: bool) -> None:
     if not tolerant:
-        raise TreeError(f"{show_path(path)} was changed by somebody else in between")
+        raise TreeError(f"{show_path(entry.change.path)} was changed by somebody else in between")
 
 
-def _is_expected(root: Path, entry: Entry, folder: Folder, name: str) -> bool:
-    """What came out is the old content, and nobody is about to write to it."""
-    if is_being_written(folder, name):
+def _came_out(root: Path, entry: Entry, folder: Folder, change: Change) -> bool:
+    """Whether the temporary's name has what `change` expects to replace, and nobody is writing to it."""
+    if is_being_written(folder, split_path(entry.temporary)[1]):
         return False
-    return is_same(look(root, entry.temporary), entry.change.before, entry.change.mode_before)
-
-
-def _is_ours(root: Path, entry: Entry, folder: Folder, name: str) -> bool:
-    if is_being_written(folder, name):
-        return False
-    return is_same(look(root, entry.temporary), entry.change.after, entry.change.mode)
+    return _has(root, entry.temporary, change.before, change.mode_before)
 
 
 def _is_foreign(root: Path, entry: Entry) -> bool:
     """Whether something lies under the temporary's name that is neither the old content nor the new."""
-    change, found = entry.change, look(root, entry.temporary)
-    if found is None:
-        return is_folder(root, entry.temporary)
-    old, new = (change.before, change.mode_before), (change.after, change.mode)
-    return not any(is_same(found, content, mode) for content, mode in (old, new) if content is not None)
+    path, change = entry.temporary, entry.change
+    return not (
+        _has(root, path, None, change.mode)
+        or (change.before is not None and _has(root, path, change.before, change.mode_before))
+        or (change.after is not None and _has(root, path, change.after, change.mode))
+    )
+
+
+def _has(root: Path, path: str, content: bytes | None, mode: int) -> bool:
+    """Whether a path has this content, None for nothing at all; False for what cannot be read."""
+    try:
+        return is_same(look_at(root, path), content, mode)
+    except TreeError:
+        return False
 
 
 @contextmanager

@@ -13,8 +13,9 @@ from kith.trees.local import LocalTree
 from kith.trees.overlay import open_overlay
 from kith.trees.plain import run_plain
 from kith.trees.probe import Abilities, probe
-from kith.trees.sandbox import Box, run_boxed
+from kith.trees.sandbox import run_boxed
 from kith.trees.toolchains import find_toolchains
+from kith.trees.view import Box
 
 _OFF = Abilities("the sandbox is switched off", "the sandbox is switched off")
 

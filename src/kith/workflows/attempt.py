@@ -8,7 +8,7 @@ from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.run import Run, Thread
-from kith.core.values import Change, Changes, Verdict, say
+from kith.core.values import Change, Changes, Message, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.gates.human import change_question
@@ -226,16 +226,22 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
-    """Bring the edits that the last reply holds as text into the trial: all of them or none."""
-    replies = (m for m in reversed(thread.messages) if m.role == "assistant" and m.author != "kith")
-    words = next((message.text for message in replies), "")
+    """Bring the edits that the last reply holds as text into the trial: all of them or none.
+
+    Edits in a reply of this turn that was cut count as refused: what follows them may be their other half.
+    """
+    replies = _replies(thread)
     try:
         known = frozenset(await trial.files())
-        edits = find_edits(words, known)
+        for reply in replies[:-1]:
+            if not reply.complete:
+                find_edits(reply.text, known, "length")
+        last = replies[-1] if replies else Message("assistant", ())
+        edits = find_edits(last.text, known, "stop" if last.complete else "length")
         if not edits:
             return Verdict(True, by="edits")
         contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
-        await _write_all(trial, make_changes(edits, contents))
+        await _write_all(trial, make_changes(edits, contents, known=known))
         verdict = Verdict(True, by="edits")
     except (EditError, TreeError) as error:
         verdict = Verdict(False, str(error), "edits")
@@ -243,13 +249,27 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
     return verdict
 
 
+def _replies(thread: Thread) -> tuple[Message, ...]:
+    """What the model said since somebody else spoke."""
+    said: list[Message] = []
+    for message in reversed(thread.messages):
+        if message.role == "user" and message.author != "kith":
+            break
+        if message.role == "assistant" and message.author != "kith":
+            said.append(message)
+    return tuple(reversed(said))
+
+
 async def _write_all(trial: Trial, changes: Changes) -> None:
-    """Write every file, keeping its mode; what the trial refuses takes the others back."""
+    """Write every file, keeping its mode unless that is changed, too; a refusal takes all of them back."""
     written: list[Change] = []
     try:
         for change in changes:
             await trial.write(change.path, change.after)
             written.append(change)
+        made = (change for change in changes if change.after is not None)
+        modes = (replace(each, before=each.after) for each in made if each.mode != each.mode_before)
+        await trial.apply(tuple(modes))
     except TreeError:
         for change in reversed(written):
             await trial.write(change.path, change.before)

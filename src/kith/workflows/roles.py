@@ -122,7 +122,8 @@ def hold_to(kith: RoleSpec, project: RoleSpec) -> RoleSpec:
     if project.purpose != kith.purpose:
         raise UsageError(f"{where} must keep its purpose, {kith.purpose!r}.")
     if project.policy not in (kith.policy, "read-only") and kith.policy != "trial":
-        raise UsageError(f"{where} may be {kith.policy} or read-only, not {project.policy!r}.")
+        allowed = " or ".join(dict.fromkeys((kith.policy, "read-only")))
+        raise UsageError(f"{where} may be {allowed}, not {project.policy!r}.")
     more = {*project.tools, *project.small_tools} - {*kith.tools, *kith.small_tools}
     if more:
         raise UsageError(

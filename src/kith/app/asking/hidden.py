@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
+from kith.app.kept_back import keys_of
 from kith.app.project import Project
 from kith.context.redact import Redactor
 from kith.context.secret_values import values_in, values_of_environment
@@ -69,17 +70,12 @@ def _veil(private: Private) -> Veil:
 def _values(private: Private, root: Path, chosen: Settings) -> tuple[str, ...]:
     """Every secret value that is known: of files, of the environment, of the settings."""
     named = {*private.ignored, *private.known}
-    found = [value for value in _keys(chosen) if value]
+    found = [value for value in keys_of(chosen) if value]
     found += values_of_environment(os.environ)
     for path, data in private.contents.items():
         found += values_in(data.decode("utf-8", "replace"), sure=path in named)
     found += values_in(_git_settings(root), sure=False)
     return tuple(dict.fromkeys(found))
-
-
-def _keys(chosen: Settings) -> tuple[str, ...]:
-    named = (os.environ.get(each.key_env, "") for each in chosen.endpoints.values())
-    return (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
 
 
 def _git_settings(root: Path) -> str:

@@ -5,6 +5,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from kith.app.permits import permits_of
 from kith.app.project import Project
 from kith.core.errors import UsageError
 from kith.core.model import Model, Tool
@@ -68,6 +69,7 @@ def make_player(
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined = project.tree.confined
     role = make_role(spec, model, watch_repeats(tools), sampling, confined=confined, small=small)
+    role = replace(role, policy=replace(role.policy, permits=permits_of(project)))
     if chosen.offline:
         closed = (*role.policy.rules, Rule("net", "*", "deny"))
         role = replace(role, policy=replace(role.policy, rules=closed))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from kith import __version__
+from kith.app.kept_back import known_values
 from kith.app.project import Project
 from kith.core.errors import NoModelError
 from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
@@ -55,6 +56,7 @@ class Terms:
         self._one_by_one = asyncio.Lock()
         self._told: set[tuple[str, str]] = set()
         self._hidden: Hidden | None = None
+        self._known = known_values(project.root, project.settings)
 
     async def open(self, name: str = "") -> Opened:
         """The model called `name` (or the chosen one), admitted. Raises NoModelError, ModelError."""
@@ -73,6 +75,8 @@ class Terms:
 
             self._hidden = self._hidden or await find_hidden(self.project)
             opened.door.keep_back(self._hidden.values)
+        else:
+            opened.keeper.keep_back(self._known)
 
     def show(self, opened: Opened, tools: tuple[Tool, ...], *others: Opened) -> tuple[Tool, ...]:
         """The tools as an admitted model gets them: no private files, if it is in the cloud.

@@ -14,6 +14,7 @@ from kith.faces.acp.buffers import Buffers, tell_unsaved
 from kith.faces.acp.outbox import Outbox
 from kith.faces.acp.updates import Updates
 from kith.faces.acp.wire import Wire
+from kith.faces.always import always_words
 from kith.faces.lines import printable
 
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
@@ -76,7 +77,8 @@ class Asker:
             warned = [tool_calls.words(careful)] if careful else []
             return [*warned, *tool_calls.diffs(question.changes, self._root)]
         shown = question.draft or self._updates.plan_words() if question.kind == "plan" else ""
-        return [tool_calls.words("\n\n".join(filter(None, [question.text, shown])))]
+        parts = [question.text, shown, always_words(question)]
+        return [tool_calls.words("\n\n".join(filter(None, parts)))]
 
 
 def _offered(question: Question) -> list[PermissionOption]:
@@ -85,9 +87,14 @@ def _offered(question: Question) -> list[PermissionOption]:
     no = _NO.get(question.kind, "no")
     choices += [no] if no not in choices else []
     return [
-        PermissionOption(option_id=choice, kind=_OPTIONS[choice][0], name=_OPTIONS[choice][1])
+        PermissionOption(option_id=choice, kind=_OPTIONS[choice][0], name=_name(question, choice))
         for choice in choices
     ]
+
+
+def _name(question: Question, choice: str) -> str:
+    """What a choice is called: "always" says what it allows, since some editors show nothing else."""
+    return (always_words(question) if choice == "always" else "") or _OPTIONS[choice][1]
 
 
 def _with_note(call: ToolCallUpdate, note: str) -> ToolCallUpdate:

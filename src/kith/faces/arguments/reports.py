@@ -69,6 +69,16 @@ def config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ask-again", action="store_true", help=words)
 
 
+def permits(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    ways = parser.add_mutually_exclusive_group()
+    number = "ask again about these, or about all"
+    ways.add_argument("--forget", nargs="*", type=int, metavar="NUMBER", help=number)
+    ways.add_argument(
+        "--explain", metavar="COMMAND", help="say whether a command would be asked about, and why"
+    )
+
+
 def trust(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     ways = parser.add_mutually_exclusive_group()

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from kith.core.values import Answer, Kept, Plan, Question
+from kith.faces.always import always_words
 from kith.faces.html.diff import diff_html, show_path
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.pieces import pieces_of
@@ -44,11 +45,14 @@ def question_html(session_id: str, question: Question, project: str = "", plan: 
     """
     body, buttons = _parts(question, project, plan)
     words = element("p", *_asked(question), class_="asked", id="asked")
+    always = element("p", always_words(question), class_="dim always") if always_words(question) else NOTHING
     said = element("p", class_="said", role="alert")
     without = element("p", "Answering here needs JavaScript.", class_="dim")
     return element(
         "form",
-        element("div", words, element("div", *buttons, class_="answers script"), said, class_="asking"),
+        element(
+            "div", words, always, element("div", *buttons, class_="answers script"), said, class_="asking"
+        ),
         element("noscript", without),
         body,
         class_="review",

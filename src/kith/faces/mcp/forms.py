@@ -6,6 +6,7 @@ from typing import Any, Final
 from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
+from kith.faces.always import always_words
 from kith.faces.lines import count, printable
 
 LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not show whole
@@ -20,6 +21,8 @@ def words_of(question: Question, warnings: Sequence[str] = ()) -> str:
 def _lines(question: Question, warnings: Sequence[str]) -> Iterator[str]:
     yield printable(question.text)
     yield from map(printable, warnings)
+    if always := always_words(question):
+        yield always
     added, removed = (sum(getattr(file, side) for file in question.files) for side in ("added", "removed"))
     if question.files:
         yield f"{count(len(question.files), 'file')}, +{added} -{removed}"

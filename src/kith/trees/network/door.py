@@ -106,7 +106,7 @@ async def _listen(wire: socket.socket, proxy: Proxy) -> None:
         await ready.wait()
     finally:
         loop.remove_reader(wire)
-    for given in socket.recv_fds(wire, 1, 1)[1]:
+    for given in socket.recv_fds(wire, 1, 1, socket.MSG_CMSG_CLOEXEC)[1]:
         listener = socket.socket(fileno=given)
         if listener.family != socket.AF_INET or not listener.getsockopt(
             socket.SOL_SOCKET, socket.SO_ACCEPTCONN

@@ -17,6 +17,7 @@ CONNECT_SECONDS: Final = 10.0  # to find a name's addresses, and then for each o
 _MOST_ADDRESSES: Final = 4
 _MOST_CONNECTIONS: Final = 128
 _MOST_PLACES: Final = 50
+_MOST_WORDS: Final = 200  # a refusal may quote the command
 _OTHERS: Final = "other hosts"
 _REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}
 
@@ -45,7 +46,8 @@ class Proxy:
     def reached(self) -> tuple[Reached, ...]:
         """Every place that was asked for, in the order of the first time, up to a number."""
         return tuple(
-            Reached(place, each.sent, each.received, each.refused) for place, each in self._tallies.items()
+            Reached(place, each.sent, each.received, each.refused[:_MOST_WORDS])
+            for place, each in self._tallies.items()
         )
 
     async def listen(self, listener: socket.socket) -> None:
@@ -141,6 +143,6 @@ async def _connected(addresses: list[str], port: int) -> AsyncIterator[Streams]:
 
 
 def _answer_to(refusal: _Refused, place: str) -> bytes:
-    words = f"kith: {place or 'this request'}: {refusal}\n".encode()
+    words = f"kith: {place or 'this request'}: {refusal}"[:2 * _MOST_WORDS].encode() + b"\n"
     head = f"HTTP/1.1 {refusal.status} {_REASONS[refusal.status]}\r\nContent-Type: text/plain\r\n"
     return f"{head}Content-Length: {len(words)}\r\nConnection: close\r\n\r\n".encode() + words

@@ -112,7 +112,7 @@ class File(TypedDict):
 
 
 class Asked(TypedDict):
-    """A question that waits for a person."""
+    """A question that waits for a person; `pattern` is what "always" allows of calls with that effect."""
 
     id: str
     kind: Literal["change", "plan", "tool", "trust"]
@@ -120,6 +120,8 @@ class Asked(TypedDict):
     choices: list[str]
     draft: str
     files: list[File]
+    effect: str
+    pattern: str
 
 
 class Todo(TypedDict):
@@ -213,7 +215,14 @@ def question_of(question: Question | None) -> Asked | None:
     files = [file_of(file) for file in question.files]
     kind, choices = question.kind, list(question.choices)
     return Asked(
-        id=question.id, kind=kind, text=question.text, choices=choices, draft=question.draft, files=files
+        id=question.id,
+        kind=kind,
+        text=question.text,
+        choices=choices,
+        draft=question.draft,
+        files=files,
+        effect=question.effect,
+        pattern=question.pattern,
     )
 
 

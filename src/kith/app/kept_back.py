@@ -1,0 +1,60 @@
+"""The secret values that are known at once: of settings, the environment, and files made for them."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from kith.context.redact import Redactor
+from kith.context.secret_values import values_in, values_of_environment
+from kith.context.secrets import is_secret_file
+from kith.settings import Settings
+from kith.settings.brought import read_plain
+
+_DEPTH: Final = 2  # folders below the top in which a file such as .env is looked for
+_MOST: Final = 4_000  # entries that are looked at
+_LARGEST: Final = 65_536  # bytes
+_NEVER: Final = re.compile(
+    r"\.git|\.hg|\.svn|node_modules|\.?venv|__pycache__|\.tox|\.nox|\..*_cache|build|target"
+)
+
+
+def make_redactor(root: Path, chosen: Settings) -> Redactor:
+    """What keeps these values out of the log, and out of what any model is sent."""
+    return Redactor(known_values(root, chosen))
+
+
+def known_values(root: Path, chosen: Settings) -> tuple[str, ...]:
+    """What can be found without a look through the whole tree: that is taken for models in the cloud only."""
+    found = [*keys_of(chosen), *values_of_environment(os.environ)]
+    for path in _secret_files(root):
+        found += values_in(_text(path))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def keys_of(chosen: Settings) -> tuple[str, ...]:
+    """The keys of services that the person set."""
+    named = (os.environ.get(each.key_env, "") for each in chosen.endpoints.values())
+    return (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
+
+
+def _secret_files(root: Path) -> Iterator[Path]:
+    """Files near the top whose names say that they hold secrets; no link is followed."""
+    seen = 0
+    for place, folders, names in os.walk(root):
+        depth = len(Path(place).relative_to(root).parts)
+        folders[:] = sorted(name for name in folders if depth < _DEPTH and not _NEVER.fullmatch(name))
+        seen += len(names) + len(folders)
+        if seen > _MOST:
+            return
+        yield from (Path(place, name) for name in sorted(names) if is_secret_file(name))
+
+
+def _text(path: Path) -> str:
+    """A small plain file's text; "" where it is none."""
+    with suppress(OSError):
+        data = read_plain(path, _LARGEST + 1) or b""
+        return "" if len(data) > _LARGEST or b"\0" in data else data.decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,86 @@
+"""What needs no question in a project: commands that only look, and what the person allowed for good."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kith.app.project import Project
+from kith.context.secrets import is_secret_file
+from kith.core.hosts import covers, split_target
+from kith.core.values import Effect
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.permits import Permit, forget_permits, permitted
+from kith.settings import find_folders
+from kith.shell import Decision, Read, decide, is_within, pattern_of
+from kith.trees.reachable import why_git_may_run, why_private
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """What the tree at `root` says of a command that would look at it."""
+
+    root: Path
+
+    def read(self, read: Read) -> str:
+        return why_private(self.root, read.path, _tells, glob=read.glob, below=read.below)
+
+    def settings(self) -> str:
+        return why_git_may_run(self.root)
+
+
+def _tells(path: str) -> bool:
+    return is_secret_file(path, ignored=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPermits:
+    """The permits of one project; `confined`: its commands run in a sandbox."""
+
+    log: Log
+    root: Path
+    confined: bool
+
+    def allows(self, effect: Effect, target: str) -> bool:
+        if effect == "exec" and decide_here(self.root, target).allowed:
+            return True
+        patterns = (each.pattern for each in permitted(self.log, self.root) if each.effect == effect)
+        return any(self._is_within(effect, target, pattern) for pattern in patterns)
+
+    def pattern(self, effect: Effect, target: str) -> str:
+        """The hosts alone where a sandbox holds the command to them, else the whole of it."""
+        hosts, _ = split_target(target) if effect == "net" else ((), target)
+        if effect == "net" and self.confined:
+            return " ".join(hosts)
+        return pattern_of(target) if effect in ("exec", "net") else ""
+
+    def _is_within(self, effect: Effect, target: str, pattern: str) -> bool:
+        if effect != "net":
+            return is_within(target, pattern)
+        try:
+            return target == pattern or (self.confined and covers(pattern.split(), split_target(target)[0]))
+        except ValueError:  # a pattern that holds a command
+            return False
+
+
+def decide_here(root: Path, line: str) -> Decision:
+    """Judge a command for the tree at `root`, with a look at the disk."""
+    if os.name == "nt":
+        return Decision(False, "It is no command of bash's here.")
+    return decide(line, OnDisk(root))
+
+
+def held(root: Path) -> tuple[Permit, ...]:
+    """What was allowed for good in a project."""
+    _, state, _ = find_folders()
+    return permitted(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
+
+
+def forget(root: Path, permits: tuple[Permit, ...]) -> None:
+    """Ask again about these."""
+    if permits:
+        forget_permits(Log(find_folders()[1] / LOG_FILE), root, permits)
+
+
+def permits_of(project: Project) -> ProjectPermits:
+    """What needs no question in this project."""
+    return ProjectPermits(project.log, project.root, project.tree.confined)

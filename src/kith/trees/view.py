@@ -1,0 +1,149 @@
+"""What a confined command gets to see: which parts of the machine are shown, which covered, which its own."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from kith.trees.limits import machine_memory
+
+HOME: Final = "/tmp/home"
+_LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "home")
+_PROGRAMS: Final = tuple(map(Path, ("/usr", "/opt", "/nix")))
+# Settings that everybody may read, though they often hold passwords and keys.
+_SECRETS: Final = ("/etc/pip.conf", "/etc/npmrc", "/etc/docker", "/etc/kubernetes", "/etc/krb5.keytab")
+_PROTECTED: Final = (".git/hooks", ".git/config", ".kith")
+# Folders of the command's own, and which part of the machine's memory may be in each.
+_PRIVATE: Final = (("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8), ("/run", 64))
+_LEAST_PRIVATE: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a command gets to see: the folder `source`, shown at the path `root`, and the toolchains.
+
+    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
+    ones are shown read-only at another path (second) than their own (first). `overlay` is the folder of a
+    trial whose layers are mounted at `root` first. `hosts` are the person's own, which every command may
+    reach.
+    """
+
+    root: Path
+    source: Path
+    writable: bool
+    toolchains: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    extra: tuple[tuple[Path, Path], ...] = ()
+    overlay: Path | None = None
+    masked: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+def mounts_of(box: Box) -> list[str]:
+    """Options for bwrap. The mounts are made in their order; later ones cover earlier ones."""
+    return [*_system(), *_private(), *_shown(box), "--remount-ro", "/"]
+
+
+def _system() -> Iterator[str]:
+    """The system's programs and settings, read-only, without its secrets."""
+    yield from ("--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc")
+    for name in _LINKS:
+        path = Path("/", name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir() and name != "home":
+            yield from ("--ro-bind", str(path), str(path))
+    yield from ("--ro-bind-try", "/opt", "/opt", "--ro-bind-try", "/nix", "/nix")
+    for secret in _secrets():
+        yield from _cover(secret)
+    # As uid 0 much of /proc stays writable through plain ownership, without any capability.
+    yield from ("--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--remount-ro", "/proc")
+
+
+def _private() -> Iterator[str]:
+    """Empty at the start and gone at the end; what is in them is in memory."""
+    yield from ("--dev", "/dev")
+    for path, part in _PRIVATE:
+        yield from ("--size", str(max(_LEAST_PRIVATE, machine_memory() // part)), "--tmpfs", path)
+    yield from ("--remount-ro", "/dev", "--dir", HOME)
+
+
+def _shown(box: Box) -> Iterator[str]:
+    """Toolchains, then the tree (which may lie inside one), then what stays closed in both."""
+    for path in box.toolchains:
+        yield from ("--ro-bind-try", str(path), str(path))
+    yield from ("--bind" if box.writable else "--ro-bind", str(box.source), str(box.root))
+    for name in _PROTECTED:
+        if (box.source / name).exists() and not (box.source / name).is_symlink():
+            yield from ("--ro-bind-try", str(box.source / name), str(box.root / name))
+    shown = (*box.toolchains, box.root, *_PROGRAMS)
+    for path in box.hidden:
+        if any(path.is_relative_to(each) for each in shown):
+            yield from ("--tmpfs", str(path))
+    yield from _masks(box)
+    # In an overlay a socket of the tree is another one than outside, to which nobody listens.
+    for path in _sockets():
+        open_to = shown if box.overlay is None and box.source == box.root else (*box.toolchains, *_PROGRAMS)
+        if any(path.is_relative_to(each) for each in open_to):
+            yield from _cover(path)
+    for source, place in box.extra:
+        yield from ("--ro-bind-try", str(source), str(place))
+
+
+def _masks(box: Box) -> Iterator[str]:
+    """Nothing in the place of what is masked, where it stays for the next command, too."""
+    there = [
+        name for name in box.masked if (box.source / name).is_file() and not (box.source / name).is_symlink()
+    ]
+    if box.writable and box.source != box.root:
+        # A folder that is mounted cannot be renamed, and its files with it; in an overlay no folder of the
+        # tree can be.
+        for folder in sorted({above for name in there for above in PurePosixPath(name).parents[:-1]}):
+            yield from ("--bind", str(box.source / folder), str(box.root / folder))
+    for name in there:
+        yield from ("--ro-bind", "/dev/null", str(box.root / name))
+
+
+def _cover(path: Path) -> tuple[str, ...]:
+    if path.is_symlink() or not path.exists():
+        return ()
+    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+
+
+@cache
+def _secrets() -> tuple[Path, ...]:
+    """What the system keeps from others, but not from this user (root sees all of it); and what it should."""
+    found = list[Path]()
+    for folder, names, files in os.walk("/etc"):
+        for name in (*names, *files):
+            path = Path(folder, name)
+            with suppress(OSError):
+                if _is_secret(path.lstat()):
+                    found.append(path)
+        names[:] = [name for name in names if Path(folder, name) not in found]
+    return (*found, *map(Path, _SECRETS))
+
+
+def _is_secret(status: os.stat_result) -> bool:
+    """Whether this user can read what others cannot, without any capability."""
+    mode = status.st_mode
+    if mode & stat.S_IROTH or not ((stat.S_ISREG(mode) and status.st_size) or stat.S_ISDIR(mode)):
+        return False
+    if status.st_uid == os.getuid():
+        return bool(mode & stat.S_IRUSR)
+    return status.st_gid in (os.getgid(), *os.getgroups()) and bool(mode & stat.S_IRGRP)
+
+
+def _sockets() -> Iterator[Path]:
+    """The UNIX sockets on which programs of this machine listen: no namespace is in their way."""
+    with suppress(OSError):
+        for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines():
+            name = line.partition(" /")[2]
+            path = Path("/", name)
+            with suppress(OSError, ValueError):
+                if name and stat.S_ISSOCK(path.lstat().st_mode):
+                    yield path
