@@ -2,8 +2,8 @@
 
 Each task runs commands in the sandbox that do not want to end (daemons of sessions of their own, children
 that hold the pipe, shells that ignore signals), changes files, and applies them. The signal goes to kith, or
-to a process below it. Afterwards nothing of it may be alive, mounted or locked, the tree must be wholly old or
-wholly new, the log whole, and the session can be gone on with.
+to a process below it. Afterwards nothing of it may be alive, mounted or locked, the tree must be wholly old
+or wholly new, the log whole, and the session can be gone on with.
 """
 
 import argparse

@@ -147,6 +147,7 @@ def test_one_edit_that_does_not_fit_stops_all_and_the_letter_explains() -> None:
         "5 |     size = width * height\n"
         "6 |     return size\n"
         "7 | \n"
+        "You sent line 5 as '    size = width + height'.\n"
         "\n"
         "Edit 1 would have fitted.\n"
         "\n"
@@ -182,6 +183,7 @@ def test_every_hunk_without_a_place_is_named() -> None:
         "1 | b\n"
         "2 | a\n"
         "3 | b\n"
+        "You sent line 3 as 'c'.\n"
         "\n"
         "Send it again, corrected."
     )

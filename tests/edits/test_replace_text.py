@@ -43,7 +43,8 @@ def test_text_that_is_missing_is_answered_with_what_stands_there() -> None:
         "a.py was not changed: the lines to change are not in the file exactly as sent. "
         "Copy them from there; the nearest text is:\n"
         "1 | def f(x):\n"
-        "2 |     return x + 1"
+        "2 |     return x + 1\n"
+        "You sent line 2 as '    return x - 1'."
     )
 
 

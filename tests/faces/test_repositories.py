@@ -221,10 +221,11 @@ def broken(top: Path) -> Path:
 
 Kind = Callable[[Path], Path]
 SLOW: tuple[Kind, ...] = (
+    *(submodule, merging),
     *(plain, none, unborn, staged, detached, separate, separate_inside, superproject, not_absorbed, shallow),
     *(sparse, partial, rebasing, picking, lost_alternates, sha256, index_v4, split_index, reftable, broken),
 )
-QUICK: tuple[Kind, ...] = (worktree, submodule, merging, configured)
+QUICK: tuple[Kind, ...] = (worktree, configured)
 REFUSED: dict[Kind, str] = {bare: "clone it first"}
 KINDS = [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (*SLOW, *REFUSED))]
 

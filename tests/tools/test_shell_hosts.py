@@ -78,7 +78,7 @@ def test_who_misses_the_network_hears_how_to_ask(words: str) -> None:
 
 
 def test_a_failing_test_is_no_missing_network() -> None:
-    assert HINT not in answer(Ran("pytest", 1, "assert connect() == 'refused'\nConnectionRefusedError\n", 0.1))
+    assert HINT not in answer(Ran("pytest", 1, "assert connect() == 1\nConnectionRefusedError\n", 0.1))
 
 
 class Story:
@@ -107,7 +107,9 @@ class Story:
 def test_the_person_is_asked_about_the_hosts_and_the_command(tmp_path: Path, sandbox: None) -> None:
     story = Story(tmp_path)
     result = story.play(command="curl -sS http://b.invalid", hosts="a.invalid")
-    assert [question.text for question in story.questions] == ["Allow bash: a.invalid: curl -sS http://b.invalid"]
+    assert [question.text for question in story.questions] == [
+        "Allow bash: a.invalid: curl -sS http://b.invalid"
+    ]
     assert result.text == (
         "exit code 0\nkith: b.invalid:80: not allowed\nrefused: b.invalid:80 (not allowed)"
     )

@@ -252,7 +252,7 @@ TRAPS: list[Callable[[Trap], Words]] = [
     *(process_filter, smudge_filter, attributes_elsewhere, signing, signing_with_ssh, editor, lazy_fetch),
     *(lazy_fetch_by_ssh, lazy_fetch_by_a_helper, aliases, gitdir_file, common_folder, bare_and_embedded),
 ]
-QUICK = {fsmonitor_of_a_submodule, clean_filter, lazy_fetch}
+QUICK = {clean_filter, lazy_fetch}
 
 
 async def look_everywhere(root: Path) -> None:

@@ -221,6 +221,46 @@ def test_a_read_only_file_or_folder_is_respected(root: Path, state: Path) -> Non
     (root / "src").chmod(0o755)
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root marks files immutable")
+def test_an_immutable_file_is_respected(root: Path, state: Path) -> None:
+    if subprocess.run(["chattr", "+i", root / "b"], capture_output=True).returncode:
+        pytest.skip("this file system has no such mark")
+    try:
+        for after in (b"x", None):
+            with pytest.raises(TreeError, match="b is read-only"):
+                apply_changes(root, state, (Change("a", b"one\n", b"x"), Change("b", b"two\n", after)))
+        assert (root / "a").read_bytes() == b"one\n"
+        assert list_applied(root, state) == ()
+    finally:
+        subprocess.run(["chattr", "-i", root / "b"], check=True)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_file_of_somebody_else_is_respected(
+    root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is ours, so the system would let us put a file of ours in its place."""
+    for path in (root, *root.rglob("*")):
+        os.chown(path, 65534, 65534)
+    os.chown(root / "b", 0, 0)
+    os.chown(root.parent, 65534, 65534)
+    monkeypatch.chdir(root)  # the folders above are root's own
+    child = os.fork()
+    if not child:
+        words = "changed"
+        try:
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            change = (Change("a", b"one\n", b"x"), Change("b", b"two\n", b"x"))
+            apply_changes(Path(), Path("../state"), change)
+        except BaseException as error:
+            words = str(error)
+        finally:
+            os._exit(0 if words == "b is read-only" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (root / "a").read_bytes() == b"one\n"
+
+
 def test_an_edit_made_since_is_merged_around(root: Path, state: Path) -> None:
     lines = [f"line {number}\n" for number in range(20)]
     old, new = "".join(lines).encode(), "".join(["changed\n", *lines[1:]]).encode()

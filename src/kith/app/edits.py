@@ -49,7 +49,8 @@ async def read_edits(project: Project, given: Given, tree: Workspace | None = No
     contents = dict[str, bytes | None]()
     for path in paths:
         contents[path] = await _read(tree or project.tree, given.folder + path, path in known)
-    found = await project.tree.modes([given.folder + path for path in paths])
+    present = [given.folder + path for path in paths if contents[path] is not None]
+    found = await project.tree.modes(present)
     modes = {path.removeprefix(given.folder): mode for path, mode in found.items()}
     changes = make_changes(edits, contents, modes, known)
     placed = tuple(replace(change, path=given.folder + change.path) for change in changes)

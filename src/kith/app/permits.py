@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kith.app.project import Project
 from kith.context.secrets import is_secret_file
-from kith.core.hosts import covers, split_target
+from kith.core.hosts import net_allows, split_target
 from kith.core.values import Effect
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import Permit, forget_permits, permitted
@@ -34,17 +34,20 @@ def _tells(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPermits:
-    """The permits of one project; `confined`: its commands run in a sandbox."""
+    """The permits of one project; `confined`: its commands run in a sandbox, which may reach `hosts`."""
 
     log: Log
     root: Path
     confined: bool
+    hosts: tuple[str, ...] = ()
 
     def allows(self, effect: Effect, target: str) -> bool:
         if effect == "exec" and decide_here(self.root, target).allowed:
             return True
-        patterns = (each.pattern for each in permitted(self.log, self.root) if each.effect == effect)
-        return any(self._is_within(effect, target, pattern) for pattern in patterns)
+        patterns = [each.pattern for each in permitted(self.log, self.root) if each.effect == effect]
+        if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target):
+            return True
+        return any(is_within(target, pattern) for pattern in patterns)
 
     def pattern(self, effect: Effect, target: str) -> str:
         """The hosts alone where a sandbox holds the command to them, else the whole of it."""
@@ -52,14 +55,6 @@ class ProjectPermits:
         if effect == "net" and self.confined:
             return " ".join(hosts)
         return pattern_of(target) if effect in ("exec", "net") else ""
-
-    def _is_within(self, effect: Effect, target: str, pattern: str) -> bool:
-        if effect != "net":
-            return is_within(target, pattern)
-        try:
-            return target == pattern or (self.confined and covers(pattern.split(), split_target(target)[0]))
-        except ValueError:  # a pattern that holds a command
-            return False
 
 
 def decide_here(root: Path, line: str) -> Decision:
@@ -83,4 +78,4 @@ def forget(root: Path, permits: tuple[Permit, ...]) -> None:
 
 def permits_of(project: Project) -> ProjectPermits:
     """What needs no question in this project."""
-    return ProjectPermits(project.log, project.root, project.tree.confined)
+    return ProjectPermits(project.log, project.root, project.tree.confined, project.settings.reachable)

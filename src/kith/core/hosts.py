@@ -124,18 +124,21 @@ def split_target(target: str) -> tuple[tuple[str, ...], str]:
     return (tuple(hosts.split()), command) if found else ((), target)
 
 
-def net_pattern(target: str) -> str:
-    """What "always" allows of such a command: its hosts, for whatever command."""
-    return " ".join(split_target(target)[0])
-
-
 def net_allows(patterns: Iterable[str], target: str) -> bool:
-    """Whether all hosts of a target were allowed before, in one pattern or several.
+    """Whether all hosts of a target were allowed before, in one pattern or in several.
 
-    Only where commands are confined: elsewhere nothing holds them to their hosts.
+    A pattern is a text of hosts; another one allows nothing. Only where commands are confined: elsewhere
+    nothing holds them to their hosts.
     """
-    known = (host for pattern in patterns for host in pattern.split())
+    known = [host for pattern in patterns for host in _hosts_in(pattern)]
     try:
         return covers(known, split_target(target)[0])
     except ValueError:
         return False
+
+
+def _hosts_in(pattern: str) -> tuple[str, ...]:
+    try:
+        return parse_hosts(pattern)
+    except ValueError:
+        return ()

@@ -23,6 +23,7 @@ _PREFIXES = frozenset(
 _MODE = re.compile(r"^(new file|deleted file|new|old) mode (.*)$")
 _MOVE = re.compile(r"^(rename|copy) (from|to) (.+)$")
 _OTHER = re.compile(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )")
+_CHANGED = re.compile(r"^index (?!0+\.\.)[0-9a-f]+\.\.[0-9a-f]+ \d{6}$")  # with the mode of a file that stays
 _TIME = re.compile(r"(?:\t.*|(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 _STAMP = re.compile(r"\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.0+)? ([-+]\d\d):?(\d\d)\s*$")
 
@@ -35,6 +36,7 @@ class Section:
     new: str = ""
     mode: int | None = None
     by_git: bool = False
+    there: bool = False  # git says that the file exists
     created: bool = False
     deleted: bool = False
     moved: bool = False  # or copied
@@ -68,6 +70,7 @@ def take_extended(section: Section, line: str) -> bool:
     elif words.startswith(("Binary files ", "GIT binary patch")):
         raise EditError(f"The diff of {section.new} is binary; only text can be edited.")
     else:
+        section.there |= bool(_CHANGED.match(words))
         return bool(_OTHER.match(words))
     return True
 

@@ -56,7 +56,10 @@ def locate(keys: Keys, hunk: Hunk) -> Place:
     if not old:
         return _place_of_insertion(keys, hunk)
     begin = _below_anchors(keys, hunk)
-    rows = _said(keys, old, hunk, begin) or positions(keys, old, begin)
+    rows = _said(keys, old, hunk, begin)
+    if not rows and _is_made(keys, hunk):
+        raise EditError(letter.ALREADY)
+    rows = rows or positions(keys, old, begin)
     shifted = {} if rows else {place.start: place for place in _shifted(keys, _old_lines(hunk), begin)}
     if not rows and _is_there(keys, hunk):
         raise EditError(letter.ALREADY)
@@ -72,8 +75,20 @@ def locate(keys: Keys, hunk: Hunk) -> Place:
 def _said(keys: Keys, old: list[str], hunk: Hunk, begin: int) -> list[int]:
     """The row that the hunk itself names, if its old lines stand there: no other one can be meant."""
     rows = [len(keys) - len(old)] if hunk.at_end else []
-    rows += [] if hunk.start is None else [hunk.start - 1]
+    rows += [] if hunk.start is None or _ends_elsewhere(keys, old, hunk) else [hunk.start - 1]
     return [row for row in rows if row >= begin and keys[row : row + len(old)] == old][:1]
+
+
+def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
+    """Whether the last lines are meant as well: they are the same, and little context below says the end.
+
+    Source: git's apply.c, where less context below than above can only match at the end of the file.
+    """
+    last = len(keys) - len(old)
+    if hunk.start is None or hunk.start - 1 == last or keys[last:] != old:
+        return False
+    signs = "".join([line[:1] for line in hunk.lines if line[:1] != "\\"])
+    return len(signs) - len(signs.rstrip(" ")) < len(signs) - len(signs.lstrip(" "))
 
 
 def positions(keys: Keys, wanted: Sequence[str], begin: int = 0) -> list[int]:
@@ -103,7 +118,8 @@ def _choose(keys: Keys, rows: Sequence[int], hunk: Hunk, last: int) -> int:
     if len(rows) > 1 and hunk.at_end and last in rows:
         return last
     if len(rows) > 1 and hunk.start is not None and hunk.start - 1 in rows:
-        return hunk.start - 1
+        if not _ends_elsewhere(keys, _keys(hunk.old), hunk):
+            return hunk.start - 1
     if len(rows) > 1 and not hunk.anchors:
         raise EditError(letter.ambiguous(keys, rows))
     return rows[0]
@@ -147,6 +163,8 @@ def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[Pla
     for row in positions(keys.unindented, [line.lstrip() for _, line in old], begin):
         difference = _difference(keys[row + lead], old[lead][1])
         place = Place(row, *difference) if difference else None
+        if place and " " in (place.more, place.less) and not any(sign == "-" for sign, _ in old):
+            continue  # lines of a diff that lost their sign look so, and the new ones have theirs
         if place and all(_same(place, sign, line, keys[row + i]) for i, (sign, line) in enumerate(old)):
             found.append(place)
     return found
@@ -163,6 +181,12 @@ def _same(place: Place, sign: str, sent: str, here: str) -> bool:
     if not sent.strip():
         return not here.strip() and (sign == " " or here in ("", sent, place.more + sent))
     return sent.startswith(place.less) and place.more + sent[len(place.less) :] == here
+
+
+def _is_made(keys: Keys, hunk: Hunk) -> bool:
+    """True when the line that the hunk names begins what it would write: it was applied before."""
+    new, at = _keys(hunk.new), (hunk.start or 0) - 1
+    return at >= 0 and any(line.strip() for line in new) and keys[at : at + len(new)] == new
 
 
 def _is_there(keys: Keys, hunk: Hunk) -> bool:

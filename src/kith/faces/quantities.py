@@ -1,7 +1,9 @@
-"""What options take, read from words: numbers, amounts of money, moments."""
+"""What options take, read from words: numbers, amounts of money, moments, hosts."""
 
 import argparse
 import time
+
+from kith.core.hosts import parse_host
 
 
 def positive(text: str) -> int:
@@ -60,3 +62,11 @@ def port(text: str) -> int:
     if value > 65_535:
         raise argparse.ArgumentTypeError("takes a port from 0 to 65535")
     return value
+
+
+def host(text: str) -> str:
+    """A host that commands may reach, in clean form."""
+    try:
+        return str(parse_host(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).removesuffix(".")) from error

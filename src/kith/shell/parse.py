@@ -132,6 +132,8 @@ def _tree(line: str) -> "Node":
 def _items_of(node: "Node", source: bytes, depth: int = 0) -> Iterator[_Item]:
     if depth > DEEPEST:
         raise NotPlainError("it is nested too deeply")
+    if node.type == "command_name" and [child.type for child in node.children] != ["word"]:
+        raise NotPlainError("the program's name is not a plain word")
     if node.type in _JOINTS:
         yield _Operator(node.type)
     elif node.type in _WORDS:
@@ -175,9 +177,7 @@ def _part(node: "Node", source: bytes) -> Word:
         raise NotPlainError(
             f"it holds {_IN_WORDS.get(node.type, 'a word that means something to the shell')}"
         )
-    part = _word(node, source)
-    # Two bare parts would be a word that the grammar took apart: only one reading of it is plain.
-    return part
+    return _word(node, source)
 
 
 def _check_string(node: "Node") -> None:

@@ -28,7 +28,7 @@ class Budget:
     def excess(self, pid: int) -> str:
         """What is overdrawn by the process `pid` and all below it, in words; "" while nothing is."""
         pids = [pid, *islice(below(pid), self._processes + 1)]
-        if len(pids) > self._processes + 1:
+        if sum(map(_threads_of, pids)) > self._processes + 1:
             return f"it started more than {self._processes:,} processes"
         if _memory_of(pids, self._memory) > self._memory:
             return f"it used more than {self._memory:,} bytes of memory"
@@ -46,6 +46,13 @@ def below(pid: int) -> Iterator[int]:
             for child in task.read_text().split():
                 yield int(child)
                 yield from below(int(child))
+
+
+def _threads_of(pid: int) -> int:
+    """As the kernel counts processes."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/task").stat().st_nlink - 2
+    return 1
 
 
 def _memory_of(pids: Sequence[int], most: int) -> int:

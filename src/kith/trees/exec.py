@@ -18,6 +18,7 @@ from kith.trees.keeper import MARK, keep, let_go
 from kith.trees.limits import limit_lines, process_lines
 
 TIMED_OUT = 124  # what timeout(1) answers
+_KILLED = 128 + 9
 _TIME = "time"
 NOT_FOUND = 127  # what a shell answers for a program that cannot be started
 GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
@@ -44,6 +45,13 @@ class Captured:
         if not self.cut:
             return self.head + self.tail
         return b"%s\n[... %s bytes left out ...]\n%s" % (self.head, f"{self.cut:,}".encode(), self.tail)
+
+    def as_ran(self, command: str, sandboxed: bool) -> Ran:
+        """The same in words, with `command` as its name."""
+        words = self.output.decode("utf-8", errors="replace")
+        if self.stopped:
+            words += f"\n[stopped: {self.stopped}]\n"
+        return Ran(command, self.code, words, self.seconds, self.timed_out, self.cut, sandboxed)
 
 
 async def run_process(
@@ -73,10 +81,7 @@ async def run_process(
         pass_fds=pass_fds,
         place=place,
     )
-    words = done.output.decode("utf-8", errors="replace")
-    if done.stopped:
-        words += f"\n[stopped: {done.stopped}]\n"
-    return Ran(command, done.code, words, done.seconds, done.timed_out, done.cut, sandboxed)
+    return done.as_ran(command, sandboxed)
 
 
 async def capture(
@@ -113,7 +118,7 @@ async def capture(
     finally:
         await _end(transport, watch, tree)
     timed_out = ending == _TIME
-    code = TIMED_OUT if timed_out else _exit_code(transport.get_returncode())
+    code = TIMED_OUT if timed_out else _KILLED if ending else _exit_code(transport.get_returncode())
     seconds = time.monotonic() - began
     head, tail, cut = watch.output.parts()
     return Captured(code, head, tail, cut, seconds, timed_out, "" if timed_out else ending)
@@ -298,5 +303,5 @@ def _marked(mark: str) -> Iterator[int]:
 
 def _exit_code(returned: int | None) -> int:
     if returned is None:
-        return 128 + 9
+        return _KILLED
     return 128 - returned if returned < 0 else returned

@@ -18,6 +18,7 @@ from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
 from kith.trees.files import (
     FileState,
+    Folder,
     folders_above,
     is_folder,
     nearest_folder,
@@ -194,13 +195,20 @@ def _refuse_in_the_way(root: Path, change: Change, missing: list[str], gone: set
 
 
 def _refuse_read_only(root: Path, path: str, found: FileState | None, nearest: str) -> None:
-    """Write bits are respected even when the system would let us (as root, or by renaming over a file)."""
-    if found and not found.permissions & 0o222:
-        raise TreeError(f"{show_path(path)} is read-only")
+    """Files that cannot be written are respected even when the system would let us rename over them.
+
+    So are write bits, which root need not care about, and what is marked as immutable.
+    """
     with told(path), open_folder(root, nearest) as folder:
+        if found and not (found.permissions & 0o222 and _may_write(folder, found, split_path(path)[1])):
+            raise TreeError(f"{show_path(path)} is read-only")
         writable = os.access(folder.at("."), os.W_OK, dir_fd=folder.fd)
         if not writable or not stat.S_IMODE(folder.stat(".").st_mode) & 0o222:
             raise TreeError(f"{show_path(path)} is in a read-only folder")
+
+
+def _may_write(folder: Folder, found: FileState, name: str) -> bool:
+    return found.mode == SYMLINK or os.access(folder.at(name), os.W_OK, dir_fd=folder.fd)
 
 
 # --- carrying it out, and what follows a failure -------------------------------------------------

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk import read_files, stamp_files
-from kith.trees.files import follow_links, look_at, read_file, told
+from kith.trees.files import follow_links, is_folder, look_at, read_file, told
 from kith.trees.guard import check_path, show_path
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
 from kith.trees.listing import list_files
@@ -100,10 +100,14 @@ class LocalTree:
         plain = tuple(replace(change, path=check_path(change.path)) for change in changes)
         check_own(self._root, self._own, plain)
         check_repositories(self._root, plain)
+        gone = [change.path for change in plain if change.after is None]
         for change in plain:
             look(self._root, change.path)
             if change.before is None:
                 check_new_name(self._root, change.path)
+                below = f"{change.path}/"
+                if is_folder(self._root, change.path) and not any(path.startswith(below) for path in gone):
+                    raise TreeError(f"{show_path(change.path)} is a folder")
 
     async def apply(self, changes: Changes) -> str:
         await self.check(changes)

@@ -5,7 +5,7 @@ from pathlib import Path
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.exec import run_process
-from kith.trees.guard import check_path
+from kith.trees.files import follow_links
 from kith.trees.sandbox import shell
 from kith.trees.toolchains import allowed_environment
 
@@ -14,7 +14,7 @@ async def run_plain(
     root: Path, scratch: Path, toolchains: tuple[Path, ...], command: Command, limits: ExecLimits
 ) -> Ran:
     """Run a shell command in the tree at `root`; its home and temporary files go to `scratch`."""
-    folder = root if command.folder in ("", ".") else root / check_path(command.folder)
+    folder = root if command.folder in ("", ".") else root / follow_links(root, command.folder)
     home, temporary = scratch / "home", scratch / "tmp"
     for each in (home, temporary):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)

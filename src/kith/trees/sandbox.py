@@ -9,7 +9,7 @@ from pathlib import Path
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.exec import Captured, capture, run_process
+from kith.trees.exec import Captured, capture
 from kith.trees.guard import check_path
 from kith.trees.launch import overlay_launcher
 from kith.trees.network.door import open_door
@@ -19,6 +19,7 @@ from kith.trees.view import HOME, Box, mounts_of
 
 # bwrap shows its own environment to what it runs (as /proc/1/environ), so it gets next to none.
 BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+_KILLED = "unshare: sigprocmask unblock failed: Invalid argument\n"  # what it says when it has to end
 _ISOLATION = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
     *("--new-session", "--die-with-parent", "--hostname", "kith"),
@@ -34,9 +35,8 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
         env = {**door.env, **environment_in(box, command.env)}
         with Wires() as wires:
             inner = door.guard([*shell(), command.line])
-            ran = await run_process(
+            done = await capture(
                 [*launcher(box, limits), *wires.bwrap(box, inner, env, folder)],
-                command=command.line,
                 env=BARE,
                 cwd=Path("/"),
                 limits=limits,
@@ -44,7 +44,10 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 pass_fds=(*wires.pass_fds, *door.pass_fds),
                 place=_disk_of(box),
             )
-            if not ran.timed_out and not wires.came_up():
+            ran = done.as_ran(command.line, sandboxed=True)
+            if done.timed_out or done.stopped:
+                ran = replace(ran, output=ran.output.replace(_KILLED, ""))
+            elif not wires.came_up():
                 raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
         return replace(ran, reached=door.reached())
 

@@ -83,7 +83,7 @@ def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolera
     for path in sorted(
         {split_path(name)[0] for entry in ordered for name in (entry.change.path, entry.temporary)}
     ):
-        with told(path or "."), suppress(*ABSENT), open_folder(root, path) as folder:
+        with told(path or str(root)), suppress(*ABSENT), open_folder(root, path) as folder:
             folder.sync()
 
 

@@ -56,6 +56,7 @@ class Checking:
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     """The judges of a run on `run.workspace`, the person's own tree."""
     found = checking.commands is None
+    home = run.workspace if run.workspace.confined else None  # a copy of a whole tree is dear
     answers: dict[str, bool] = {}
 
     async def may_run(check: Toolchain) -> bool:
@@ -75,8 +76,8 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     async def gates() -> list[Gate]:
         chosen: list[Gate] = [limits_gate(checking.sizes)]
         for check in await checks():
-            allowed = await may_run(check)
-            chosen.append(command_gate(check, checking.limits, found) if allowed else not_allowed(check))
+            ask = command_gate(check, checking.limits, found, home)
+            chosen.append(ask if await may_run(check) else not_allowed(check))
         return chosen
 
     async def baseline() -> list[Judged]:

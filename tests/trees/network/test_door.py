@@ -1,4 +1,4 @@
-"""A command in a sandbox reaches the hosts that it may reach, through the proxy, and nothing in any other way."""
+"""A command in a sandbox reaches the hosts that it may reach, through the proxy, and in no other way."""
 
 import asyncio
 import http.server
@@ -169,5 +169,5 @@ def test_a_commands_own_servers_need_no_proxy(tmp_path: Path, sandbox: None) -> 
 
 
 def test_what_is_no_host_is_refused_before_anything_runs(tmp_path: Path, sandbox: None) -> None:
-    with pytest.raises(TreeError, match="'http://a.org' is no host; write a name"):
+    with pytest.raises(TreeError, match=r"'http://a\.org' is no host; write a name"):
         run(tmp_path, "true", "http://a.org")

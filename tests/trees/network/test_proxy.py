@@ -183,3 +183,33 @@ def test_many_names_are_not_all_remembered() -> None:
             assert (reached[0].place, reached[-1].place, len(reached)) == ("x0.test:443", "other hosts", 51)
 
     asyncio.run(test())
+
+
+def test_where_a_network_demands_a_proxy_it_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads = list[bytes]()
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" if b"a.test" in heads[-1] else b"HTTP/1.1 407 No\r\n\r\n")
+        await echo(reader, writer)
+
+    async def test() -> None:
+        async with server(upstream) as port, proxied("a.test", "b.test", "localhost") as (proxy, door):
+            monkeypatch.setenv("HTTPS_PROXY", f"http://me:p%40ss@127.0.0.1:{port}")
+            monkeypatch.setenv("NO_PROXY", "localhost")
+            reader, writer = await asyncio.open_connection("127.0.0.1", door)
+            writer.write(connect("a.test:443") + b"x")
+            writer.write_eof()
+            assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"\r\n\r\nhello x")
+            for place in ("b.test:443", "localhost:443", "d.test:443"):
+                await say(door, connect(place))
+            assert [each.refused for each in proxy.reached()] == [
+                "",
+                "the proxy of this network does not lead there",
+                "leads into a private network, which only the person can allow",
+                "not allowed",
+            ]
+
+    asyncio.run(test())
+    assert [head.split(b" ")[1] for head in heads] == [b"a.test:443", b"b.test:443"]
+    assert b"Proxy-Authorization: Basic bWU6cEBzcw==\r\n" in heads[0]

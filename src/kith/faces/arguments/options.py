@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from kith.faces.quantities import money, number, positive
+from kith.faces.quantities import host, money, number, positive
 
 FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
@@ -66,7 +66,7 @@ def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add = parser.add_argument
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
-    add("--net", action="append", metavar="HOST", help="a host that commands may reach without a question")
+    add("--net", type=host, action="append", metavar="HOST", help="a host that commands may reach unasked")
     if not builds:
         add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
     add_offline(parser)

@@ -33,6 +33,11 @@ class Toolchain:
     coverage: str = ""
 
     @property
+    def compiles(self) -> bool:
+        """Whether its tests are built first, so that a tree in which that was done before saves time."""
+        return bool(self.configure or self.build) or self.runner in ("ctest", "cargo", "go")
+
+    @property
     def test(self) -> str:
         """The whole command, from the sources to an exit code."""
         return " && ".join(line for line in (self.configure, self.build, self.run) if line)

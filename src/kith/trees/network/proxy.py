@@ -2,8 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Final
 
 from kith.core.hosts import Host, is_address, show_place
@@ -11,6 +10,7 @@ from kith.core.values import Reached
 from kith.trees.network.addresses import is_near, is_public
 from kith.trees.network.heads import MOST_BYTES, Head, parse_head
 from kith.trees.network.relay import Streams, Tally, relay
+from kith.trees.network.upstream import Upstream, connect_through, find_upstream
 
 HEAD_SECONDS: Final = 30.0
 CONNECT_SECONDS: Final = 10.0  # to find a name's addresses, and then for each of them
@@ -82,8 +82,11 @@ class Proxy:
                 raise _Refused(503, "too many connections at once")
             head = await _read_head(client[0])
             place = show_place(head.name, head.port)
-            async with _connected(await self._find(head), head.port) as server:
+            server = await self._reach(head)
+            try:
                 await relay(head, client, server, self._tally(place))
+            finally:
+                server[1].close()
         except _Refused as refusal:
             self._tally(place).refused = str(refusal)
             client[1].write(_answer_to(refusal, place))
@@ -94,19 +97,21 @@ class Proxy:
             place = _OTHERS
         return self._tallies.setdefault(place, Tally())
 
-    async def _find(self, head: Head) -> list[str]:
-        """The addresses that a request may be led to, found once and for all."""
-        known = [host for host in self._hosts if host.includes(head.name, head.port)]
-        if not known:
+    async def _reach(self, head: Head) -> Streams:
+        """A connection to where a request wants to go, if it may."""
+        if not any(host.includes(head.name, head.port) for host in self._hosts):
             raise _Refused(403, "not allowed")
         if is_address(head.name):
-            return [head.name]
-        found = await _resolve(head.name, head.port)
+            return await _connect([head.name], head.port)
         near = Host(head.name, head.port) in self._own
+        upstream = None if near else find_upstream(head.name, head.port)
+        if upstream:
+            return await _pass_on(upstream, head)
+        found = await _resolve(head.name, head.port)
         good = [each for each in found if is_public(each) or (near and is_near(each))]
         if not good:
             raise _Refused(403, "leads into a private network, which only the person can allow")
-        return good[:_MOST_ADDRESSES]
+        return await _connect(good[:_MOST_ADDRESSES], head.port)
 
 
 async def _read_head(reader: asyncio.StreamReader) -> Head:
@@ -126,23 +131,24 @@ async def _resolve(name: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
-@asynccontextmanager
-async def _connected(addresses: list[str], port: int) -> AsyncIterator[Streams]:
-    """A connection to the first of the addresses that answers; it is closed with the block."""
+async def _connect(addresses: list[str], port: int) -> Streams:
+    """A connection to the first of the addresses that answers: the very ones that were looked at."""
     for address in addresses:
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(CONNECT_SECONDS):
-                streams = await asyncio.open_connection(address, port)
-            break
-    else:
-        raise _Refused(502, "does not answer")
+                return await asyncio.open_connection(address, port)
+    raise _Refused(502, "does not answer")
+
+
+async def _pass_on(upstream: Upstream, head: Head) -> Streams:
     try:
-        yield streams
-    finally:
-        streams[1].close()
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await connect_through(upstream, head.name, head.port)
+    except (OSError, EOFError, TimeoutError) as error:
+        raise _Refused(502, "the proxy of this network does not lead there") from error
 
 
 def _answer_to(refusal: _Refused, place: str) -> bytes:
-    words = f"kith: {place or 'this request'}: {refusal}"[:2 * _MOST_WORDS].encode() + b"\n"
+    words = f"kith: {place or 'this request'}: {refusal}"[: 2 * _MOST_WORDS].encode() + b"\n"
     head = f"HTTP/1.1 {refusal.status} {_REASONS[refusal.status]}\r\nContent-Type: text/plain\r\n"
     return f"{head}Content-Length: {len(words)}\r\nConnection: close\r\n\r\n".encode() + words

@@ -22,17 +22,18 @@ class Upstream:
 
 
 def find_upstream(name: str, port: int) -> Upstream | None:
-    """The proxy for a host, from kith's own environment. Raises ConnectionError for one of another kind."""
-    found = next((url for each in _VARIABLES if (url := os.environ.get(each) or os.environ.get(each.upper()))), "")
+    """The proxy for a host as kith's own environment names it; None for none, and for one of another kind."""
+    named = (os.environ.get(each) or os.environ.get(each.upper()) for each in _VARIABLES)
+    found = next(filter(None, named), "")
     if not found:
         return None
-    from urllib.request import getproxies_environment, proxy_bypass_environment
+    from urllib.request import proxy_bypass
 
-    if proxy_bypass_environment(show_place(name, port), getproxies_environment()):
+    if proxy_bypass(show_place(name, port)):  # what NO_PROXY says
         return None
     parts = urlsplit(found if "://" in found else f"http://{found}")
     if parts.scheme != "http" or not parts.hostname:
-        raise ConnectionError("the proxy of this network is none for http")
+        return None
     who = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     credentials = base64.b64encode(who.encode()).decode() if parts.username else ""
     return Upstream(parts.hostname, parts.port or 80, credentials)

@@ -1,0 +1,68 @@
+"""Secrets from outside: nothing that kith leaves behind, shows or sends holds a key or a password."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from outside import Kith, Serve
+
+KEY, PASSWORD = "sk-CANARY-98237461-abcd", "hunter2-CANARY"
+TOKEN = "ghp_CANARY" + "a8Xk29LmQz7Rt4Vb1Nc6Wd3Ye5Uf0Hg"
+READS = {
+    "calls": [
+        {"name": "bash", "args": {"command": "cat .env; env; echo " + TOKEN}},
+        {"name": "read", "args": {"path": ".env"}},
+        {"name": "edit", "args": {"path": "README.md", "old": "# numbers", "new": f"# numbers {PASSWORD}"}},
+    ]
+}
+REPLIES = [READS, f"The password is {PASSWORD} and the token is {TOKEN}."]
+
+
+@pytest.fixture
+def kith(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Kith:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (repository / ".env").write_text(f"DB_PASSWORD={PASSWORD}\nHOST=localhost\n")
+    return Kith(repository)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def leaks(folder: Path) -> list[str]:
+    return [str(path) for path in files_in(folder) if b"CANARY" in path.read_bytes()]
+
+
+def test_nothing_that_is_left_behind_holds_a_secret(
+    kith: Kith, home: Path, sandbox: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(REPLIES))
+    done = kith("run", "-m", f"replay/{script}", "--check", "none", "what is here?", code=None)
+    assert PASSWORD in done.stdout  # the diff is the person's own, and what is approved is what is applied
+    logged = b"".join(path.read_bytes() for path in files_in(home / ".local"))
+    assert b"[secret left out]" in logged and leaks(home) == [] and leaks(temporary) == []
+    for form in ("html", "md", "json"):
+        assert "CANARY" not in kith("export", "--format", form).stdout
+    for words in (("config",), ("doctor", "--offline"), ("sessions", "--json"), ("profile",)):
+        shown = kith(*words, code=None)
+        assert "CANARY" not in shown.stdout + shown.stderr
+    for path in (home / ".local" / "state" / "kith").rglob("*"):
+        open_to_others = stat.S_IMODE(path.stat().st_mode) & 0o077
+        assert not open_to_others or (path.parent.stat().st_mode & 0o077) == 0, path
+    assert (home / ".local" / "state" / "kith").stat().st_mode & 0o777 == 0o700
+    assert not [name for name in os.listdir("/tmp") if name in ("kith", "kith.sock", f"kith-{os.getuid()}")]
+
+
+def test_no_model_gets_a_secret_and_going_on_sends_the_same_bytes(kith: Kith, serve: Serve) -> None:
+    server = serve([READS, {"error": {"text": "no", "retryable": False}}, "Done.", "Done."])
+    named = ("--check", "none", "-m", "box/standin")
+    os.environ["OPENAI_BASE_URL"] = server.url
+    kith("run", "--check", "none", "--max-steps", "1", "-m", "openai/standin", "what is here?", code=None)
+    assert named and server.requests
+    assert "CANARY" not in json.dumps(server.requests)
