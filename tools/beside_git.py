@@ -25,7 +25,23 @@ from kith.edits import EditError, Patch, find_edits, make_changes, paths_of, uni
 Tree = dict[str, bytes]
 
 NAME = "a.txt"
-WORDS = ("a", "b", "c", "}", "", "  x", "\tx", "return x", "-- a", "++ b", "é", "caf\udce9", "u\u2028v", "r\rs", "@@ a")
+WORDS = (
+    "a",
+    "b",
+    "c",
+    "}",
+    "",
+    "  x",
+    "\tx",
+    "return x",
+    "-- a",
+    "++ b",
+    "é",
+    "caf\udce9",
+    "u\u2028v",
+    "r\rs",
+    "@@ a",
+)
 ENVIRONMENT = {
     "PATH": os.environ.get("PATH", ""),
     "GIT_CEILING_DIRECTORIES": "/",
@@ -51,7 +67,8 @@ def main(words: Sequence[str] | None = None) -> int:
             seen[outcome] += 1
             if outcome in ("both apply, otherwise", "kith alone, not at one place"):
                 wrong += 1
-                print(f"--seed {args.seed} --first {number}: {outcome}\n{content!r}\n{diff!r}\n{ours!r}\n{theirs!r}\n")
+                shown = "\n".join(map(repr, (content, diff, ours, theirs)))
+                print(f"--seed {args.seed} --first {number}: {outcome}\n{shown}\n")
     print(f"{args.count:,} pairs: " + ", ".join(f"{name} {count:,}" for name, count in seen.most_common()))
     return 1 if wrong else 0
 
@@ -63,12 +80,18 @@ def _outcome(content: bytes, diff: str, ours: Tree | None, theirs: Tree | None) 
         return "kith alone, at one place" if stands_once(content, diff) else "kith alone, not at one place"
     if ours == theirs:
         return "both apply, equal"
-    return "counts too small" if is_cut_short(diff) and stands_once(content, diff) else "both apply, otherwise"
+    if re.search(r"^ .*\n\\", diff, flags=re.M) and ours == {
+        path: after + b"\n" for path, after in theirs.items()
+    }:
+        return "git dropped the newline of a line that stays"
+    lost = is_cut_short(diff) and stands_once(content, diff)
+    return "git dropped lines" if lost else "both apply, otherwise"
 
 
 def is_cut_short(diff: str) -> bool:
     """Whether a hunk has more lines than its header says: git passes over those in silence."""
-    for header, body in re.findall(r"^(@@ .*)\n((?:[-+ \\].*\n|\n)*)", diff.removesuffix("\n") + "\n", flags=re.M):
+    whole = diff.removesuffix("\n") + "\n"
+    for header, body in re.findall(r"^(@@ .*)\n((?:[-+ \\].*\n|\n)*)", whole, flags=re.M):
         old, new = (int(count or 1) for count in re.findall(r"[-+]\d+(?:,(\d+))?", header)[:2])
         lines = body.removesuffix("\n").split("\n")
         if sum(line[:1] in ("", " ", "-") for line in lines) > old:
@@ -116,7 +139,9 @@ def stands_once(content: bytes, diff: str) -> bool:
     edits = find_edits(diff, (NAME,), "stop")
     for hunk in [hunk for edit in edits if isinstance(edit, Patch) for hunk in edit.hunks]:
         old = [line.removesuffix("\r").removeprefix("\ufeff") for line in hunk.old]
-        places = _places(rows, old) or _places([row.lstrip() for row in rows], [line.lstrip() for line in old])
+        places = _places(rows, old) or _places(
+            [row.lstrip() for row in rows], [line.lstrip() for line in old]
+        )
         if len(places) != 1 and (hunk.start or 0) - 1 not in places:
             return False
     return True

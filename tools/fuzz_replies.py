@@ -25,20 +25,29 @@ class Case:
 
 PATHS = ("a.py", "src/b.py", "src/deep/c.cpp", "d e.txt", "docs/f.md", "Makefile", "no.txt")
 STATEMENTS = (
-    "x = 1", "return x", "def f(a, b):", "    return a + b", "if x:", "    pass", "}", "{", "", "", "    ", "# a",
+    "x = 1", "return x", "def f(a, b):", "    return a + b", "if x:", "    pass", "}", "{", "", "", "    ",
+    "# a",
     "-- x", "++ y", "* item", "import os", "for i in range(3):", "        print(i)", "\tindented by a tab",
-    "=======", "```", "Heading", "@@ -1 +1 @@", "é", "日本", "a\x0cb", "a\u2028b", "a\x85b", "r\rs", "caf\udce9", "'''",
+    "=======", "```", "Heading", "@@ -1 +1 @@", "é", "日本", "a\x0cb", "a\u2028b", "a\x85b", "r\rs",
+    "caf\udce9", "'''",
 )  # fmt: skip
 MARKERS = (
-    "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "------- SEARCH", "+++++++ REPLACE", ":start_line:2", "-------",
-    "--- a/a.py", "+++ b/a.py", "--- a/a.py\t1970-01-01 00:00:00.000000000 +0000", "+++ b/a.py 2026-99-99 99:99:99 +9999",
+    "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "------- SEARCH", "+++++++ REPLACE", ":start_line:2",
+    "-------",
+    "--- a/a.py", "+++ b/a.py", "--- a/a.py\t1970-01-01 00:00:00.000000000 +0000",
+    "+++ b/a.py 2026-99-99 99:99:99 +9999",
     "--- /dev/null", "+++ /dev/null", "@@ -1,2 +1,2 @@", "@@ -0,0 +1 @@", "@@", "@@ ... @@",
-    "@@ def f(a, b):", "\\ No newline at end of file", "diff --git a/a.py b/a.py", "diff --git a/a.py b/src/b.py",
-    "new file mode 100644", "deleted file mode 100644", "old mode 100644", "new mode 100755", "rename from a.py",
+    "@@ def f(a, b):", "\\ No newline at end of file", "diff --git a/a.py b/a.py",
+    "diff --git a/a.py b/src/b.py",
+    "new file mode 100644", "deleted file mode 100644", "old mode 100644", "new mode 100755",
+    "rename from a.py",
     "rename to b.py", "copy from a.py", "index 1234567..89abcde 100644", "GIT binary patch",
-    "*** Begin Patch", "*** End Patch", "*** Update File: a.py", "*** Add File: new.py", "*** Delete File: a.py",
-    "*** Move to: moved.py", "*** End of File", "```", "````", "~~~", "```python", "```diff", "a.py", "src/b.py",
-    "../x.py", ".git/config", "/etc/passwd", "C:\\x", '--- "a/\\303\\251"', "# ... rest of the code", "</file>",
+    "*** Begin Patch", "*** End Patch", "*** Update File: a.py", "*** Add File: new.py",
+    "*** Delete File: a.py",
+    "*** Move to: moved.py", "*** End of File", "```", "````", "~~~", "```python", "```diff", "a.py",
+    "src/b.py",
+    "../x.py", ".git/config", "/etc/passwd", "C:\\x", '--- "a/\\303\\251"', "# ... rest of the code",
+    "</file>",
 )  # fmt: skip
 ODD = "\0\r\t \\\"'`~@+-*=<>/.:|,0\ufeff\u2028\u0085\x0b\x0c\x1b\u202e\ud800\udcff😀é\n\n"
 
@@ -113,14 +122,23 @@ def _pieces(before: bytes, after: bytes) -> list[tuple[list[str], list[str]]]:
     pieces = []
     for hunk in re.split(r"^@@ .*\n", diff, flags=re.M)[1:]:
         lines = [line for line in hunk.removesuffix("\n").split("\n") if not line.startswith("\\")]
-        pieces.append(([line[1:] for line in lines if line[:1] in " -"], [line[1:] for line in lines if line[:1] in " +"]))
+        pieces.append(
+            (
+                [line[1:] for line in lines if line[:1] in " -"],
+                [line[1:] for line in lines if line[:1] in " +"],
+            )
+        )
     return pieces
 
 
 def _blocks(rng: random.Random, path: str, before: bytes, after: bytes) -> str:
     """Search/replace blocks in one of their dialects."""
     head, end = rng.choice(
-        (("<<<<<<< SEARCH", ">>>>>>> REPLACE"), ("------- SEARCH", "+++++++ REPLACE"), ("<<<< SEARCH", ">>>> REPLACE"))
+        (
+            ("<<<<<<< SEARCH", ">>>>>>> REPLACE"),
+            ("------- SEARCH", "+++++++ REPLACE"),
+            ("<<<< SEARCH", ">>>> REPLACE"),
+        )
     )
     hint = ":start_line:1\n-------\n" if rng.random() < 0.2 else ""
     blocks = [
@@ -133,7 +151,9 @@ def _blocks(rng: random.Random, path: str, before: bytes, after: bytes) -> str:
 def _patch(rng: random.Random, path: str, before: bytes, after: bytes) -> str:
     """The `*** Begin Patch` form."""
     diff = unified_diff(Change(path, before, after))
-    hunks = re.sub(r"^@@ .*$", rng.choice(("@@", "@@ x = 1")), diff[max(0, diff.find("\n@@") + 1) :], flags=re.M)
+    hunks = re.sub(
+        r"^@@ .*$", rng.choice(("@@", "@@ x = 1")), diff[max(0, diff.find("\n@@") + 1) :], flags=re.M
+    )
     hunks = hunks.replace("\\ No newline at end of file\n", rng.choice(("", "*** End of File\n")))
     extra = rng.choice(("", "", "*** Add File: new/n.py\n+x\n", "*** Delete File: docs/f.md\n"))
     return f"*** Begin Patch\n*** Update File: {path}\n{hunks}{extra}*** End Patch\n"
@@ -182,7 +202,9 @@ def _mark(rng: random.Random, lines: list[str], at: int) -> None:
 
 def _alter(rng: random.Random, lines: list[str], at: int) -> None:
     line = lines[at]
-    lines[at] = rng.choice((line[1:], " " + line, "-" + line, "+" + line, line + " ", line + "\r", "", line.strip()))
+    lines[at] = rng.choice(
+        (line[1:], " " + line, "-" + line, "+" + line, line + " ", line + "\r", "", line.strip())
+    )
 
 
 def _insert(rng: random.Random, text: str) -> str:
@@ -213,8 +235,8 @@ def _all_lines(rng: random.Random, text: str) -> str:
 
 def _words(rng: random.Random, text: str) -> str:
     """One name or mark in the place of another, everywhere."""
-    old = rng.choice(PATHS + ("SEARCH", "REPLACE", "***", "@@", "```", "a/", "b/", "---", "+++", " ", "-"))
-    new = rng.choice(PATHS + ("", "SEARCH", "../", "a/", '"', "`", "/dev/null", "----", "~~~", "  "))
+    old = rng.choice((*PATHS, "SEARCH", "REPLACE", "***", "@@", "```", "a/", "b/", "---", "+++", " ", "-"))
+    new = rng.choice((*PATHS, "", "SEARCH", "../", "a/", '"', "`", "/dev/null", "----", "~~~", "  "))
     return text.replace(old, new, rng.choice((1, -1)))
 
 

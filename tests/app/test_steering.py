@@ -219,7 +219,7 @@ def test_every_answer_names_its_face(log: Log, by: str, named: str, repository: 
 def test_what_cannot_be_shown_keeps_nobody_from_working(log: Log) -> None:
     (log.path.parent / FOLDER).write_text("no folder")
     with Session(log, "s") as session:
-        session.emit(Delta("lost"))
+        session.emit(Delta("lost "))
         session.emit(Notice("one"))
     assert [seen.kind for seen in Watch(log, "s").look()] == ["Notice"]
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_shown_keeps_nobody_from_working(log: Log) -> None:
 def test_a_clock_that_is_wrong_changes_nothing(log: Log) -> None:
     with Session(log, "s") as session:
         session.emit(Notice("one"))
-        session.emit(Delta("two"))
+        session.emit(Delta("two "))
     log.query("UPDATE events SET at = -5.0")
     assert [(seen.kind, seen.stored) for seen in Watch(log, "s").look()] == [
         ("Notice", True),
@@ -241,7 +241,7 @@ def test_what_was_shown_is_removed_when_nobody_works_and_everybody_has_looked(lo
 
     with Session(log, "s") as session:
         for number in range(6):
-            session.emit(Delta(str(number)))
+            session.emit(Delta(f"{number} "))
             session.emit(Notice(str(number)))
         assert len(files()) == 2
     sweep(log)

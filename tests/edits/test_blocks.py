@@ -2,7 +2,7 @@
 
 import pytest
 
-from kith.edits import EditError, Replace, find_edits
+from kith.edits import EditError, Replace, find_edits, make_changes
 
 BLOCK = "<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n"
 WANTED = (Replace("src/a.py", "two\n", "TWO\n"),)
@@ -88,3 +88,27 @@ def test_a_second_divider_that_closes_the_lower_half_is_forgiven_in_code_only() 
 def test_a_broken_block_is_refused(reply: str, words: str) -> None:
     with pytest.raises(EditError, match=words):
         find_edits(reply)
+
+
+def test_a_block_may_be_closed_by_a_divider_right_above_the_fence() -> None:
+    broken = BLOCK.replace(">>>>>>> REPLACE", "=======")
+    assert find_edits(f"src/a.py\n```python\n{broken}```\n\nsrc/a.py\n```\n{BLOCK}```") == WANTED * 2
+    with pytest.raises(EditError):
+        find_edits(f"src/a.md\n```\n{broken}```\n")
+
+
+def test_a_line_that_is_a_known_name_names_the_file_whatever_it_looks_like() -> None:
+    assert find_edits(f"a.py\n<source>x\n{BLOCK}", ["<source>x"])[0].path == "<source>x"
+
+
+def test_a_name_that_was_said_beside_the_reply_wins_over_unknown_ones() -> None:
+    assert find_edits(f"x.ts\n{BLOCK}", ["src/a.py", "b.py"], path="src/a.py") == WANTED
+    assert find_edits(f"b.py\n{BLOCK}", ["src/a.py", "b.py"], path="src/a.py")[0].path == "b.py"
+    with pytest.raises(EditError, match=r"contains '\.\.'"):
+        find_edits(f"../x.ts\n{BLOCK}", ["src/a.py"], path="src/a.py")
+
+
+def test_an_empty_upper_half_with_a_line_is_put_there() -> None:
+    block = "a.py\n<<<<<<< SEARCH\n:start_line:2\n-------\n=======\nnew\n>>>>>>> REPLACE\n"
+    (change,) = make_changes(find_edits(block), {"a.py": b"one\ntwo\n"})
+    assert change.after == b"one\nnew\ntwo\n"

@@ -3,7 +3,18 @@
 import pytest
 
 from kith.core.values import EXECUTABLE, FILE, Change
-from kith.edits import Create, Delete, EditError, Hunk, Patch, Replace, Whole, find_edits, make_changes
+from kith.edits import (
+    Create,
+    Delete,
+    EditError,
+    Hunk,
+    NothingToChange,
+    Patch,
+    Replace,
+    Whole,
+    find_edits,
+    make_changes,
+)
 
 PYTHON = b"""\
 import os
@@ -198,3 +209,51 @@ def test_a_cut_reply_is_refused_whatever_its_form() -> None:
     ):
         with pytest.raises(EditError, match="Your reply was cut"):
             find_edits(reply, (), "length")
+
+
+def test_the_letter_quotes_the_file_as_it_still_is() -> None:
+    files = {"a": b"first = 1\nsecond = 2\n"}
+    edits = (Replace("a", "second = 2\n", "third = 3\n"), Replace("a", "second = 3\n", "x\n"))
+    with pytest.raises(EditError, match=r"2 \| second = 2\nYou sent line 2 as 'second = 3'"):
+        make_changes(edits, files)
+    twice = (edits[0], Replace("a", "second = 2\n", "fourth = 4\n"))
+    with pytest.raises(EditError, match="does not fit what the edits above make of this file"):
+        make_changes(twice, files)
+
+
+def test_lines_of_a_diff_that_lost_their_signs_are_no_indentation() -> None:
+    """Context that is one blank short, beside new lines as deep as they are meant."""
+    content = b"def f():\n    if x:\n        y\n"
+    hunk = Hunk(("    if x:"[:1] + "   if x:", "+        first", "        y"))
+    with pytest.raises(EditError, match="Only blanks differ"):
+        make_changes([Patch("a", (hunk,))], {"a": content})
+
+
+def test_a_reply_may_be_known_to_be_whole_or_cut_or_neither() -> None:
+    """Counts are hints where the reply has come to its end; elsewhere a short last hunk may be a cut one."""
+    short = "--- a/a\n+++ b/a\n@@ -1,3 +1,5 @@\n one\n-two\n+2\n"
+    assert find_edits(short, ["a"], "stop")
+    for reason in ("", "length", "content_filter"):
+        with pytest.raises(EditError, match=r"fewer lines|cut before its end"):
+            find_edits(short, ["a"], reason)
+
+
+def test_equal_places_are_told_apart_by_what_stands_above_them() -> None:
+    content = b"def f():\n    x\ndef g():\n    x\n"
+    with pytest.raises(
+        EditError, match=r"lines 2 and 4\. Begin with the line above .*: 'def f\(\):' or 'def"
+    ):
+        make_changes([Replace("a", "    x\n", "    y\n")], {"a": content})
+
+
+def test_a_file_that_is_missing_is_answered_with_those_that_are_called_like_it() -> None:
+    with pytest.raises(EditError, match=r"no such file\. Did you mean src/cart\.py\?"):
+        make_changes([Replace("cart.py", "x\n", "y\n")], {"cart.py": None}, known=["src/cart.py", "b.py"])
+
+
+def test_edits_that_change_nothing_are_told_apart_from_those_that_do_not_fit() -> None:
+    with pytest.raises(NothingToChange):
+        make_changes([Replace("a", "x\n", "x\n")], {"a": b"x\n"})
+    with pytest.raises(EditError) as refusal:
+        make_changes([Replace("a", "x\n", "y\n")], {"a": b"y\n"})
+    assert not isinstance(refusal.value, NothingToChange)

@@ -70,3 +70,12 @@ def test_a_rewritten_file_keeps_its_mark_its_terminators_and_its_missing_newline
     before = b"\xef\xbb\xbfone\r\ntwo\r\nthree"
     (change,) = make_changes([Whole("a.txt", "one\n2\nthree\n")], {"a.txt": before})
     assert change.after == b"\xef\xbb\xbfone\r\n2\r\nthree"
+
+
+def test_whole_files_that_were_asked_for_may_be_named_in_the_sentence_above() -> None:
+    reply = "Here is the new `a.py` for you:\n\n```\nx = 1\n```\nRun it:\n```\npython a.py\n```\n"
+    assert find_edits(reply, ["a.py", "b.py"], form="whole") == (Whole("a.py", "x = 1\n"),)
+    assert find_edits(reply, ["a.py", "b.py"]) == ()
+    alone = "The file is now:\n\n```python\nx = 1\n```\n```bash\npython a.py\n```\n"
+    assert find_edits(alone, ["a.py"], form="whole") == (Whole("a.py", "x = 1\n"),)
+    assert find_edits(alone.replace("bash", ""), ["a.py"], form="whole") == ()

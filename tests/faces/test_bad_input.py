@@ -328,7 +328,7 @@ def test_a_log_that_is_none_is_said_and_left_alone(kith: Kith, home: Path) -> No
     file = home / ".local" / "state" / "kith" / "log.sqlite3"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"garbage" * 1000)
-    assert "cannot be opened: file is not a database" in sentence(kith("sessions", code=1))
+    assert "is damaged and cannot be opened; move it elsewhere" in sentence(kith("sessions", code=1))
     assert file.read_bytes() == b"garbage" * 1000
     file.unlink()
     kith("run", *FREE, DIRECT)

@@ -1,4 +1,4 @@
-"""A command is plain, and then its words are exactly those that bash gives the program, or it is not plain."""
+"""A command is plain, and then its words are exactly those that bash gives the program, or it is not."""
 
 import subprocess
 
@@ -45,14 +45,54 @@ def test_output_may_go_nowhere_and_input_come_from_a_file() -> None:
     "line",
     [
         *("", "  ", "\n", "ls &", "ls |& cat", "! ls", "(ls)", "{ ls; }", "ls # all", "a() { ls; }"),
-        *("$x", "ls $x", "ls ${x}", 'ls "$x"', "ls $(pwd)", "ls `pwd`", 'ls "`pwd`"', "ls <(pwd)", "ls $((1))"),
-        *("x=1 ls", "x=1", "export x=1", "unset x", "ls $'a'", 'ls $"a"', "ls a{b,c}", "ls a{1..3}", "{ls,a}"),
+        *(
+            "$x",
+            "ls $x",
+            "ls ${x}",
+            'ls "$x"',
+            "ls $(pwd)",
+            "ls `pwd`",
+            'ls "`pwd`"',
+            "ls <(pwd)",
+            "ls $((1))",
+        ),
+        *(
+            "x=1 ls",
+            "x=1",
+            "export x=1",
+            "unset x",
+            "ls $'a'",
+            'ls $"a"',
+            "ls a{b,c}",
+            "ls a{1..3}",
+            "{ls,a}",
+        ),
         *("ls > a", "ls >> a", "ls 2> a", "ls &> a", "ls >| a", "ls 3<> a", "ls <<< a", "cat <<a\nb\na"),
         *("ls > /dev/nullx", "ls < *.txt", "ls <&3", "ls >&a", "ls ~", "ls ~/a", "ls a=~/b", "ls a:~"),
         *("l\\s", "ls \\-a", "ls a\\ b", "ls \\\n-a", "ls [ab]", "ls !(a)", "ls @(a|b)", "ls !!", "ls ^a^b!"),
-        *("ls 'a", 'ls "a', "ls &&", "&& ls", "| ls", "ls ||", "ls ;; pwd", "if ls; then pwd; fi", "[ -f a ]"),
+        *(
+            "ls 'a",
+            'ls "a',
+            "ls &&",
+            "&& ls",
+            "| ls",
+            "ls ||",
+            "ls ;; pwd",
+            "if ls; then pwd; fi",
+            "[ -f a ]",
+        ),
         *("[[ -f a ]]", "for x in a; do ls; done", "while true; do ls; done", "case a in a) ls;; esac"),
-        *("ls\ta", "ls\ra", "ls\r\nrm a", "ls\0a", "ls\u00a0a", "ls\u3000a", "ls \u202ea", "ls \ud800", "ls\x1ba"),
+        *(
+            "ls\ta",
+            "ls\ra",
+            "ls\r\nrm a",
+            "ls\0a",
+            "ls\u00a0a",
+            "ls\u3000a",
+            "ls \u202ea",
+            "ls \ud800",
+            "ls\x1ba",
+        ),
         *("/bin/ls", "./ls", "'ls'", "l''s", "*", "l?", "ls\\", "coproc ls a &", "ls 'a\nb'", "a" * 4001),
         *("ls " + "| ls " * 60, "(" * 200 + ")" * 200, "ls " + "$(" * 100 + ")" * 100),
     ],
@@ -69,7 +109,18 @@ def test_the_reason_is_in_words() -> None:
 
 
 _PIECES = st.sampled_from(
-    [*"abz019-=./:,+@%^*?~!#$&|;<>(){}[]\\'\" \n\t_", "''", '""', "\\\\", "$'", "&&", "||", "2>&1", "é", "HEAD~1"]
+    [
+        *"abz019-=./:,+@%^*?~!#$&|;<>(){}[]\\'\" \n\t_",
+        "''",
+        '""',
+        "\\\\",
+        "$'",
+        "&&",
+        "||",
+        "2>&1",
+        "é",
+        "HEAD~1",
+    ]
 )
 
 

@@ -27,7 +27,9 @@ def test_status_and_diff_show_all_that_changed(bench: Bench) -> None:
     assert "+staged = 1" in both.text and "+unstaged" in both.text
     one = bench.use(GIT, action="diff", paths="README.md")
     assert "+unstaged" in one.text and "staged = 1" not in one.text
-    assert one.detail["ran"].command == "git diff --no-ext-diff --no-textconv --no-color HEAD -- README.md"
+    assert one.detail["ran"].command == (
+        "git diff --ignore-submodules=dirty --no-ext-diff --no-textconv --no-color HEAD -- README.md"
+    )
 
 
 def test_history(bench: Bench) -> None:

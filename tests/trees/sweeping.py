@@ -6,9 +6,6 @@ with kith's modules loaded forks one child for each point; the parent looks at w
 
 import argparse
 import collections
-import ctypes
-import errno
-import mmap
 import os
 import shutil
 import signal
@@ -20,50 +17,17 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from kith.core.errors import KithError
-from kith.core.events import Answered, Notice
-from kith.core.values import EXECUTABLE, SYMLINK, Answer, Change, Changes
+from nursery import EVENTS, FATES, ONLY, SETS, build
+
+from kith.core.events import Notice
+from kith.core.values import EXECUTABLE, Change
 from kith.memory.log import Log
-from kith.memory.session import Session
 from kith.trees.journal import apply_changes, list_applied, recover
-from kith.trees.merge import undo_changes
 from kith.trees.records import find_records, open_journal
 
-KILL, TORN = -1, -2
-READS, TAKES, CHANGES, SYNCS = 1, 2, 4, 8
-# What can happen to a call, and which later calls it happens to as well.
-FATES: Final = {
-    "KILL": (KILL, 0),
-    "TORN": (TORN, 0),
-    **{name: (getattr(errno, name), 0) for name in ("ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EMFILE")},
-    "ENOSPC for good": (errno.ENOSPC, TAKES),
-    "EROFS for good": (errno.EROFS, TAKES | CHANGES),
-    "EIO for good": (errno.EIO, READS | TAKES | CHANGES | SYNCS),
-}
-OLD: Final = {
-    "edit": (b"old edit\n" * 50, 0o644),
-    "src/delete": (b"old delete\n", 0o600),
-    "chmod": (b"same\n", 0o644),
-    "becomes": (b"a file becomes a folder\n", 0o640),
-    "untouched": (b"untouched\n", 0o755),
-}
-SETS: Final[dict[str, Changes]] = {
-    "one": (Change("edit", OLD["edit"][0], b"new edit\n" * 60),),
-    "mixed": (
-        Change("edit", OLD["edit"][0], b"new edit\n" * 60),
-        Change("src/delete", OLD["src/delete"][0], None),
-        Change("chmod", OLD["chmod"][0], OLD["chmod"][0], EXECUTABLE),
-        Change("becomes", OLD["becomes"][0], None),
-        Change("becomes/file", None, b"new file\n"),
-        Change("add/deep", None, b"new deep\n"),
-        Change("link", None, b"add/deep", SYMLINK),
-    ),
-    "sixty": tuple(Change(f"many/{number % 7}/{number}", None, b"%d\n" % number) for number in range(60)),
-}
 ACTIONS: Final = ("apply one", "apply mixed", "apply sixty", "undo mixed", "save", "recovery")
-EVENTS: Final = 8  # in a session that is saved
 Tree = dict[str, tuple[bytes, int]]
 
 
@@ -74,108 +38,6 @@ class Sweep:
     points: "collections.Counter[str]" = field(default_factory=collections.Counter)
     calls: "collections.Counter[str]" = field(default_factory=collections.Counter)
     faults: list[str] = field(default_factory=list)
-
-
-# --- the child -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Armed:
-    """The library that lets calls fail, loaded before libc."""
-
-    library: ctypes.CDLL
-
-    def arm(self, nth: int, fate: str) -> None:
-        what, sorts = FATES.get(fate, (0, 0))
-        self.library.faults_arm(ctypes.c_long(nth), what, sorts)
-
-    def disarm(self) -> list[str]:
-        self.library.faults_disarm.restype = ctypes.c_char_p
-        return bytes(self.library.faults_disarm()).decode().split()
-
-
-def act(armed: Armed, base: Path, action: str, point: tuple[int, str], board: mmap.mmap) -> str:
-    """Do it and meet the fate; returns "done", or the refusal's sentence, and the calls that were made."""
-    root, state = base / "root", base / "state"
-    name, _, which = action.partition(" ")
-    undone: Changes = ()
-    last = ""
-    if name == "undo":
-        import asyncio
-
-        last = list_applied(root, state)[-1]
-        undone = asyncio.run(undo_changes(root, state, last))
-    words = "done"
-    armed.arm(*point)
-    try:
-        if name == "apply":
-            apply_changes(root, state, SETS[which])
-        elif name == "undo":
-            apply_changes(root, state, undone, undoes=last)
-        elif name == "recover":
-            recover(root, state)
-        else:
-            save_session(state, board)
-    except KithError as error:
-        words = str(error)
-    return f"{words}\n{' '.join(armed.disarm())}"
-
-
-def save_session(state: Path, board: mmap.mmap) -> None:
-    """Write events and answers; what the log has acknowledged is noted on the board, in no file."""
-    trouble: KithError | None = None
-    log = Log(state / "log.sqlite3")
-    with Session(log, "swept") as session:
-        for number in range(EVENTS):
-            try:
-                if number % 2:
-                    session.emit(Answered(f"question {number}", Answer("yes")))
-                    log.post("swept", "answer", f"question {number}", "{}")
-                else:
-                    with session.at_once():
-                        session.emit(Notice(f"notice {number}"))
-                board[number] = 1
-            except KithError as error:
-                trouble = error  # kith goes on: the next one may be written
-    log.close()
-    if trouble:
-        raise trouble
-
-
-def nursery() -> NoReturn:
-    """Read points from standard input, fork a child for each, and tell how it ended."""
-    armed = Armed(ctypes.CDLL(None))
-    board = mmap.mmap(-1, EVENTS)
-    warm_up(armed, board)
-    given, told = sys.stdin.buffer, sys.stdout.buffer
-    while head := given.read(4):
-        base, action, nth, fate = given.read(*struct.unpack("I", head)).decode().split("\0")
-        board[:] = bytes(EVENTS)
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            words = act(armed, Path(base), action, (int(nth), fate), board)
-            os.write(writing, words.encode()[:60000])
-            os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading, "rb") as answer:
-            words_said = answer.read()
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        told.write(struct.pack("iI", code, len(words_said)) + board[:] + words_said)
-        told.flush()
-    os._exit(0)
-
-
-def warm_up(armed: Armed, board: mmap.mmap) -> None:
-    """Do everything once, so that no module is loaded later."""
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        build(base)
-        for action in ("apply mixed", "undo", "recover", "save"):
-            act(armed, base, action, (0, ""), board)
-
-
-# --- the parent ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +55,7 @@ Try = Callable[[Path, str, int, str], End]
 
 def open_nursery(library: Path) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, __file__, "--nursery"]
+    command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
     return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
@@ -217,18 +79,6 @@ def compile_faults(folder: Path) -> Path | None:
     source = Path(__file__).with_name("faults.c")
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"]
     return library if subprocess.run(command, capture_output=True).returncode == 0 else None
-
-
-def build(base: Path, *applied: str) -> None:
-    """A fresh tree with the old files, and the changes of some sets already applied to it."""
-    for name, (content, mode) in OLD.items():
-        path = base / "root" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        path.chmod(mode)
-    (base / "state").mkdir(exist_ok=True)
-    for which in applied:
-        apply_changes(base / "root", base / "state", SETS[which])
 
 
 def snapshot(root: Path) -> Tree:
@@ -311,7 +161,7 @@ def sweep(base: Path, process: Any, action: str, fates: Sequence[str], share: sl
     found.calls.update(calls)
     for nth in range(1, len(calls) + 1)[share]:
         for fate in fates:
-            if fate == "TORN" and calls[nth - 1] not in ("write", "pwrite"):
+            if calls[nth - 1] not in ONLY.get(fate, calls):
                 continue
             found.points[f"{action}, {fate}"] += 1
             try:
@@ -379,13 +229,10 @@ def sweep_all(base: Path, actions: Sequence[str], start: int, every: int) -> Ite
 def main() -> int:
     """Sweep, and tell of it: `python tests/trees/sweeping.py --every 7 --from 3` for one point in seven."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nursery", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--from", type=int, default=0, dest="start")
     parser.add_argument("--actions", default=",".join(ACTIONS))
     chosen = parser.parse_args()
-    if chosen.nursery:
-        nursery()
     points, bad = 0, 0
     with tempfile.TemporaryDirectory(prefix="kith-sweep-", dir=quick_place()) as folder:
         for action, found in sweep_all(

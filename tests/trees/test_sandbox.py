@@ -109,6 +109,65 @@ def test_there_is_no_network_but_loopback_works_inside(root: Path) -> None:
     server.close()
 
 
+def test_nobody_listens_on_the_sockets_that_it_sees(root: Path, tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.mkdir()
+    places = (root / "socket", tool / "socket")
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        for ear, place in zip((one, other), places, strict=True):
+            ear.bind(str(place))
+            ear.listen()
+        script = (
+            "import socket, sys\n"
+            "for place in sys.argv[1:]:\n"
+            "    try: socket.socket(socket.AF_UNIX).connect(place); print('reached')\n"
+            "    except OSError as error: print('no')\n"
+        )
+        (root / "net.py").write_text(script)
+        line = f"/usr/bin/python3 net.py {places[0]} {places[1]}"
+        ran = asyncio.run(run_boxed(Box(root, root, False, (tool,)), Command(line), ExecLimits()))
+    assert ran.output == "no\nno\n"
+
+
+def test_no_list_of_processes_tells_variables_or_hidden_places(root: Path, tmp_path: Path) -> None:
+    box = Box(root, root, True, hidden=(tmp_path / "state",))
+
+    async def main() -> str:
+        command = Command("sleep 5; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline", env={"MINE": "canary-2"})
+        task = asyncio.create_task(run_boxed(box, command, ExecLimits(seconds=20)))
+        while not is_alive("sleep\x005"):
+            await asyncio.sleep(0.02)
+        assert not is_alive("canary-2")
+        assert not is_alive(str(tmp_path / "state"))
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        return (await run_boxed(box, Command("cat /proc/1/environ /proc/1/cmdline"), ExecLimits())).output
+
+    assert str(tmp_path) not in asyncio.run(main())
+
+
+THREADS = (
+    "import threading, time; [threading.Thread(target=time.sleep, args=(9,)).start() for _ in range(400)]"
+)
+SHARED = "import mmap; x = []\nwhile True: x.append(mmap.mmap(-1, 1 << 26)); x[-1].write(bytes(1 << 26))"
+LIMITS = {
+    "b() { b | b & b; }; b": "started more than 200 processes",
+    f"python3 -c '{THREADS}'": "started more than 200 processes",
+    f"python3 -c '{SHARED}'": "bytes of memory",
+    "head -c 9000000 /dev/zero > big": "File size limit",
+    "exec >&- 2>&-; sleep 30": "",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", LIMITS)
+def test_limits_hold_for_root_too(root: Path, line: str) -> None:
+    limits = ExecLimits(seconds=8, processes=200, memory=300_000_000, file_size=4_000_000)
+    ran = asyncio.run(run_boxed(Box(root, root, True, find_toolchains(root)), Command(line), limits))
+    assert (LIMITS[line] in ran.output if LIMITS[line] else ran.timed_out) and ran.seconds < 20, ran
+
+
 def test_other_processes_are_out_of_sight(root: Path) -> None:
     ran = run(root, f"ls /proc | grep -c '^[0-9]*$'; kill -0 {os.getpid()} && echo seen")
     assert int(ran.output.split()[0]) < 10 and "seen" not in ran.output
@@ -245,13 +304,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_version_managers_are_found_but_never_the_home(home: Path, tmp_path: Path) -> None:
-    for name in (".cargo/bin", ".cargo/registry", ".nvm", ".ssh", ".config", ".local/share/uv", ".aws"):
+    shown = (".cargo/bin", ".cargo/registry", ".nvm", ".local/share/uv/python", "go/bin", "go/pkg", "sdk")
+    for name in (*shown, ".ssh", ".config", ".local/share/uv/credentials", ".aws", "go/src/other", ".gradle"):
         (home / name).mkdir(parents=True)
     (home / ".cargo/credentials.toml").write_text("token")
     found = {
         path.relative_to(home) for path in find_toolchains(tmp_path / "tree") if path.is_relative_to(home)
     }
-    assert found == {Path(name) for name in (".cargo/bin", ".cargo/registry", ".nvm", ".local/share/uv")}
+    assert found == {Path(name) for name in shown}
     variables = allowed_environment(tmp_path, find_toolchains(tmp_path / "tree"), {})
     assert variables["CARGO_HOME"] == str(home / ".cargo") and variables["NVM_DIR"] == str(home / ".nvm")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweeping import FATES, compile_faults, open_nursery, quick_place, sweep, sweep_recovery
+from nursery import FATES
+from sweeping import compile_faults, open_nursery, quick_place, sweep, sweep_recovery
 
 pytestmark = [
     pytest.mark.slow,

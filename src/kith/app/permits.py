@@ -34,15 +34,19 @@ def _tells(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPermits:
-    """The permits of one project; `confined`: its commands run in a sandbox, which may reach `hosts`."""
+    """The permits of one project; `confined`: its commands run in a sandbox, which may reach `hosts`.
+
+    `veiled`: who runs them may not see private files, so that without a sandbox looking is asked about, too.
+    """
 
     log: Log
     root: Path
     confined: bool
     hosts: tuple[str, ...] = ()
+    veiled: bool = False
 
     def allows(self, effect: Effect, target: str) -> bool:
-        if effect == "exec" and decide_here(self.root, target).allowed:
+        if effect == "exec" and not self.veiled and decide_here(self.root, target).allowed:
             return True
         patterns = [each.pattern for each in permitted(self.log, self.root) if each.effect == effect]
         if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target):
@@ -76,6 +80,7 @@ def forget(root: Path, permits: tuple[Permit, ...]) -> None:
         forget_permits(Log(find_folders()[1] / LOG_FILE), root, permits)
 
 
-def permits_of(project: Project) -> ProjectPermits:
-    """What needs no question in this project."""
-    return ProjectPermits(project.log, project.root, project.tree.confined, project.settings.reachable)
+def permits_of(project: Project, *, veiled: bool = False) -> ProjectPermits:
+    """What needs no question in this project, of a model from which private files are kept, or not."""
+    hosts = project.settings.reachable
+    return ProjectPermits(project.log, project.root, project.tree.confined, hosts, veiled)

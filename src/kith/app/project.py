@@ -127,7 +127,7 @@ class Project:
     def begin(self, session: Session, answerer: Answerer) -> Run:
         """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
         Inbox(session.log, session.id).forget_stops()
-        session.redactor = make_redactor(self.root, self.settings)
+        session.keep_back(make_redactor(self.root, self.settings))
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
         return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
 

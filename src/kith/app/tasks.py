@@ -279,7 +279,8 @@ def _role(
     else:
         model = opened.wrap(budget_of(project.settings), past.compacted)
     spec = find_role("worker", project.settings)
-    role = dress(make_player(project, spec, opened, model, tools).role, strategy)
+    veiled = terms is not None and terms.veils(opened)
+    role = dress(make_player(project, spec, opened, model, tools, veiled=veiled).role, strategy)
     if (read := past.read) and read.model == opened.facts.name:
         said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(said, past.compacted[: read.compactions], read.tokens)

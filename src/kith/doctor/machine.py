@@ -19,6 +19,7 @@ from kith.models.discovery.memory import Memory
 from kith.settings import Settings
 from kith.trees.git import run_git
 from kith.trees.probe import probe
+from kith.trees.toolchains import find_toolchains
 
 GIT_NEEDED: Final = (2, 30)
 LEAST_MEMORY: Final = 3 << 30  # bytes: what a small model at 4 bits takes, with its window
@@ -81,6 +82,9 @@ def check_sandbox(root: Path, settings: Settings, tell: Tell) -> None:
         tell(Check("sandbox", "green", f"Commands are confined; trials are copies, since {can.no_overlay}."))
     else:
         tell(Check("sandbox", "green", "Commands are confined, and a trial costs no copy."))
+    if can.sandbox and (shown := find_toolchains(root.resolve())):
+        places = ", ".join(map(str, shown))
+        tell(Check("sandbox", "green", f"Beside the system's programs they see, read-only: {places}."))
 
 
 def _mend_sandbox(reason: str) -> str:

@@ -58,7 +58,9 @@ def make_changes(
         except FileNotFoundError:
             faults[index] = letter.no_file(edit.path, known)
         except EditError as error:
-            faults[index] = str(error)
+            faults[index] = draft.explain(edit, error)
+        if len(faults) == letter.FAULTS:
+            break
     if faults:
         raise EditError(letter.compose(edits, faults))
     changes = draft.changes()
@@ -103,6 +105,17 @@ class _Draft:
         self.now[path] = _text_only(_edited(edit, before))
         if isinstance(edit, Patch | Create) and edit.mode:
             self.modes[path] = edit.mode
+
+    def explain(self, edit: Edit, error: EditError) -> str:
+        """Why an edit does not fit, told of the file as it still is, not as earlier edits would leave it."""
+        before = self.files.get(edit.path)
+        if self.now.get(edit.path) == before:
+            return str(error)
+        try:
+            _edited(edit, before)
+        except (EditError, FileNotFoundError) as first:
+            return str(first) if isinstance(first, EditError) else str(error)
+        return f"it does not fit what the edits above make of this file: {error}"
 
     def _move(self, edit: Patch, target: str) -> None:
         """Move or copy a file. What a diff moves is the file as it was, whatever else became of it."""

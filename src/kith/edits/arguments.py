@@ -27,7 +27,7 @@ _OLD_LINES, _NEW_LINES = ("oldLines", "old_lines"), ("newLines", "new_lines")
 _LISTS = ("edits", "changes", "operations", "chunks", "tool_calls")
 _CALL = ("function", "arguments", "input", "parameters", "args")
 _NAMES = (*_OLD, *_NEW, *_CONTENT, *_PATCH, *_OLD_LINES)
-ARGUMENTS = re.compile(rf'\A\s*[\[{{](?s:.*)"(?:{"|".join(_NAMES)})"\s*:')
+ARGUMENTS = re.compile(rf'\A\s*[\[{{](?s:.*)"(?:{"|".join(_NAMES)})\\?"\s*:')
 _FENCED = re.compile(r"\A\s*```\w*[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.S)
 _DEEPEST = 8  # values inside values
 

@@ -15,6 +15,7 @@ from kith.edits.paths import unquote
 
 NOTHING = "/dev/null"
 # One name twice, which may hold blanks; or two names, in quotes where they need them.
+_LONGEST = 9_000  # characters of two paths; looking for a name that stands twice takes the square of it
 _GIT_SAME = re.compile(r'^diff --git ((?:[abciow12]/)?)([^"]+) ((?:[abciow12]/)?)\2$')
 _GIT_NAMES = re.compile(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
 _PREFIXES = frozenset(
@@ -48,7 +49,7 @@ def begin_section(line: str, known: Collection[str]) -> Section:
     """The part of a file that a `diff --git` line begins."""
     words = line.rstrip("\r")
     old = new = ""
-    if same := _GIT_SAME.match(words):
+    if len(words) < _LONGEST and (same := _GIT_SAME.match(words)):
         old, new = same[1] + same[2], same[3] + same[2]
     elif names := _GIT_NAMES.match(words):
         old, new = unquote(names[1]), unquote(names[2])

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 
 from kith.edits.forms import Create, Delete, Edit, Patch, Replace, ReplaceText
 
+LISTED = 10  # lines that are named at most
+FAULTS = 20  # after so many, nothing more is looked for
 MANY = 100  # places of the same text; more are not looked for
 QUOTED_ROWS = 24
 QUOTED_WIDTH = 400
@@ -68,8 +70,8 @@ NO_CONTEXT = "there are no lines to find the place by. Add the lines above and b
 
 def listed(positions: Sequence[int]) -> str:
     """Rows from 0 as line numbers in words, at most ten."""
-    numbers = [str(position + 1) for position in positions[:10]]
-    if len(positions) > 10:
+    numbers = [str(position + 1) for position in positions[:LISTED]]
+    if len(positions) > LISTED:
         return ", ".join(numbers) + ", ..."
     return " and ".join((", ".join(numbers[:-1]), numbers[-1])) if len(numbers) > 1 else numbers[0]
 
@@ -102,7 +104,8 @@ def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
 
 def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
     """The whole letter, from the faults by index of edit."""
-    fit = [index + 1 for index in range(len(edits)) if index not in faults]
+    tried = len(edits) if len(faults) < FAULTS else max(faults) + 1
+    fit = [index + 1 for index in range(tried) if index not in faults]
     if len(edits) == 1:
         opening = "Nothing was changed, because the edit does not fit."
     else:
@@ -116,6 +119,8 @@ def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
     if fit:
         numbers = listed([number - 1 for number in fit])
         parts.append(f"{'Edit' if len(fit) == 1 else 'Edits'} {numbers} would have fitted.")
+    if tried < len(edits):
+        parts.append(f"The edits after number {tried} were not tried.")
     what = "it" if len(edits) == 1 else "both edits" if len(edits) == 2 else f"all {len(edits)} edits"
     parts.append(f"Send {what} again, corrected.")
     return "\n\n".join(parts)

@@ -10,8 +10,18 @@ from functools import cached_property
 from kith.edits import letter
 from kith.edits.forms import EditError, Hunk
 
+
 class Keys(list[str]):
-    """The rows of a file as they are compared: without terminators. Where each stands is looked up once."""
+    """The rows of a file as they are compared: without terminators."""
+
+    asked = 0
+
+    def rows_of(self, text: str) -> Sequence[int]:
+        """Every row, from 0, that says `text`. For a few questions an index costs more than it spares."""
+        self.asked += 1
+        if self.asked > 3:
+            return self.places.get(text, ())
+        return [row for row, key in enumerate(self) if key == text]
 
     @cached_property
     def places(self) -> Mapping[str, list[int]]:
@@ -57,7 +67,7 @@ def locate(keys: Keys, hunk: Hunk) -> Place:
         return _place_of_insertion(keys, hunk)
     begin = _below_anchors(keys, hunk)
     rows = _said(keys, old, hunk, begin)
-    if not rows and _is_made(keys, hunk):
+    if (not rows or len(hunk.new) > len(old)) and _is_made(keys, hunk):
         raise EditError(letter.ALREADY)
     rows = rows or positions(keys, old, begin)
     shifted = {} if rows else {place.start: place for place in _shifted(keys, _old_lines(hunk), begin)}
@@ -93,10 +103,10 @@ def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
 
 def positions(keys: Keys, wanted: Sequence[str], begin: int = 0) -> list[int]:
     """The rows at which `wanted` stands in `keys`, `letter.MANY` of them at most."""
-    wanted, places, found = list(wanted), keys.places, list[int]()
-    rarest = min(range(len(wanted)), key=lambda index: len(places.get(wanted[index], ())))
-    for place in places.get(wanted[rarest], ()):
-        row = place - rarest
+    wanted, found = list(wanted), list[int]()
+    longest = max(range(len(wanted)), key=lambda index: len(wanted[index]))  # likely a rare one
+    for place in keys.rows_of(wanted[longest]):
+        row = place - longest
         if row >= begin and keys[row : row + len(wanted)] == wanted:
             found.append(row)
             if len(found) == letter.MANY:
@@ -117,9 +127,9 @@ def _choose(keys: Keys, rows: Sequence[int], hunk: Hunk, last: int) -> int:
     """The one row that is meant. Raises EditError when it cannot be told."""
     if len(rows) > 1 and hunk.at_end and last in rows:
         return last
-    if len(rows) > 1 and hunk.start is not None and hunk.start - 1 in rows:
-        if not _ends_elsewhere(keys, _keys(hunk.old), hunk):
-            return hunk.start - 1
+    exact = hunk.start is not None and not _ends_elsewhere(keys, _keys(hunk.old), hunk)
+    if len(rows) > 1 and exact and (hunk.start or 0) - 1 in rows:
+        return (hunk.start or 0) - 1
     if len(rows) > 1 and not hunk.anchors:
         raise EditError(letter.ambiguous(keys, rows))
     return rows[0]
@@ -141,7 +151,7 @@ def _below_anchors(keys: Keys, hunk: Hunk) -> int:
     begin = 0
     for anchor in hunk.anchors:
         wanted = anchor.strip()
-        rows = keys.trimmed.places.get(wanted, [])
+        rows = keys.trimmed.rows_of(wanted)
         rows = rows[bisect_left(rows, begin) :]
         if not rows:
             raise EditError(letter.no_anchor(keys, wanted))

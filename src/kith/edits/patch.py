@@ -102,7 +102,7 @@ def _read_hunks(body: Sequence[str], path: str) -> tuple[Hunk, ...]:
             lines = []
         if line.startswith("@@"):
             start, anchor = _position(line)
-            anchors = [*anchors, anchor] if anchor else anchors
+            anchors += [anchor] if anchor else []
         elif line[:1] in ("", " ", "+", "-", "\\"):
             lines.append(line)
         elif not _END_OF_FILE.match(line):
@@ -122,9 +122,10 @@ def _position(header: str) -> tuple[int | None, str]:
 
 def make_hunk(lines: Sequence[str], start: int | None, anchors: Sequence[str], at_end: bool) -> Hunk:
     """A hunk of this form, in which every new line ends with a newline, whatever the replaced one did."""
-    while not lines[-1]:  # a blank line between hunks, not one of the file
-        lines = lines[:-1]
-    kept = [line or " " for line in lines]
+    kept = list(lines)
+    while not kept[-1]:  # a blank line between hunks, not one of the file
+        kept.pop()
+    kept = [line or " " for line in kept]
     removed = [row for row, line in enumerate(kept) if line[0] == "-"]
     if removed and kept[-1][0] == "+":
         kept.insert(removed[-1] + 1, "\\ No newline at end of file")

@@ -96,7 +96,7 @@ def _replace_rows(text: str, old: str, new: str, path: str) -> str:
 
 
 def _too_often(view: _View, starts: list[int], path: str) -> str:
-    rows = [view.line(start) for start in starts]
+    rows = [view.line(start) for start in starts[: letter.LISTED + 1]]
     return (
         f"{path} was not changed: the text stands there {len(starts)} times, at lines {letter.listed(rows)}. "
         "Send more of the text around the one you mean, or ask for all of them."

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from kith.edits import letter
 from kith.edits.forms import EditError, Hunk
 from kith.edits.match import Keys, Place, locate
 from kith.edits.rows import BOM, split_keys
@@ -37,6 +38,8 @@ def _located(keys: Keys, hunks: Sequence[Hunk]) -> list[tuple[Place, Hunk]]:
             placed.append((locate(keys, hunk), hunk))
         except EditError as error:
             faults.append(f"\nhunk {number} of {len(hunks)}: {error}")
+        if len(faults) == letter.FAULTS:
+            break
     if faults:
         raise EditError("".join(faults))
     return placed
@@ -65,7 +68,7 @@ def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
 
 
 def _written(rows: list[str], bare: bool, place: Place, hunk: Hunk) -> list[str]:
-    """What stands in the place of the old rows: kept rows byte for byte, new ones ended as their neighbours."""
+    """What stands in the place of the old rows: kept rows byte for byte, new ones ended as those around."""
     row, end = place.start, place.start + len(hunk.old)
     returns = any(line.endswith("\r") for line in hunk.old)
     # Where the diff itself says, byte by byte, where carriage returns go, none is added or dropped.
@@ -87,8 +90,8 @@ def _written(rows: list[str], bare: bool, place: Place, hunk: Hunk) -> list[str]
             last, open_end = None, bare and row == len(rows) - 1
             out.append(rows[row])
         row += sign in (" ", "-")
-    if last is not None and end == len(rows) and _ends_bare(hunk, bare):
-        out[-1] = last
+    if out and end == len(rows) and _ends_bare(hunk, bare) and not open_end:
+        out[-1] = out[-1].removesuffix("\r") if last is None else last
     return out
 
 
@@ -111,4 +114,5 @@ def _ends_bare(hunk: Hunk, bare: bool) -> bool:
     kept = signs.rstrip("-")
     if kept.endswith("+"):
         return "+\\" in marked if "\\" in marked else bare
-    return bare and kept == signs
+    shown = kept and "\\" not in marked  # rows that stay are now the last, and no word was said of newlines
+    return bare and bool(kept == signs or shown)

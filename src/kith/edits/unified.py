@@ -178,12 +178,13 @@ class _Reader:
         """Refuses a hunk that lacks announced lines where these decide about its place or its end."""
         signs = "".join([line[0] for line in hunk.lines if line[0] != "\\"])
         lead, tail = len(signs) - len(signs.lstrip(" ")), len(signs) - len(signs.rstrip(" "))
+        fewer = [len(hunk.old) + blanks < (old or 0), len(hunk.new) + blanks < (new or 0)]
         last = not self._at(self.row).startswith("@@")
-        short = len(hunk.old) + blanks < (old or 0) and len(hunk.new) + blanks < (new or 0)
-        if short and not self.whole and (not lead or (last and tail < max(1, lead))):
-            raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
-        if lead == len(signs) and (short or old != new):
+        cut = last and (tail < max(1, lead) or not any(line.strip() for line in self.lines[self.row :]))
+        if lead == len(signs) and (all(fewer) or old != new):
             raise EditError("A hunk has neither '-' nor '+' lines, but its header announces some.")
+        if not self.whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
+            raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
 
 
 def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:

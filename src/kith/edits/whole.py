@@ -1,16 +1,17 @@
 """Whole files: a line with a file name, and directly below it a fence with the entire content."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from kith.edits.forms import Edit, EditError, Whole
 from kith.edits.paths import path_in
 
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^`]*)$")
 _SHELL = {"bash", "sh", "shell", "console", "shell-session", "zsh", "powershell", "cmd", "output", "diff"}
 # "# ... rest of the code unchanged": a whole file that is not whole would lose the rest.
 _LEFT_OUT = re.compile(
-    r"^\s*(?:#|//|/\*|<!--|--|;|%)?\s*(?:\.\.\.|…)\s*\(?\s*"
+    r"^[ \t]*(?:(?:#|//|/\*|<!--|--|;|%)[ \t]*)?(?:\.\.\.|…)[ \t]*(?:\([ \t]*)?"
     r"(?:existing|rest|other|remaining|unchanged|previous|same|keep|your|the rest|code)\b",
     re.I | re.M,
 )
@@ -45,7 +46,7 @@ def parse_whole(
     if not edits and len(nameless) == 1:
         return nameless
     paths = [edit.path for edit in edits]
-    if twice := next((path for path in paths if paths.count(path) > 1), ""):
+    if twice := next((path for path, count in Counter(paths).items() if count > 1), ""):
         raise EditError(f"{twice} is given twice. Send each file once, whole.")
     return edits
 

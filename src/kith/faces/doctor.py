@@ -28,6 +28,10 @@ _NARROWEST: Final = 50
 
 def doctor_command(args: argparse.Namespace) -> int:
     """Examine everything and show it; the exit code is 1 when something is red."""
+    if args.sandbox:
+        from kith.faces.escapes import sandbox_command
+
+        return sandbox_command(args)
     voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
     if args.deep:
         voice.hear(Progress("asking the models, which may load one first", 0), ())

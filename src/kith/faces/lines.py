@@ -1,6 +1,7 @@
 """Events in words: one calm line each, the same in every face."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -56,6 +57,9 @@ _HIDDEN = (
     *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A)),
     (0xE0000, 0xE0FFF),
 )
+_GAP = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{41,}")
+_EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n){4,}")
+_LINE, _END = 2_000, 500  # characters of a line that are shown, those at its end among them
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
@@ -286,6 +290,21 @@ def from_home(path: str) -> str:
 def printable(text: str) -> str:
     """Foreign text with everything that could move a cursor or deceive made visible."""
     return "".join(char if _is_plain(char) else _spell(char) for char in text)
+
+
+def whole(text: str) -> str:
+    """Foreign text that somebody is to decide about: printable, and nothing in it pushed out of sight."""
+    text = _EMPTY_LINES.sub(lambda gap: f"\n[{gap[0].count(chr(10)) - 1:,} empty lines]\n", text)
+    return "\n".join(folded(line) for line in printable(text).split("\n"))
+
+
+def folded(line: str) -> str:
+    """A printable line that pushes nothing out of sight: long gaps and long middles as their counts."""
+    line = _GAP.sub(lambda gap: f" [{len(gap[0]):,} blanks] ", line)
+    if len(line) <= _LINE:
+        return line
+    left_out = len(line) - _LINE
+    return f"{line[: _LINE - _END]} [{left_out:,} characters are not shown] {line[-_END:]}"
 
 
 def _is_plain(char: str) -> bool:

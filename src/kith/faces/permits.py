@@ -27,7 +27,8 @@ def permits_command(args: argparse.Namespace) -> int:
         return EXIT_DONE
     for number, permit in enumerate(permits, 1):
         what = "reach " if permit.effect == "net" else ""
-        print(wrapped(f"{number:3}  {what}{printable(permit.pattern)}", sys.stdout, indent=" " * 5))
+        shown = printable(permit.pattern).replace("\n", "\n     ")
+        print(wrapped(f"{number:3}  {what}{shown}", sys.stdout, indent=" " * 5))
     if not permits:
         print("Nothing was allowed for good here.", file=sys.stderr)
     return EXIT_DONE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kith.core.values import Answer, Change, Changes, Question
 from kith.edits import Hunk, keep_hunks, split_hunks, summarise
 from kith.faces.always import always_words
-from kith.faces.lines import count, printable
+from kith.faces.lines import count, folded, printable, whole
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
@@ -32,7 +32,7 @@ async def ask(console: "Console", question: Question) -> Answer:
     """Put one question on the terminal."""
     if question.kind == "change":
         return await ask_change(console, question)
-    console.print(printable(question.text), style="bold", markup=False)
+    console.print(whole(question.text), style="bold", markup=False)
     if always := always_words(question):
         console.print(always, style="dim", markup=False)
     keys = {"y": "yes", "n": "no"}
@@ -103,7 +103,7 @@ def print_diff(console: "Console", diff: str) -> None:
     for number, line in enumerate([*lines, *f"@@{body}".split("\n")] if hunks else lines):
         in_head = number < len(lines) and hunks
         style = "bold" if in_head else next((s for mark, s in DIFF_STYLES if line.startswith(mark)), "")
-        console.print(printable(line.removesuffix("\r")), style=style, markup=False, soft_wrap=True)
+        console.print(folded(printable(line.removesuffix("\r"))), style=style, markup=False, soft_wrap=True)
 
 
 async def choose_hunks(console: "Console", changes: Changes) -> Changes:

@@ -13,6 +13,7 @@ from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunEnded, RunStarted
 from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import Past, fold
+from kith.memory.refusals import explain_refusal
 
 LOG_FILE = "log.sqlite3"  # in the folder for state
 SCHEMA_VERSION = 1
@@ -93,13 +94,8 @@ class Log:
         """SQLite's refusals as a sentence for the person."""
         try:
             yield
-        except sqlite3.Error as error:
-            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-                sqlite3.SQLITE_BUSY,
-                sqlite3.SQLITE_LOCKED,
-            )
-            kind = BusyError if busy else KithError
-            raise kind(f"The log {self.path} cannot be {what}: {error}.") from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise explain_refusal(error, self.path, what) from error
 
     def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All the rows of a query, for readers of the log that need their own."""

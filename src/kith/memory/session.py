@@ -11,6 +11,7 @@ from kith.memory.live import LiveTail, sweep
 from kith.memory.locks import let_go
 from kith.memory.log import Log
 from kith.memory.past import Past
+from kith.memory.pieces import Pieces
 
 Listener = Callable[[Event, tuple[str, ...]], None]
 
@@ -21,7 +22,7 @@ class Session:
     def __init__(self, log: Log, id: str) -> None:
         self.log, self.id = log, id
         self.listeners: list[Listener] = []
-        self.redactor = Redactor()  # at the log's door
+        self.keep_back(Redactor())
         self._lock: IO[str] | None = None
         self._live = LiveTail(log, id)
         self._last = 0  # the number of the last event that was written
@@ -40,12 +41,19 @@ class Session:
         if self._lock:
             let_go(self._lock)
 
+    def keep_back(self, redactor: Redactor) -> None:
+        """From now on, let nothing into the log, nor into what others see of pieces, that this takes out."""
+        self._redactor, self._pieces = redactor, Pieces(redactor)
+
     def emit(self, event: Event, path: tuple[str, ...] = ()) -> None:
-        """Write an event without its secrets (unless it is only shown), then tell the listeners."""
+        """Write an event without its secrets (unless it is only shown), then tell the listeners the same."""
         if is_transient(event):
-            self._live.show(event, path, self._last)
+            if shown := self._pieces.take(event, path):
+                self._live.show(shown, path, self._last)
         else:
-            self._last = self.log.append(self.id, self.redactor.strip(event), path)
+            event = self._redactor.strip(event)
+            self._last = self.log.append(self.id, event, path)
+            self._pieces = Pieces(self._redactor)
             self._live.end()
         if self._untold is None:
             self._tell(event, path)

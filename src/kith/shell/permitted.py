@@ -67,7 +67,7 @@ def _check_git(words: Sequence[Word]) -> Permitted:
         raise NotPermittedError(f"git {name} is none of its commands that only look".replace("  ", " "))
     for table in known:
         try:
-            reads = _check_usage(f"git {name}", read_usage(table[name]), rest, True)
+            reads = _check_usage(f"git {name}", read_usage(table[name]), rest, False)
             return Permitted(reads, True, table is CONTENTS)
         except NotPermittedError:
             if table is known[-1]:
@@ -156,7 +156,7 @@ def _arguments(name: str, usage: Usage, given: _Given, piped: bool) -> Iterator[
     for kind, word in zip(kinds, given.arguments, strict=False):
         yield from _reads(name, kind, word, below)
     named = any(is_path(kind) for kind, _ in zip(kinds, given.arguments, strict=False))
-    if below and not named and not piped:
+    if below and not named and not (piped and below == "seen"):
         yield Read(".", below=below)
 
 

@@ -21,7 +21,7 @@ coreutils, findutils, grep, sed and diffutils, of ripgrep, file, tree and jq.
 from typing import Final
 
 _GREP: Final = """
--nivcloLwxhHqsEFGPaIbTzZy -r+ -R+ -e=TEXT^ -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER -#
+~ -nivcloLwxhHqsEFGPaIbTzZy -r+ -R+ -e=TEXT^ -A=NUMBER -B=NUMBER -C=NUMBER -m=NUMBER -#
 --regexp=TEXT^ --recursive+ --dereference-recursive+ --line-number --ignore-case --no-ignore-case
 --invert-match --count --files-with-matches --files-without-match --only-matching --word-regexp
 --line-regexp --no-filename --with-filename --quiet --silent --no-messages --extended-regexp
@@ -161,7 +161,7 @@ PROGRAMS: Final = {
 """,
     "type": "-apPt : NAME*",
     "which": "-a --all : NAME*",
-    "command": "-vV! : NAME*",
+    "command": "-v! -V! : NAME*",
     "whoami": ":",
     "id": "-Ggnru : NAME",
     "groups": ":",

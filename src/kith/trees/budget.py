@@ -41,11 +41,17 @@ class Budget:
 
 def below(pid: int) -> Iterator[int]:
     """The descendants of a process, where there is a /proc to read them from."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in task.read_text().split():
-                yield int(child)
-                yield from below(int(child))
+    for child in _children_of(pid):
+        yield child
+        yield from below(child)
+
+
+def _children_of(pid: int) -> list[int]:
+    found = list[int]()
+    with suppress(OSError):  # it has ended meanwhile
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  (names are enough)
+            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+    return found
 
 
 def _threads_of(pid: int) -> int:

@@ -6,7 +6,7 @@ that it has just made waits for it for ever. And without a sandbox nothing ends 
 
 import os
 import subprocess
-from contextlib import suppress
+import threading
 from functools import cache
 
 MARK = "COMMAND_OF_KITH"  # names a command in the environment of all it starts, where there is no sandbox
@@ -25,32 +25,37 @@ for each in $now; do
 done
 """
 _running: dict[int, str] = {}  # process groups and their marks
+_turn = threading.Lock()
 
 
 def keep(group: int, mark: str = "") -> None:
     """Let this group of processes, and all that carry `mark`, die with kith."""
     if os.name == "posix":
-        _running[group] = mark
-        _tell()
+        with _turn:
+            _running[group] = mark
+            _tell()
 
 
 def let_go(group: int) -> None:
     """This group has come to its end."""
-    if _running.pop(group, None) is not None:
-        _tell()
+    with _turn:
+        if _running.pop(group, None) is not None:
+            _tell()
 
 
 def _tell() -> None:
     line = " ".join(f"{group}:{mark}" for group, mark in _running.items())
-    with suppress(OSError):  # no shell, or somebody has killed it: there is nobody to tell
+    try:
         keeper = _keeper(os.getpid())
         assert keeper.stdin
         keeper.stdin.write(f"{line}\n".encode())
+    except OSError:  # no shell, or somebody has killed it: the next command gets another one
+        _keeper.cache_clear()
 
 
 @cache
 def _keeper(owner: int) -> "subprocess.Popen[bytes]":
-    """The shell that waits. A fork of this process, another `owner`, gets one of its own."""
+    """The shell that waits; a fork of this process, another `owner`, gets one of its own."""
     return subprocess.Popen(
         ["/bin/sh", "-c", _SCRIPT],
         bufsize=0,

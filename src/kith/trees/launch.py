@@ -9,9 +9,9 @@ from kith.trees.limits import process_lines
 
 # Names relative to the trial's folder (`lower` is a link): commas and colons in paths do no harm.
 _MOUNT: Final = (
-    'cd -- "$1" && mount -i -n -t overlay'
+    '(cd -- "$1" && exec mount -i -n -t overlay'
     " -o userxattr,index=off,lowerdir=lower,upperdir=upper,workdir=work overlay"
-    ' "$2" && cd / || exit'
+    ' "$2") || exit'
 )
 _RESERVED: Final = 310  # process numbers that the kernel keeps back, and the sandbox's own
 _PIDS_OF_ITS_OWN: Final = (6, 14)  # the Linux from which a namespace has its own limit on process numbers

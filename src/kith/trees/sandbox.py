@@ -19,6 +19,8 @@ from kith.trees.view import HOME, Box, mounts_of
 
 # bwrap shows its own environment to what it runs (as /proc/1/environ), so it gets next to none.
 BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+# Looking for leaks takes ptrace, and programs built to do so fail without it.
+_CALM = {"LSAN_OPTIONS": "detect_leaks=0"}
 _KILLED = "unshare: sigprocmask unblock failed: Invalid argument\n"  # what it says when it has to end
 _ISOLATION = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
@@ -69,7 +71,8 @@ async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input
 
 def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command in the box."""
-    return {**allowed_environment(box.root, box.toolchains, extra), "HOME": HOME, "TMPDIR": "/tmp"}
+    known = allowed_environment(box.root, box.toolchains, {})
+    return {**known, **_CALM, **extra, "HOME": HOME, "TMPDIR": "/tmp"}
 
 
 def launcher(box: Box, limits: ExecLimits) -> list[str]:

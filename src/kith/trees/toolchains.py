@@ -2,14 +2,20 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 # Folders in the home that version managers install into, and the variable that says where, with the folder
-# it names. The home itself and whatever holds credentials (.cargo/credentials.toml, .config) stay hidden.
-_KNOWN = {
+# it names. The home itself and whatever holds credentials (.cargo/credentials.toml, .m2/settings.xml,
+# .gradle/gradle.properties, .local/share/uv/credentials, .config) stay hidden.
+_KNOWN: dict[str, tuple[str, str] | None] = {
     ".pyenv": ("PYENV_ROOT", ".pyenv"),
     ".rbenv": ("RBENV_ROOT", ".rbenv"),
+    ".nodenv": ("NODENV_ROOT", ".nodenv"),
+    ".goenv": ("GOENV_ROOT", ".goenv"),
+    ".jenv": ("JENV_ROOT", ".jenv"),
     ".rustup": ("RUSTUP_HOME", ".rustup"),
     ".cargo/bin": ("CARGO_HOME", ".cargo"),
     ".cargo/registry": ("CARGO_HOME", ".cargo"),
@@ -20,19 +26,24 @@ _KNOWN = {
     ".deno": ("DENO_INSTALL", ".deno"),
     ".asdf": ("ASDF_DATA_DIR", ".asdf"),
     ".sdkman": ("SDKMAN_DIR", ".sdkman"),
-    "go": ("GOPATH", "go"),
-    "miniconda3": None,
-    "anaconda3": None,
-    "mambaforge": None,
-    "miniforge3": None,
-    ".local/bin": None,
-    ".local/lib": None,
-    ".local/share/uv": None,
-    ".local/share/pipx": None,
-    ".local/pipx": None,
+    ".local/share/mise": ("MISE_DATA_DIR", ".local/share/mise"),
+    ".proto": ("PROTO_HOME", ".proto"),
+    "go/bin": ("GOPATH", "go"),
+    "go/pkg": ("GOPATH", "go"),
+    **dict.fromkeys(
+        (
+            *("sdk", ".local/bin", ".local/lib", ".local/go", ".local/opt", ".dotnet", ".ghcup/bin"),
+            *(".ghcup/ghc", ".juliaup", ".opam", ".rvm", ".rye", ".pixi/bin", ".pixi/envs", ".npm-global"),
+            *(".local/share/fnm", ".local/share/uv/python", ".local/share/uv/tools", ".local/share/pipx"),
+            *(".local/share/pnpm", ".local/pipx", ".m2/repository", ".gradle/wrapper", ".gradle/caches"),
+            *("miniconda3", "anaconda3", "mambaforge", "miniforge3", "micromamba", ".conda/envs"),
+        )
+    ),
 }
+_BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
+_WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include")
 VENVS = (".venv", "venv", "env")
-_PASSED = ("PATH", "LANG", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT")
+_PASSED = ("LANG", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 
@@ -41,17 +52,51 @@ def find_toolchains(root: Path) -> tuple[Path, ...]:
     home = _home()
     found = [
         *(home / name for name in _KNOWN),
-        Path("/home/linuxbrew/.linuxbrew"),
+        *(Path("/home/linuxbrew/.linuxbrew", name) for name in _BREWED),
         Path("/run/current-system"),  # NixOS keeps its programs here
         Path(sys.base_prefix),
         *_environments(root),
+        *_searched(root),
         *_repository(root),
     ]
-    existing = dict.fromkeys(each for path in found if path.is_dir() for each in (path, path.resolve()))
+    found += list(_targets(found))
+    existing = dict.fromkeys(each for path in found if path.exists() for each in (path, path.resolve()))
     kept = [path for path in existing if _is_wanted(path, root)]
     return tuple(
         path for path in kept if not any(path.is_relative_to(other) for other in kept if other != path)
     )
+
+
+def _searched(root: Path) -> Iterator[Path]:
+    """Folders of programs that the person put into PATH, with what they need; and conda's environment."""
+    for path in search_path(root):
+        if path.name == "bin":
+            beside = path.parent not in (_home(), _home() / ".local")
+            yield from (path.parent / name for name in (_WITH_PROGRAMS if beside else ("bin",)))
+    prefix = Path(os.environ.get("CONDA_PREFIX") or os.devnull)
+    if (prefix / "conda-meta").is_dir():
+        yield prefix
+
+
+def _targets(folders: Iterable[Path]) -> Iterator[Path]:
+    """The programs elsewhere to which links in folders of programs lead; each by itself."""
+    for folder in folders:
+        if folder.name == "bin" and folder.parent == _home() / ".local":
+            with suppress(OSError):
+                yield from (
+                    link.resolve() for link in folder.iterdir() if link.is_symlink() and link.is_file()
+                )
+
+
+def search_path(root: Path) -> tuple[Path, ...]:
+    """The folders of PATH that nobody but the person can have meant: absolute ones outside the tree."""
+    return _search_path(os.environ.get("PATH") or os.defpath, root)
+
+
+@cache
+def _search_path(value: str, root: Path) -> tuple[Path, ...]:
+    named = dict.fromkeys(map(Path, value.split(os.pathsep)))
+    return tuple(path for path in named if path.is_absolute() and not path.is_relative_to(root))
 
 
 def _home() -> Path:
@@ -111,7 +156,8 @@ def _repository(root: Path) -> Iterator[Path]:
 def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
     passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith("LC_")}
-    environment = {"PATH": os.defpath, "LANG": "C.UTF-8", **passed, **_homes(toolchains)}
+    places = os.pathsep.join(map(str, search_path(root))) or os.defpath
+    environment = {"LANG": "C.UTF-8", **passed, "PATH": places, **_homes(toolchains)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
     for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
         if (venv / "pyvenv.cfg").is_file():

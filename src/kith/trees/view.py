@@ -45,7 +45,13 @@ class Box:
 
 def mounts_of(box: Box) -> list[str]:
     """Options for bwrap. The mounts are made in their order; later ones cover earlier ones."""
-    return [*_system(), *_private(), *_shown(box), "--remount-ro", "/"]
+    return [*_machine(), *_shown(box), "--remount-ro", "/"]
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    """What does not depend on the tree: looked for once, as it costs more than to run the command."""
+    return (*_system(), *_private())
 
 
 def _system() -> Iterator[str]:
@@ -117,14 +123,14 @@ def _cover(path: Path) -> tuple[str, ...]:
 @cache
 def _secrets() -> tuple[Path, ...]:
     """What the system keeps from others, but not from this user (root sees all of it); and what it should."""
-    found = list[Path]()
-    for folder, names, files in os.walk("/etc"):
-        for name in (*names, *files):
-            path = Path(folder, name)
-            with suppress(OSError):
-                if _is_secret(path.lstat()):
-                    found.append(path)
-        names[:] = [name for name in names if Path(folder, name) not in found]
+    found, waiting = list[Path](), ["/etc"]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if _is_secret(entry.stat(follow_symlinks=False)):
+                    found.append(Path(entry.path))
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
     return (*found, *map(Path, _SECRETS))
 
 

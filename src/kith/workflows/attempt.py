@@ -228,18 +228,18 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
     """Bring the edits that the last reply holds as text into the trial: all of them or none.
 
-    Edits in a reply of this turn that was cut count as refused: what follows them may be their other half.
+    Where an earlier reply of the turn was cut in its edits, these are only the other half, and refused.
     """
     replies = _replies(thread)
     try:
         known = frozenset(await trial.files())
-        for reply in replies[:-1]:
-            if not reply.complete:
-                find_edits(reply.text, known, "length")
         last = replies[-1] if replies else Message("assistant", ())
         edits = find_edits(last.text, known, "stop" if last.complete else "length")
         if not edits:
             return Verdict(True, by="edits")
+        for reply in replies[:-1]:
+            if not reply.complete:
+                find_edits(reply.text, known, "length")
         contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
         await _write_all(trial, make_changes(edits, contents, known=known))
         verdict = Verdict(True, by="edits")

@@ -125,7 +125,7 @@ def test_a_name_leads_into_the_network_around_only_where_the_person_said_so() ->
             async with proxied(place, own=("localhost",)) as (proxy, door):
                 assert (await say(door, request)).startswith(b"HTTP/1.1 403 ")
                 assert [each.refused for each in proxy.reached()] == [
-                    "leads into a private network, which only the person can allow"
+                    f"leads into a private network; the person can allow that with --net {place}"
                 ]
             async with proxied(own=(place,)) as (_, door):
                 assert (await say(door, request)).startswith(b"HTTP/1.1 200 OK\r\n\r\nGET / HTTP/1.1\r\n")
@@ -206,7 +206,7 @@ def test_where_a_network_demands_a_proxy_it_is_passed(monkeypatch: pytest.Monkey
             assert [each.refused for each in proxy.reached()] == [
                 "",
                 "the proxy of this network does not lead there",
-                "leads into a private network, which only the person can allow",
+                "leads into a private network; the person can allow that with --net localhost:443",
                 "not allowed",
             ]
 

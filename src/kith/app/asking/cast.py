@@ -119,7 +119,8 @@ def play(
     # Roles take turns, so the cache is bound to be lost: that is worth no word.
     model = terms.wrap(opened, past.compacted, budget=budget, tells=False)
     small = (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
-    return make_player(project, spec, opened, model, terms.show(opened, tools, *readers), small=small)
+    shown, veiled = terms.show(opened, tools, *readers), terms.veils(opened, *readers)
+    return make_player(project, spec, opened, model, shown, small=small, veiled=veiled)
 
 
 def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:

@@ -51,7 +51,8 @@ def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
     step, limits = terms.project.settings.build, ReadLimits.of_window(opened.window)
     model = terms.wrap(opened, budget=Budget(step.step_tokens, step.step_seconds), tells=False)
     tools = terms.show(giver, standard_tools(limits=limits))
-    player = make_player(terms.project, find_role("worker", terms.project.settings), opened, model, tools)
+    spec, veiled = find_role("worker", terms.project.settings), terms.veils(giver)
+    player = make_player(terms.project, spec, opened, model, tools, veiled=veiled)
     return replace(player, role=replace(player.role, purpose="delegated"))
 
 

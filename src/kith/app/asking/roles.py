@@ -60,16 +60,18 @@ def make_player(
     tools: tuple[Tool, ...],
     *,
     small: bool = False,
+    veiled: bool = False,
 ) -> Player:
     """The role, played by `opened` as it is wrapped in `model`, with those of the tools that it names.
 
-    `small`: a model that gets the short words, whatever its window.
+    `small`: a model that gets the short words, whatever its window. `veiled`: private files are kept from it,
+    which no command can be held to without a sandbox.
     """
     chosen, small = project.settings, small or is_small(opened.window)
     sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
     confined = project.tree.confined
     role = make_role(spec, model, watch_repeats(tools), sampling, confined=confined, small=small)
-    role = replace(role, policy=replace(role.policy, permits=permits_of(project)))
+    role = replace(role, policy=replace(role.policy, permits=permits_of(project, veiled=veiled)))
     if chosen.offline:
         closed = (*role.policy.rules, Rule("net", "*", "deny"))
         role = replace(role, policy=replace(role.policy, rules=closed))

@@ -90,6 +90,10 @@ class Terms:
 
         return veil_tools(tools, veil)
 
+    def veils(self, *opened: Opened) -> bool:
+        """Whether private files are kept from admitted models: one of them is in the cloud."""
+        return self._veil(*opened) is not None
+
     def hide(self, run: Run, *opened: Opened) -> Run:
         """The run as it may be told of to these models: with a tree without private files."""
         veil = self._veil(*opened)

@@ -94,7 +94,8 @@ def _offered(question: Question) -> list[PermissionOption]:
 
 def _name(question: Question, choice: str) -> str:
     """What a choice is called: "always" says what it allows, since some editors show nothing else."""
-    return (always_words(question) if choice == "always" else "") or _OPTIONS[choice][1]
+    always = always_words(question).replace("\n", " ⏎ ") if choice == "always" else ""
+    return always or _OPTIONS[choice][1]
 
 
 def _with_note(call: ToolCallUpdate, note: str) -> ToolCallUpdate:

@@ -90,7 +90,10 @@ def trust(parser: argparse.ArgumentParser) -> None:
 
 def doctor(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("--deep", action="store_true", help="also what takes a call to each model")
+    rounds = parser.add_mutually_exclusive_group()
+    rounds.add_argument("--deep", action="store_true", help="also what takes a call to each model")
+    words = "only this: try to get out of the sandbox that commands run in, in every known way"
+    rounds.add_argument("--sandbox", action="store_true", help=words)
     add_offline(parser)
     add_json(parser)
 

@@ -68,7 +68,7 @@ class Proxy:
         self._tasks.add(task)
         try:
             await self._answer((reader, writer))
-        except (OSError, EOFError, TimeoutError):
+        except (OSError, EOFError):
             return  # one of the two went away
         finally:
             self._tasks.discard(task)
@@ -103,14 +103,15 @@ class Proxy:
             raise _Refused(403, "not allowed")
         if is_address(head.name):
             return await _connect([head.name], head.port)
-        near = Host(head.name, head.port) in self._own
+        near = any(host.port and host.includes(head.name, head.port) for host in self._own)
         upstream = None if near else find_upstream(head.name, head.port)
         if upstream:
             return await _pass_on(upstream, head)
         found = await _resolve(head.name, head.port)
         good = [each for each in found if is_public(each) or (near and is_near(each))]
         if not good:
-            raise _Refused(403, "leads into a private network, which only the person can allow")
+            how = f"--net {show_place(head.name, head.port)}"
+            raise _Refused(403, f"leads into a private network; the person can allow that with {how}")
         return await _connect(good[:_MOST_ADDRESSES], head.port)
 
 
@@ -144,7 +145,7 @@ async def _pass_on(upstream: Upstream, head: Head) -> Streams:
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return await connect_through(upstream, head.name, head.port)
-    except (OSError, EOFError, TimeoutError) as error:
+    except (OSError, EOFError, asyncio.LimitOverrunError) as error:
         raise _Refused(502, "the proxy of this network does not lead there") from error
 
 

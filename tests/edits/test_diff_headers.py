@@ -1,0 +1,107 @@
+"""What a diff says of its files: names, modes, moves, copies; and the contradictions that are refused."""
+
+import pytest
+
+from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change
+from kith.edits import Create, Delete, EditError, Patch, find_edits, make_changes, paths_of
+
+BODY = "@@ -1 +1 @@\n-x\n+y\n"
+
+
+def apply(diff: str, files: dict[str, bytes], modes: dict[str, int] | None = None) -> dict[str, Change]:
+    edits = find_edits(diff, tuple(files))
+    contents = {path: files.get(path) for path in paths_of(edits)}
+    return {change.path: change for change in make_changes(edits, contents, modes or {})}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "--- src/a.py\n+++ src/a.py\n",
+        "--- a/src/a.py\n+++ b/src/a.py\n",
+        "--- i/src/a.py\n+++ w/src/a.py\n",
+        "--- before-1.0/src/a.py\t2024-05-06 07:08:09.5 +0200\n+++ after/src/a.py\t2024-05-06\n",
+        "diff --git i/src/a.py w/src/a.py\nindex 1..2 100644\n--- i/src/a.py\n+++ w/src/a.py\n",
+        "diff --git src/a.py src/a.py\n--- src/a.py\n+++ src/a.py\n",
+        'diff --git "a/src/a.py" "b/src/a.py"\n--- "a/src/a.py"\n+++ "b/src/a.py"\n',
+    ],
+)
+def test_what_tells_the_two_sides_apart_is_no_part_of_the_name(header: str) -> None:
+    assert apply(header + BODY, {"src/a.py": b"x\n", "b.py": b""})["src/a.py"].after == b"y\n"
+
+
+def test_a_folder_that_is_called_like_a_prefix_is_kept_where_it_is_known() -> None:
+    assert apply(f"--- a/x.py\n+++ b/x.py\n{BODY}", {"b/x.py": b"x\n"})["b/x.py"].after == b"y\n"
+
+
+def test_git_moves_a_file_by_its_two_names_alone() -> None:
+    made = apply(f"diff --git a/old.py b/new.py\n--- a/old.py\n+++ b/new.py\n{BODY}", {"old.py": b"x\n"})
+    assert {path: change.after for path, change in made.items()} == {"old.py": None, "new.py": b"y\n"}
+
+
+def test_a_copy_leaves_its_source_as_it_was_before_all_edits() -> None:
+    diff = (
+        f"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n{BODY}"
+        "diff --git a/a.py b/c.py\nsimilarity index 90%\ncopy from a.py\ncopy to c.py\n"
+        "--- a/a.py\n+++ b/c.py\n@@ -1 +1 @@\n-x\n+z\n"
+    )
+    made = apply(diff, {"a.py": b"x\n"}, {"a.py": EXECUTABLE})
+    assert made["a.py"] == Change("a.py", b"x\n", b"y\n", EXECUTABLE, EXECUTABLE)
+    assert (made["c.py"].after, made["c.py"].mode) == (b"z\n", EXECUTABLE)
+    with pytest.raises(EditError, match=r"copy a\.py to c\.py\): c\.py exists already"):
+        apply(diff, {"a.py": b"x\n", "c.py": b""})
+
+
+def test_two_files_may_swap_their_names() -> None:
+    swap = "".join(
+        f"diff --git a/{old} b/{new}\nsimilarity index 100%\nrename from {old}\nrename to {new}\n"
+        for old, new in (("a", "b"), ("b", "a"))
+    )
+    made = apply(swap, {"a": b"1\n", "b": b"2\n"})
+    assert {path: change.after for path, change in made.items()} == {"a": b"2\n", "b": b"1\n"}
+
+
+def test_modes_are_those_of_plain_files() -> None:
+    wide = "diff --git a/run b/run\nold mode 100660\nnew mode 100770\n"
+    assert find_edits(wide) == (Patch("run", (), None, EXECUTABLE),)
+    assert apply(wide, {"run": b"x\n"})["run"] == Change("run", b"x\n", b"x\n", EXECUTABLE, FILE)
+    for mode in ("", "10064x", "120000", "160000"):
+        with pytest.raises(EditError, match=r"not a mode of a file|link or a submodule"):
+            find_edits(f"diff --git a/run b/run\nold mode 100644\nnew mode {mode}\n")
+
+
+def test_an_edit_keeps_the_mode_that_the_file_has_and_never_touches_a_link() -> None:
+    diff = f"--- a/run\n+++ b/run\n{BODY}"
+    assert apply(diff, {"run": b"x\n"}, {"run": EXECUTABLE})["run"].mode == EXECUTABLE
+    with pytest.raises(EditError, match="symbolic link"):
+        apply(diff, {"run": b"x\n"}, {"run": SYMLINK})
+
+
+def test_the_time_of_the_epoch_says_that_there_was_no_file() -> None:
+    new = "--- a/f\t1970-01-01 01:00:00.000000000 +0100\n+++ b/f\t2024-01-01\n@@ -0,0 +1 @@\n+x\n"
+    assert find_edits(new) == (Create("f", "x\n"),)
+    with pytest.raises(EditError, match="exists already"):
+        apply(new, {"f": b""})
+    gone = "--- a/f\t2024-01-01 00:00:00 +0000\n+++ b/f\t1969-12-31 16:00:00 -0800\n@@ -1 +0,0 @@\n-x\n"
+    assert find_edits(gone) == (Delete("f", "x\n"),)
+
+
+def test_the_signature_of_a_mailed_patch_is_no_removed_line() -> None:
+    assert apply(f"--- a/f\n+++ b/f\n{BODY}-- \n2.39.5\n", {"f": b"x\n"})["f"].after == b"y\n"
+
+
+@pytest.mark.parametrize(
+    ("diff", "words"),
+    [
+        (f"diff --git a/f b/f\n--- a/f\n+++ b/g\n{BODY}", "names 'f' first, and then 'g'"),
+        ("diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+x\n", "then 'g'"),
+        (
+            "diff --git a/n b/n\nindex 1a..2b 100644\n--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n+x\n",
+            "shows a new one as",
+        ),
+        ("diff --git a/f b/f\nGIT binary patch\nliteral 3\nabc\n", "binary; only text"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(diff: str, words: str) -> None:
+    with pytest.raises(EditError, match=words):
+        apply(diff, {"f": b"x\n"})
