@@ -174,7 +174,7 @@ def _explains(before: list[bytes], after: list[bytes], removed: Sequence[str], a
     gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
     for ends, others in ((before[:1] + before[-1:], come), (after[:1] + after[-1:], gone)):
         for row in ends:
-            twin = next((other for other in others if _key(other) == _key(row)), None)
+            twin = next((other for other in others if _text(other) == _text(row)), None)
             if twin is not None and row in (gone if others is come else come):
                 gone -= Counter([row, twin])
                 come -= Counter([row, twin])
@@ -200,6 +200,11 @@ def _rows(content: bytes) -> list[bytes]:
 def _keys(rows: Sequence[bytes]) -> list[bytes]:
     """What all rows say; blank ones at the end may be the reply's, or the file's missing last newline."""
     return [_key(row) for row in _rows(b"".join(rows).removeprefix(BOM).rstrip())]
+
+
+def _text(row: bytes) -> bytes:
+    """A row but for its terminator, and the byte order mark at the top."""
+    return row.removeprefix(BOM).rstrip(b"\r\n")
 
 
 def _key(row: bytes) -> bytes:

@@ -44,9 +44,7 @@ def test_what_does_not_fit_is_a_letter_and_nothing_is_written(folder: Path) -> N
     kith = Kith(folder)
     two = BLOCK + BLOCK.replace("two", "tow").replace("TWO", "2")
     told = kith("edits", "apply", "--write", input=two, code=1).stdout
-    assert (
-        "1 of your 2 edits does not fit" in told and "Edit 1 would have fitted" in told
-    )
+    assert "1 of your 2 edits does not fit" in told and "Edit 1 would have fitted" in told
     told = kith("edits", "apply", input=BLOCK.replace("notes.txt", "lib/notes.txt"), code=1).stdout
     assert "there is no such file. Did you mean notes.txt?" in told
     assert (

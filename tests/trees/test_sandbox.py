@@ -147,9 +147,7 @@ def test_no_list_of_processes_tells_variables_or_hidden_places(root: Path, tmp_p
     assert str(tmp_path) not in asyncio.run(main())
 
 
-THREADS = (
-    "import threading, time; [threading.Thread(target=time.sleep, args=(9,)).start() for _ in range(400)]"
-)
+THREADS = "import threading as t\nt.stack_size(1 << 16)\nwhile True: t.Thread(target=t.Event().wait).start()"
 SHARED = "import mmap; x = []\nwhile True: x.append(mmap.mmap(-1, 1 << 26)); x[-1].write(bytes(1 << 26))"
 LIMITS = {
     "b() { b | b & b; }; b": "started more than 200 processes",

@@ -109,7 +109,7 @@ class _Draft:
     def explain(self, edit: Edit, error: EditError) -> str:
         """Why an edit does not fit, told of the file as it still is, not as earlier edits would leave it."""
         before = self.files.get(edit.path)
-        if self.now.get(edit.path) == before:
+        if self.now.get(edit.path) == before or (isinstance(edit, Patch) and edit.moved_to):
             return str(error)
         try:
             _edited(edit, before)
@@ -202,7 +202,7 @@ def _insert(new: str, line: int, before: bytes) -> bytes:
     if not 1 <= line <= count + 1:
         raise EditError(f"there is no line {line}; the file has {count} lines.")
     hunk = Hunk(tuple("+" + row for row in split_keys(new)))
-    return encode(mark + splice(text, [(Place(line - 1), hunk)]))
+    return encode(mark + splice(text, [(Place(line - 1), hunk)]).removeprefix(mark))
 
 
 def _patched(edit: Patch, before: bytes | None) -> bytes:

@@ -52,6 +52,7 @@ def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
     rows = rows if bare else rows[:-1]
     out: list[str] = []
     done = 0
+    cut = False  # the last row was removed, and the one above it stays
     for place, hunk in placed:
         out += rows[done : place.start]
         done = place.start + len(hunk.old)
@@ -59,11 +60,17 @@ def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
             out += hunk.new  # old lines that are the file's to the byte say new ones to the byte
             continue
         written = _written(rows, bare, place, hunk)
-        if bare and out and written and place.start == len(rows):
+        if bare and out and written and place.start == len(rows) and not cut:
             out[-1] += _return([], rows[:-1])  # it gets company below
-        bare = _ends_bare(hunk, bare) if done == len(rows) else bare
+        if done == len(rows):
+            bare = _ends_bare(hunk, bare)
+            signs = "".join([line[:1] for line in hunk.lines if line[:1] != "\\"])
+            cut = signs.endswith("-") and signs.rstrip("-").endswith(" ")
         out += written
     out += rows[done:]
+    if bare and cut:  # a row that stays is the last now, as bare as that one was; a blank one would be gone
+        bare = out[-1] not in ("", "\r")
+        out[-1] = out[-1].removesuffix("\r") if bare else out[-1]
     return "\n".join(out) + ("" if bare or not out else "\n")
 
 
@@ -90,8 +97,8 @@ def _written(rows: list[str], bare: bool, place: Place, hunk: Hunk) -> list[str]
             last, open_end = None, bare and row == len(rows) - 1
             out.append(rows[row])
         row += sign in (" ", "-")
-    if out and end == len(rows) and _ends_bare(hunk, bare) and not open_end:
-        out[-1] = out[-1].removesuffix("\r") if last is None else last
+    if last is not None and end == len(rows) and _ends_bare(hunk, bare):
+        out[-1] = last
     return out
 
 

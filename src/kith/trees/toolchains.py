@@ -60,7 +60,9 @@ def find_toolchains(root: Path) -> tuple[Path, ...]:
         *_repository(root),
     ]
     found += list(_targets(found))
-    existing = dict.fromkeys(each for path in found if path.exists() for each in (path, path.resolve()))
+    existing = dict.fromkeys(
+        each for path in found if os.access(path, os.R_OK) for each in (path, path.resolve())
+    )
     kept = [path for path in existing if _is_wanted(path, root)]
     return tuple(
         path for path in kept if not any(path.is_relative_to(other) for other in kept if other != path)
@@ -74,7 +76,7 @@ def _searched(root: Path) -> Iterator[Path]:
             beside = path.parent not in (_home(), _home() / ".local")
             yield from (path.parent / name for name in (_WITH_PROGRAMS if beside else ("bin",)))
     prefix = Path(os.environ.get("CONDA_PREFIX") or os.devnull)
-    if (prefix / "conda-meta").is_dir():
+    if os.access(prefix / "conda-meta", os.R_OK):
         yield prefix
 
 
@@ -160,7 +162,7 @@ def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping
     environment = {"LANG": "C.UTF-8", **passed, "PATH": places, **_homes(toolchains)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
     for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
-        if (venv / "pyvenv.cfg").is_file():
+        if os.access(venv / "pyvenv.cfg", os.R_OK):
             environment["VIRTUAL_ENV"] = str(venv)
             environment["PATH"] = f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"
             break

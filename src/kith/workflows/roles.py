@@ -11,7 +11,10 @@ from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED, Policy, Rule
 from kith.core.values import Sampling
 from kith.workflows.front_matter import read_front_matter
 
-_CONFINED, _ASKED = "Commands run in a sandbox without network, unless you name hosts.", "The user is asked about every command."
+_CONFINED, _ASKED = (
+    "Commands run in a sandbox without network, unless you name hosts.",
+    "The user is asked about every command.",
+)
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
 SMALL_WINDOW: Final = 8_192
 # Where tests live, as patterns for a policy; the gate that guards locked tests looks closer.
