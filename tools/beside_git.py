@@ -80,9 +80,8 @@ def _outcome(content: bytes, diff: str, ours: Tree | None, theirs: Tree | None) 
         return "kith alone, at one place" if stands_once(content, diff) else "kith alone, not at one place"
     if ours == theirs:
         return "both apply, equal"
-    if re.search(r"^ .*\n\\", diff, flags=re.M) and ours == {
-        path: after + b"\n" for path, after in theirs.items()
-    }:
+    bare = [{path: after.replace(b"\n", b"") for path, after in side.items()} for side in (ours, theirs)]
+    if re.search(r"^ .*\n\\", diff, flags=re.M) and bare[0] == bare[1] and stands_once(content, diff):
         return "git dropped the newline of a line that stays"
     lost = is_cut_short(diff) and stands_once(content, diff)
     return "git dropped lines" if lost else "both apply, otherwise"

@@ -265,6 +265,7 @@ def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
         return "unreadable"
     if state in ("swapping", "failing"):
         give_back(root, record.entries)
+        sweep(root, record.entries)  # or no folder that they lie in could go
     if state == "swapping" and _finish(root, record):
         sweep(root, record.entries)
         mark_record(journal, change_id, state, "applied")
