@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kith.context.redact import Redactor
-from kith.context.secret_values import values_in, values_of_environment
+from kith.context.secret_values import is_guarded, values_in, values_of_environment
 from kith.context.secrets import is_secret_file
 from kith.settings import Settings
 from kith.settings.brought import read_plain
@@ -31,13 +31,14 @@ def known_values(root: Path, chosen: Settings) -> tuple[str, ...]:
     found = [*keys_of(chosen), *values_of_environment(os.environ)]
     for path in _secret_files(root):
         found += values_in(_text(path))
-    return tuple(dict.fromkeys(filter(None, found)))
+    return tuple(dict.fromkeys(found))
 
 
 def keys_of(chosen: Settings) -> tuple[str, ...]:
     """The keys of services that the person set."""
     named = (os.environ.get(each.key_env, "") for each in chosen.endpoints.values())
-    return (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
+    keys = (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
+    return tuple(filter(is_guarded, keys))
 
 
 def _secret_files(root: Path) -> Iterator[Path]:

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeVar, cast
 
+from kith.context.occurrences import Occurrences
 from kith.context.secrets import entropy, find_spans
 from kith.core.model import Prompt
 from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
 
 T = TypeVar("T")
 MARK: Final = "[secret left out]"
-_CHUNK: Final = 8  # characters; a piece of a long random value that has a whole one of them is taken out too
 _LONG, _BITS = 20, 3.5  # characters; bits in each (Shannon's), below which it may be words
-_DIFFERENT: Final = 5  # characters in a chunk; fewer say nothing
 _KEPT: Final = 4096  # messages whose redacted form is remembered
 _TEXTS, _WORTH = (
     64,
@@ -43,8 +42,7 @@ class Redactor:
     def __init__(self, values: Iterable[str] = (), own: str | None = None) -> None:
         self._own = own
         spelt = {each for value in values if value for each in (value, json.dumps(value)[1:-1])}
-        self._values = tuple(sorted(spelt, key=lambda value: (-len(value), value)))
-        self._chunks = tuple((value, at) for value in self._values for at in _chunks(value))
+        self._values = Occurrences(spelt, filter(_is_known_in_pieces, spelt))
         self._kept: dict[int, tuple[Message, Message, int]] = {}
         self._texts: dict[str, tuple[str, int]] = {}
 
@@ -109,11 +107,7 @@ class Redactor:
         yield from ((span.start, span.end) for span in find_spans(text))
         if "PRIVATE KEY" in text:
             yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
-        for value in self._values:
-            yield from ((at, at + len(value)) for at in _finds(text, value))
-        for value, begin in self._chunks:
-            for at in _finds(text, value[begin : begin + _CHUNK]):
-                yield _grown(text, at, value, begin)
+        yield from self._values.find(text)
 
     def _message(self, message: Message) -> tuple[Message, int]:
         kept = self._kept.get(id(message))
@@ -169,32 +163,12 @@ def _with_text(part: Text | Thinking | ToolResult, text: str) -> Part:
     return replace(part, text=text)
 
 
-def _chunks(value: str) -> Iterator[int]:
-    """Where the pieces of a long random value begin by which a part of it is known."""
-    if len(value) >= _LONG and entropy(value) >= _BITS and _is_solid(value):
-        for at in range(0, len(value) - _CHUNK + 1, _CHUNK):
-            if len(set(value[at : at + _CHUNK])) >= _DIFFERENT:
-                yield at
+def _is_known_in_pieces(value: str) -> bool:
+    """Whether a value is long, random and one piece, so that a part of it says that it is meant."""
+    return len(value) >= _LONG and entropy(value) >= _BITS and _is_solid(value)
 
 
 def _is_solid(value: str) -> bool:
     """Whether a value is one piece, and no path, address or sentence."""
     joints = sum(value.count(mark) for mark in "/. ")
     return "://" not in value and joints <= max(2, len(value) // 12)
-
-
-def _finds(text: str, value: str) -> Iterator[int]:
-    at = text.find(value)
-    while at >= 0:
-        yield at
-        at = text.find(value, at + len(value))
-
-
-def _grown(text: str, at: int, value: str, begin: int) -> tuple[int, int]:
-    """The longest piece of `value` around a chunk of it that stands at `at`."""
-    first, last = 0, _CHUNK
-    while begin + first > 0 and at + first > 0 and text[at + first - 1] == value[begin + first - 1]:
-        first -= 1
-    while begin + last < len(value) and at + last < len(text) and text[at + last] == value[begin + last]:
-        last += 1
-    return at + first, at + last

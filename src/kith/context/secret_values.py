@@ -20,6 +20,8 @@ _ADDRESS: Final = re.compile(r"\w://[^\s/:@\"']*:([^\s/@\"']{4,200})@")
 _PLAIN: Final = re.compile(
     r"(?i)(?:change_?me|example|sample|placeholder|none|null|true|false|default|password|secret|test|dummy)\w*"
     r"|postgres|postgresql|mysql|mariadb|redis|rabbitmq|minio(?:admin)?|admin|root|guest|docker|localhost"
+    # What people give to model servers that want a key and look at none.
+    r"|ollama|lm[-_]?studio|llama(?:[-_.]?cpp)?|(?:sk-)?no(?:t|ne)?(?:[-_](?:key|needed|required|used))+|unused"
 )
 _EXPRESSION: Final = re.compile(r"[(\[\s]|^/|^\w+(?:\.\w+)+$")  # code, or a place
 _SHORTEST, _SHORTEST_WEAK = 6, 8  # characters of what is taken out wherever it stands
@@ -37,6 +39,11 @@ def values_in(text: str, *, sure: bool = True) -> tuple[str, ...]:
     """
     found = dict.fromkeys(value for line in text.splitlines() for value in _values_of(line, sure))
     return tuple(found)[:_MOST]
+
+
+def is_guarded(key: str) -> bool:
+    """Whether a key of the person's is one to keep back, and no word that only stands in place of one."""
+    return _counts(key, _SHORTEST)
 
 
 def values_of_environment(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -9,29 +9,34 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 _NAME: Final = r"(?:secret|passwd|password|passphrase|token|api_?key|access_?key|private_?key|credential)s?"
-# A name that says what it holds, and a value: in code, in a file of variables (also as a tool or a diff shows
-# it, behind a number or a mark), in an address. Before each, words of which a text holds one wherever it may
-# match: a quick look that spares the search.
-_LOOSE: Final = (
-    (
-        "secret with a name",
-        ("secret", "passw", "passphrase", "token", "key", "credential"),
-        rf"(?i){_NAME}(?:_?(?:id|key|value))?[\"']?\s{{0,8}}(?::=|=>|[=:])\s{{0,8}}"
-        r"[bru]{0,2}[\"']([^\s\"'\\]{12,200})[\"']",
-    ),
-    (
-        "secret with a name",
-        ("SECRET", "PASSWORD", "TOKEN", "KEY"),
-        r"(?m)(?:^|(?<=[-+:\t]))(?:export )?[A-Z0-9_]{0,60}"
-        r"(?:SECRET|PASSWORD|TOKEN|API_?KEY|ACCESS_KEY)[A-Z0-9_]{0,20}="
-        r"([^\s\"'$<{(]{12,200})$",
-    ),
-    (
-        "password in an address",
-        ("://",),
-        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>{}$]{1,60}:([^\s/:@\"'<>{}$]{8,100})@\w",
-    ),
+# A value that is given to something (in code, a file of variables, an address), and what has to end right
+# before it: values are rarer than names, so they are looked for. Before each, words of which a text holds one
+# wherever it may match: a quick look that spares the search.
+_LOOSE: Final = tuple(
+    (rule, words, re.compile(value), re.compile(name))
+    for rule, words, value, name in (
+        (
+            "secret with a name",
+            ("secret", "passw", "passphrase", "token", "key", "credential"),
+            r"(?::=|=>|[=:])\s{0,8}[bru]{0,2}[\"'](?=([^\s\"'\\]{12,200})[\"'])",
+            rf"(?i){_NAME}(?:_?(?:id|key|value))?[\"']?\s{{0,8}}\Z",
+        ),
+        (  # as a tool or a diff shows it, too, behind a number or a mark
+            "secret with a name",
+            ("SECRET", "PASSWORD", "TOKEN", "KEY"),
+            r"(?m)=(?=([^\s\"'$<{(]{12,200})$)",
+            r"(?m)(?:^|[-+:\t])(?:export )?[A-Z0-9_]{0,60}"
+            r"(?:SECRET|PASSWORD|TOKEN|API_?KEY|ACCESS_KEY)[A-Z0-9_]{0,20}\Z",
+        ),
+        (
+            "password in an address",
+            ("://",),
+            r"://[^\s/:@\"'<>{}$]{1,60}:(?=([^\s/:@\"'<>{}$]{8,100})@\w)",
+            r"(?i)[a-z][a-z0-9+.-]{1,20}\Z",
+        ),
+    )
 )
+_BEFORE: Final = 120  # characters before a value in which its name has to end
 _PLACEHOLDER: Final = re.compile(r"(?i)example|xxxx|0000|1234567|abcdef|\.\.\.|\*\*\*")
 _PLAIN_WORDS: Final = re.compile(
     r"(?i)sample|dummy|fake|placeholder|redacted|change_?me|your|insert|replace|secret|password|test"
@@ -87,11 +92,13 @@ def find_spans(text: str) -> Iterator[Span]:
                 if not inside_a_word and _is_random(match[0], _KEY_BITS):
                     yield Span(match.start(), match.end(), rule)
     lower = text.lower()
-    for rule, words, loose in _LOOSE:
+    for rule, words, given, name in _LOOSE:
         within = lower if words[0].islower() else text
         if not any(word in within for word in words):
             continue
-        for match in re.finditer(loose, text):
+        for match in given.finditer(text):
+            if not name.search(text, max(0, match.start() - _BEFORE), match.start()):
+                continue
             if is_unguessable(match[1]) and not _PLAIN_WORDS.search(match[1]):
                 yield Span(match.start(1), match.end(1), rule)
 

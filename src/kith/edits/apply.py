@@ -202,7 +202,7 @@ def _insert(new: str, line: int, before: bytes) -> bytes:
     if not 1 <= line <= count + 1:
         raise EditError(f"there is no line {line}; the file has {count} lines.")
     hunk = Hunk(tuple("+" + row for row in split_keys(new)))
-    return encode(mark + splice(text, [(Place(line - 1), hunk)]).removeprefix(mark))
+    return encode(mark + splice(text.split("\n"), [(Place(line - 1), hunk)]).removeprefix(mark))
 
 
 def _patched(edit: Patch, before: bytes | None) -> bytes:
@@ -221,4 +221,4 @@ def _rewrite(before: bytes | None, content: str) -> bytes:
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(mark)
     hunk = hunk_between(split_keys(text), split_keys(content.removeprefix(mark)))
-    return encode(mark + splice(text, [(Place(0), hunk)]))
+    return encode(mark + splice(text.split("\n"), [(Place(0), hunk)]))

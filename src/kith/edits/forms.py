@@ -30,10 +30,33 @@ class Hunk:
     """The lines as they should stand in the file."""
     new: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The lines as they will stand in the file."""
+    signs: str = field(init=False, repr=False, compare=False)
+    """The sign of each of those lines, without the backslashes."""
 
     def __post_init__(self) -> None:
-        for side, signs in (("old", (" ", "-")), ("new", (" ", "+"))):
-            object.__setattr__(self, side, tuple([line[1:] for line in self.lines if line[:1] in signs]))
+        old, new = list[str](), list[str]()
+        for line in self.lines:
+            sign, said = line[:1], line[1:]
+            if sign == " ":
+                old.append(said)
+                new.append(said)
+            elif sign == "-":
+                old.append(said)
+            elif sign == "+":
+                new.append(said)
+        signs = "".join([line[:1] for line in self.lines]).replace("\\", "")
+        for name, value in (("old", tuple(old)), ("new", tuple(new)), ("signs", signs)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def context_above(self) -> int:
+        """How many lines stay before the first that goes or comes."""
+        return len(self.signs) - len(self.signs.lstrip(" "))
+
+    @property
+    def context_below(self) -> int:
+        """How many lines stay behind the last that goes or comes."""
+        return len(self.signs) - len(self.signs.rstrip(" "))
 
     @property
     def header(self) -> str:

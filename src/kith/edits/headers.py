@@ -90,9 +90,10 @@ def _take_mode(section: Section, what: str, digits: str) -> None:
 
 def take_names(section: Section, minus: str, plus: str, known: Collection[str]) -> None:
     """Take in the `---` and `+++` lines. Raises EditError where they contradict git's own names."""
-    section.created |= _name(minus) == NOTHING or _is_epoch(minus)
-    section.deleted |= _name(plus) == NOTHING or (_is_epoch(plus) and not section.created)
-    old, new = _plain(_name(minus), _name(plus), known)
+    old, new = _name(minus), _name(plus)
+    section.created |= old == NOTHING or _is_epoch(minus)
+    section.deleted |= new == NOTHING or (_is_epoch(plus) and not section.created)
+    old, new = _plain(old, new, known)
     if not (section.by_git and section.old):
         section.old, section.new = old, new
         return

@@ -10,6 +10,8 @@ from functools import cached_property
 from kith.edits import letter
 from kith.edits.forms import EditError, Hunk
 
+_AROUND = re.compile(r"(\+*)( +)(\+*)")
+
 
 class Keys(list[str]):
     """The rows of a file as they are compared: without terminators."""
@@ -97,8 +99,7 @@ def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
     last = len(keys) - len(old)
     if hunk.start is None or hunk.start - 1 == last or keys[last:] != old:
         return False
-    signs = "".join([line[:1] for line in hunk.lines if line[:1] != "\\"])
-    return len(signs) - len(signs.rstrip(" ")) < len(signs) - len(signs.lstrip(" "))
+    return hunk.context_below < hunk.context_above
 
 
 def positions(keys: Keys, wanted: Sequence[str], begin: int = 0) -> list[int]:
@@ -125,12 +126,14 @@ def _old_lines(hunk: Hunk) -> list[tuple[str, str]]:
 
 def _choose(keys: Keys, rows: Sequence[int], hunk: Hunk, last: int) -> int:
     """The one row that is meant. Raises EditError when it cannot be told."""
-    if len(rows) > 1 and hunk.at_end and last in rows:
+    if len(rows) == 1:
+        return rows[0]
+    if hunk.at_end and last in rows:
         return last
-    exact = hunk.start is not None and not _ends_elsewhere(keys, _keys(hunk.old), hunk)
-    if len(rows) > 1 and exact and (hunk.start or 0) - 1 in rows:
-        return (hunk.start or 0) - 1
-    if len(rows) > 1 and not hunk.anchors:
+    said = (hunk.start or 0) - 1
+    if said in rows and not _ends_elsewhere(keys, _keys(hunk.old), hunk):
+        return said
+    if not hunk.anchors:
         raise EditError(letter.ambiguous(keys, rows))
     return rows[0]
 
@@ -207,12 +210,11 @@ def _is_there(keys: Keys, hunk: Hunk) -> bool:
 
 def _surrounds(keys: Sequence[str], place: Place, hunk: Hunk) -> bool:
     """True when lines to be added next to the place are there already."""
-    lines = [line for line in hunk.lines if line[:1] != "\\"]
-    signs = re.fullmatch(r"(\+*)( +)(\+*)", "".join([line[0] for line in lines]))
+    signs = _AROUND.fullmatch(hunk.signs)
     if not signs:
         return False
     above, below = len(signs[1]), len(signs[3])
-    added = [line[1:].removesuffix("\r") for line in lines if line[0] == "+"]
+    added = _keys([line[1:] for line in hunk.lines if line[0] == "+"])
     if place.start < above or not any(line.strip() for line in added):
         return False
     end = place.start + len(signs[2])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from kith.edits.forms import EditError
 
@@ -16,6 +17,7 @@ _REMARK = re.compile(r"\s+\((?:new|new file|updated|modified|changed)\)$", re.I)
 _IGNORABLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
+@lru_cache(maxsize=1024)
 def check_path(path: str) -> str:
     """The path, if it can only name a file inside the tree and outside git's own folder.
 

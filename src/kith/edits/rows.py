@@ -38,9 +38,13 @@ def strip_end(row: str) -> str:
 
 def split_keys(text: str) -> list[str]:
     """The rows of a text without their terminators."""
-    keys = text.split("\n")
-    keys = keys if keys[-1] else keys[:-1]
-    return [key.removesuffix("\r") for key in keys] if "\r" in text else keys
+    return keys_of(text.split("\n"), "\r" in text)
+
+
+def keys_of(rows: list[str], returns: bool) -> list[str]:
+    """The same for a text that was split at its newlines; `returns`: it has carriage returns."""
+    rows = rows if rows[-1] else rows[:-1]
+    return [row.removesuffix("\r") for row in rows] if returns else rows
 
 
 def terminator(rows: Sequence[str], file: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from kith.edits import letter
 from kith.edits.forms import EditError, Hunk
 from kith.edits.match import Keys, Place, locate
-from kith.edits.rows import BOM, split_keys
+from kith.edits.rows import BOM, keys_of
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
@@ -15,13 +15,13 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
     A byte order mark stays at the top, unless a hunk shows it (git's do): then the hunk decides.
     """
     mark = BOM if text.startswith(BOM) and not _show_mark(hunks) else ""
-    text = text.removeprefix(mark)
-    keys = Keys(split_keys(text))
+    rows = text.removeprefix(mark).split("\n")
+    keys = Keys(keys_of(rows, "\r" in text))
     placed = sorted(_located(keys, hunks), key=lambda pair: pair[0].start)
     for (above, hunk), (below, _) in pairwise(placed):
         if above.start + len(hunk.old) > below.start:
             raise EditError(f"two of its parts change the same lines, near line {below.start + 1}.")
-    return mark + splice(text, placed).removeprefix(mark)
+    return mark + splice(rows, placed).removeprefix(mark)
 
 
 def _show_mark(hunks: Sequence[Hunk]) -> bool:
@@ -45,10 +45,9 @@ def _located(keys: Keys, hunks: Sequence[Hunk]) -> list[tuple[Place, Hunk]]:
     return placed
 
 
-def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
-    """The text with located hunks in place, given from top to bottom."""
-    rows = text.split("\n")  # each without its newline
-    bare = bool(rows[-1])  # the last one has none
+def splice(rows: list[str], placed: Sequence[tuple[Place, Hunk]]) -> str:
+    """A text that was split at its newlines, with located hunks in place, given from top to bottom."""
+    bare = bool(rows[-1])  # the last row has no newline
     rows = rows if bare else rows[:-1]
     out: list[str] = []
     done = 0
@@ -64,8 +63,7 @@ def splice(text: str, placed: Sequence[tuple[Place, Hunk]]) -> str:
             out[-1] += _return([], rows[:-1])  # it gets company below
         if done == len(rows):
             bare = _ends_bare(hunk, bare)
-            signs = "".join([line[:1] for line in hunk.lines if line[:1] != "\\"])
-            cut = signs.endswith("-") and signs.rstrip("-").endswith(" ")
+            cut = hunk.signs.endswith("-") and hunk.signs.rstrip("-").endswith(" ")
         out += written
     out += rows[done:]
     if bare and cut:  # a row that stays is the last now, as bare as that one was; a blank one would be gone
@@ -117,9 +115,8 @@ def _ends_bare(hunk: Hunk, bare: bool) -> bool:
     For a new last row the diff says it, or else it is as it was.
     """
     marked = "".join([line[:1] for line in hunk.lines])
-    signs = marked.replace("\\", "")
-    kept = signs.rstrip("-")
+    kept = hunk.signs.rstrip("-")
     if kept.endswith("+"):
         return "+\\" in marked if "\\" in marked else bare
     shown = kept and "\\" not in marked  # rows that stay are now the last, and no word was said of newlines
-    return bare and bool(kept == signs or shown)
+    return bare and bool(kept == hunk.signs or shown)

@@ -14,6 +14,7 @@ from kith.edits.paths import path_in
 UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
 _NUMBERS = re.compile(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})")
+_SIGNED = re.compile(r"[ +\\-]*")
 _SIGNATURE = re.compile(r"^\d+\.\d+[\w.-]*\s*$")  # of git format-patch, below "-- "
 
 
@@ -49,6 +50,7 @@ class _Reader:
 
     def __init__(self, lines: Sequence[str], known: Collection[str], about: str, whole: bool) -> None:
         self.lines = lines
+        self.signs = "".join([line[:1] or " " for line in lines])
         self.known = known
         self.about = about
         self.whole = whole
@@ -59,15 +61,14 @@ class _Reader:
     def read(self) -> None:
         while self.row < len(self.lines):
             line = self.lines[self.row]
-            if _FENCE.match(line):
-                self.fenced = not self.fenced
-            if line.startswith("diff --git "):
+            if line.startswith("@@"):
+                self._hunk()
+            elif line.startswith("diff --git "):
                 self._git_header(line)
             elif self._is_header(self.row):
                 self._file_header()
-            elif line.startswith("@@"):
-                self._hunk()
             else:
+                self.fenced ^= bool(_FENCE.match(line))
                 self.row += 1
 
     def _is_header(self, row: int, due: bool = False) -> bool:
@@ -113,7 +114,7 @@ class _Reader:
         if not self.sections:
             self.sections.append(self._nameless(header))
         hunk = self._read_hunk(header)
-        if {line[:1] for line in hunk.lines} & {"+", "-"}:
+        if hunk.signs.strip(" "):
             self.sections[-1].hunks.append(hunk)
             self._check_rest(header)
 
@@ -129,7 +130,7 @@ class _Reader:
     def _read_hunk(self, header: str) -> Hunk:
         numbers = _NUMBERS.match(header)
         old, new = _counts(numbers)
-        body = self._body(old or 0, new or 0)
+        body = self._counted_body(old, new) or self._body(old or 0, new or 0)
         blanks = 0  # at the end they may be the reply's own; as context they can be spared
         while blanks < len(body) and not body[-1 - blanks]:
             blanks += 1
@@ -139,6 +140,20 @@ class _Reader:
         # A line number is only as good as the counts next to it.
         counted = old is None or len(hunk.old) <= old <= len(hunk.old) + blanks
         return hunk if counted or "," not in header.split("@@")[1] else Hunk(lines)
+
+    def _counted_body(self, old: int | None, new: int | None) -> list[str]:
+        """The lines down to the next header when these are as many as announced; none when they are not."""
+        run = _SIGNED.match(self.signs, self.row)
+        signs, end = (run[0], run.end()) if run else ("", self.row)
+        unchanged = len(signs) - signs.count("+") - signs.count("-") - signs.count("\\")
+        if (unchanged + signs.count("-"), unchanged + signs.count("+")) != (old, new):
+            return []
+        body = self.lines[self.row : end]
+        ended = end == len(self.lines) or self.lines[end].startswith(("@@", "diff --git "))
+        if not ended or any([line.startswith("--- ") for line in body]):
+            return []
+        self.row = end
+        return body
 
     def _body(self, old: int, new: int) -> list[str]:
         """The lines of a hunk; one that forgot its sign is context while `old` and `new` more are due."""
@@ -176,13 +191,14 @@ class _Reader:
 
     def _check_end(self, hunk: Hunk, old: int | None, new: int | None, blanks: int) -> None:
         """Refuses a hunk that lacks announced lines where these decide about its place or its end."""
-        signs = "".join([line[0] for line in hunk.lines if line[0] != "\\"])
-        lead, tail = len(signs) - len(signs.lstrip(" ")), len(signs) - len(signs.rstrip(" "))
+        lead, tail = hunk.context_above, hunk.context_below
         fewer = [len(hunk.old) + blanks < (old or 0), len(hunk.new) + blanks < (new or 0)]
+        if lead == len(hunk.signs) and (all(fewer) or old != new):
+            raise EditError("A hunk has neither '-' nor '+' lines, but its header announces some.")
+        if not any(fewer):
+            return
         last = not self._at(self.row).startswith("@@")
         cut = last and (tail < max(1, lead) or not any(line.strip() for line in self.lines[self.row :]))
-        if lead == len(signs) and (all(fewer) or old != new):
-            raise EditError("A hunk has neither '-' nor '+' lines, but its header announces some.")
         if not self.whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
 

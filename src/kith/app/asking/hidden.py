@@ -70,7 +70,7 @@ def _veil(private: Private) -> Veil:
 def _values(private: Private, root: Path, chosen: Settings) -> tuple[str, ...]:
     """Every secret value that is known: of files, of the environment, of the settings."""
     named = {*private.ignored, *private.known}
-    found = [value for value in keys_of(chosen) if value]
+    found = list(keys_of(chosen))
     found += values_of_environment(os.environ)
     for path, data in private.contents.items():
         found += values_in(data.decode("utf-8", "replace"), sure=path in named)
