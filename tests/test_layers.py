@@ -1,6 +1,7 @@
 """Imports go down only, and never sideways inside a layer; heavy things do not load at start-up."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,43 +9,31 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "kith"
-# What each package may import of kith, beside itself.
+ARCHITECTURE = SOURCE.parent.parent / "ARCHITECTURE.md"
+# What each package may import of kith, beside itself: from the bottom up, in the order of ARCHITECTURE.md.
 ALLOWED = {
     "core": set[str](),
-    "edits": {"core"},
+    "trees": {"core"},
     "context": {"core"},
+    "routing": {"core"},
+    "memory": {"core", "context", "routing"},
+    "models": {"core", "context", "routing"},
     "analysis": {"core", "context"},
     "shell": {"core", "context"},
-    "routing": {"core"},
-    "models": {"core", "context", "routing"},
-    "trees": {"core"},
-    "memory": {"core", "context", "routing"},
-    "tools": {"core", "edits", "context", "shell"},
-    "gates": {"core", "edits", "context"},
-    "workflows": {"core", "edits", "context", "analysis", "routing", "tools", "gates"},
+    "edits": {"core"},
+    "tools": {"core", "context", "shell", "edits"},
+    "gates": {"core", "context", "edits"},
+    "workflows": {"core", "context", "routing", "analysis", "edits", "tools", "gates"},
     "roles": set[str](),
     "templates": set[str](),
     "demo": set[str](),
     "settings": {"core", "memory"},
     "app": {
-        "core",
-        "edits",
-        "context",
-        "analysis",
-        "shell",
-        "routing",
-        "models",
-        "trees",
-        "memory",
-        "tools",
-        "gates",
-        "workflows",
-        "settings",
-        "roles",
-        "templates",
+        *("core", "trees", "context", "routing", "memory", "models", "analysis", "shell", "edits"),
+        *("tools", "gates", "workflows", "roles", "templates", "settings"),
     },
-    "doctor": {"core", "context", "routing", "models", "trees", "memory", "workflows", "settings", "app"},
-    "faces": {"core", "edits", "routing", "memory", "settings", "app", "doctor", "demo"},
+    "doctor": {"core", "trees", "context", "routing", "memory", "models", "workflows", "settings", "app"},
+    "faces": {"core", "routing", "memory", "edits", "demo", "settings", "app", "doctor"},
     "__main__": {"faces"},
     "__init__": set[str](),
 }
@@ -75,22 +64,28 @@ def place_of(file: Path) -> str:
     return parts[0] if len(parts) > 1 else parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda f: str(f.relative_to(SOURCE)))
-def test_imports_go_down_only(file: Path) -> None:
-    place = place_of(file)
-    imported = {name.split(".")[1] for name in imports_of(file)} - {place}
+def test_the_table_goes_from_the_bottom_up_as_it_is_told() -> None:
+    places = list(ALLOWED)
+    assert all(ALLOWED[place] <= set(places[:at]) for at, place in enumerate(places))
+    told = re.findall(r"^(\w+)/ ", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert told and told == [place for place in reversed(places) if place in told]
+
+
+@pytest.mark.parametrize("place", ALLOWED)
+def test_imports_go_down_only(place: str) -> None:
+    files = [file for file in SOURCE.rglob("*.py") if place_of(file) == place]
+    imported = {name.split(".")[1] for file in files for name in imports_of(file)} - {place}
     assert imported <= ALLOWED[place], f"{place} may not import {imported - ALLOWED[place]}"
 
 
-@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda f: str(f.relative_to(SOURCE)))
-def test_every_module_opens_with_one_sentence(file: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
-    assert docstring and docstring.strip().split("\n\n")[0].rstrip().endswith(".")
-
-
-@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda f: str(f.relative_to(SOURCE)))
-def test_no_file_is_longer_than_a_person_reads_at_once(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").split("\n")) <= 401
+@pytest.mark.parametrize("place", ALLOWED)
+def test_every_module_opens_with_one_sentence_and_is_read_at_once(place: str) -> None:
+    for file in SOURCE.rglob("*.py"):
+        if place_of(file) == place:
+            text = file.read_text(encoding="utf-8")
+            docstring = ast.get_docstring(ast.parse(text))
+            assert docstring and docstring.strip().split("\n\n")[0].rstrip().endswith("."), file
+            assert len(text.split("\n")) <= 401, file
 
 
 def loaded_by(code: str) -> set[str]:

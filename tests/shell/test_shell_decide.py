@@ -346,6 +346,7 @@ def test_every_path_is_looked_at_where_somebody_can_look() -> None:
     disk = Disk()
     assert decide("cd src && cat a b/*.py | grep -r x < c | rg y", disk).allowed
     assert disk.seen == [
+        Read("src"),
         Read("src/a"),
         Read("src/b/*.py", glob=True),
         Read("src", below="all"),

@@ -54,5 +54,5 @@ def test_a_name_that_looks_like_a_flag_is_no_name(tree: Path) -> None:
     assert why_private(tree, "src/*", secret, glob=True) == ""
 
 
-def test_outside_of_a_repository_git_starts_nothing(tree: Path) -> None:
-    assert why_git_may_run(tree) == ""
+def test_outside_of_a_repository_git_would_compare_what_it_is_pointed_at(tree: Path) -> None:
+    assert "no repository" in why_git_may_run(tree)

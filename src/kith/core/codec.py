@@ -21,10 +21,16 @@ def encode_event(event: Event) -> str:
 
 
 def decode_event(kind: str, body: str) -> Event:
-    """The event that `encode_event` wrote. Raises ValueError for a kind this version does not know."""
+    """The event that `encode_event` wrote.
+
+    Raises ValueError for a kind this version does not know, and for a body that holds no such event.
+    """
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
-    event: Event = decode(json.loads(body), KINDS[kind])
+    try:
+        event: Event = decode(json.loads(body), KINDS[kind])
+    except (TypeError, AttributeError, KeyError, RecursionError) as error:
+        raise ValueError(f"this is no {kind}") from error
     return event
 
 

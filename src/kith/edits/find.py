@@ -52,8 +52,7 @@ def find_edits(
 def _lines(text: str) -> list[str]:
     """The reply's lines; carriage returns are dropped where every line has one."""
     lines = text.removesuffix("\n").split("\n")
-    said = [line for line in lines if line]
-    if said and all(line.endswith("\r") for line in said):
+    if "\r" in text and all(line.endswith("\r") for line in lines if line):
         return [line.removesuffix("\r") for line in lines]
     return lines
 

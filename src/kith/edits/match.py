@@ -197,9 +197,13 @@ def _same(place: Place, sign: str, sent: str, here: str) -> bool:
 
 
 def _is_made(keys: Keys, hunk: Hunk) -> bool:
-    """True when the line that the hunk names begins what it would write: it was applied before."""
+    """True when the line that the hunk names begins what it would write: it was applied before.
+
+    A hunk that only adds or drops a newline writes what it finds, so that this tells nothing.
+    """
     new, at = _keys(hunk.new), (hunk.start or 0) - 1
-    return at >= 0 and any(line.strip() for line in new) and keys[at : at + len(new)] == new
+    there = at >= 0 and any(line.strip() for line in new) and keys[at : at + len(new)] == new
+    return there and new != _keys(hunk.old)
 
 
 def _is_there(keys: Keys, hunk: Hunk) -> bool:
@@ -209,14 +213,18 @@ def _is_there(keys: Keys, hunk: Hunk) -> bool:
 
 
 def _surrounds(keys: Sequence[str], place: Place, hunk: Hunk) -> bool:
-    """True when lines to be added next to the place are there already."""
+    """True when lines to be added next to the place are there already.
+
+    One blank line more may well be wanted, but not at either end of the file.
+    """
     signs = _AROUND.fullmatch(hunk.signs)
     if not signs:
         return False
     above, below = len(signs[1]), len(signs[3])
     added = _keys([line[1:] for line in hunk.lines if line[0] == "+"])
-    if place.start < above or not any(line.strip() for line in added):
-        return False
     end = place.start + len(signs[2])
+    at_ends = (not above or above == place.start) and (not below or end + below == len(keys))
+    if place.start < above or not (at_ends or any(line.strip() for line in added)):
+        return False
     expected = [place.indent(line) for line in added]
     return [*keys[place.start - above : place.start], *keys[end : end + below]] == expected

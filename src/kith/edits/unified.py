@@ -150,10 +150,10 @@ class _Reader:
             return []
         body = self.lines[self.row : end]
         ended = end == len(self.lines) or self.lines[end].startswith(("@@", "diff --git "))
-        if not ended or any([line.startswith("--- ") for line in body]):
+        if not ended or [line for line in body if line.startswith("--- ")]:  # perhaps the next header
             return []
         self.row = end
-        return body
+        return list(body)
 
     def _body(self, old: int, new: int) -> list[str]:
         """The lines of a hunk; one that forgot its sign is context while `old` and `new` more are due."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.memory.caches import find_place, remove
+from kith.memory.database import distrust
 
 _BROKEN: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -31,6 +32,7 @@ class CacheFile:
     def _open(self, schema: str, version: int) -> None:
         self._db = sqlite3.connect(self._path, isolation_level=None, timeout=5, check_same_thread=False)
         self._path.chmod(0o600)
+        distrust(self._db)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
         if self._db.execute("PRAGMA user_version").fetchone()[0] == version:

@@ -21,6 +21,7 @@ from kith.context.outline import Outline
 from kith.context.words import Words
 from kith.core.errors import BusyError, KithError
 from kith.memory.caches import Stamp, find_place, remove
+from kith.memory.database import distrust
 
 _VERSION: Final = 1  # of everything below and of what context/outline.py finds
 _SCHEMA: Final = """
@@ -92,6 +93,7 @@ class Index:
         with self._in_words():
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
             self.path.chmod(0o600)
+            distrust(self._db)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
             if self._version() != _VERSION:

@@ -11,6 +11,7 @@ from typing import IO, Any
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunEnded, RunStarted
+from kith.memory.database import distrust
 from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import Past, fold
 from kith.memory.refusals import explain_refusal
@@ -85,6 +86,7 @@ class Log:
             with self._in_words("opened"):
                 self._db = sqlite3.connect(path, isolation_level=None, timeout=10)
                 path.chmod(0o600)
+                distrust(self._db)
                 self._prepare()
         except OSError as error:
             raise KithError(f"{path.parent} cannot be written: {error.strerror}.") from error
@@ -105,7 +107,7 @@ class Log:
     def _decode(self, kind: str, body: str) -> Event:
         try:
             return decode_event(kind, body)
-        except (ValueError, TypeError, KeyError) as error:
+        except ValueError as error:
             raise KithError(
                 f"The log {self.path} is damaged: it holds a {kind} that cannot be read."
             ) from error

@@ -65,6 +65,8 @@ def decide(line: str, look: Look = UNSEEN) -> Decision:
 def _judge(commands: Sequence[Simple], look: Look) -> str:
     """Why not; "" when every program only looks."""
     folder, commands = _enter(commands)
+    if folder != "." and (fault := look.read(Read(folder))):
+        return f"{fault[:1].upper()}{fault[1:]}."
     for command in commands:
         permitted = check(command.words, piped=command.joint == "|")
         if permitted.git and folder != ".":

@@ -38,9 +38,11 @@ def find_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
             kind, value = _VALUED[word.text], next(rest, None)
             if value is None:
                 return f"find {word.text} lacks its value"
+            if value.glob:
+                return f"find {word.text}: {value.text} can become several words"
             if fault := fault_of(kind, value):
                 return f"find {word.text}: {fault}"
-            reads += [Read(value.text, value.glob)] if kind == "PATH" else []
+            reads += [Read(value.text)] if kind == "PATH" else []
         elif word.text not in _ALONE or word.glob:
             return f"find {word.text} is none of the tests that kith knows to look only"
     return tuple(reads)

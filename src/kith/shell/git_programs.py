@@ -11,7 +11,7 @@ _COMMITS: Final = """
 -n=NUMBER -# -iEFPqz --oneline --graph --decorate[=WORD] --no-decorate --all --branches[=TEXT] --tags[=TEXT]
 --remotes[=TEXT] --max-count=NUMBER --skip=NUMBER --since=TEXT --until=TEXT --after=TEXT --before=TEXT
 --author=TEXT --committer=TEXT --grep=TEXT --all-match --invert-grep --merges --no-merges --first-parent
---reverse --date=FORMAT --date-order --topo-order --author-date-order --format=PRETTY --pretty[=PRETTY]
+--reverse --date=FORMAT --date-order --topo-order --author-date-order --format[=PRETTY] --pretty[=PRETTY]
 --abbrev-commit --no-abbrev-commit --abbrev[=NUMBER] --relative-date --parents --children --boundary
 --left-right --cherry-pick --cherry-mark --full-history --simplify-merges --ancestry-path --source
 --no-walk[=WORD] --color[=WORD] --no-color --regexp-ignore-case --extended-regexp --fixed-strings
@@ -39,7 +39,7 @@ HISTORY: Final = {
     "branch": """
 -avr -vv --all --verbose --remotes --list --show-current --contains=REV --no-contains=REV --merged[=REV]
 --no-merged[=REV] --points-at=REV --sort=WORD --format=PRETTY --color[=WORD] --no-color --no-column
---ignore-case --abbrev=NUMBER :
+--ignore-case --abbrev[=NUMBER] :
 """,
     "tag": """
 -l -n -i --list --sort=WORD --format=PRETTY --contains=REV --no-contains=REV --merged[=REV] --points-at=REV
@@ -53,7 +53,7 @@ HISTORY: Final = {
 --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --abbrev-ref[=WORD]
 --short[=NUMBER] --verify --symbolic --symbolic-full-name --quiet --all --branches --tags --remotes : REV*
 """,
-    "describe": "--tags --always --long --all --exact-match --abbrev=NUMBER --match=TEXT --contains : REV*",
+    "describe": "--tags --always --long --all --exact-match --abbrev[=NUMBER] --match=TEXT --contains : REV*",
     "merge-base": "-a --all --octopus --is-ancestor --fork-point : REV*",
     "name-rev": "--tags --name-only --always : REV*",
     "symbolic-ref": "-q --short --quiet : REV",
@@ -80,7 +80,7 @@ CONTENTS: Final = {
     "diff-tree": f"{_CONTENTS} {_NAMES} -rtcm --root --no-commit-id : REV*",
     "blame": """
 -L=TEXT -wMCcflntsep --date=FORMAT --porcelain --line-porcelain --show-name --show-number --show-email
---abbrev=NUMBER --root --no-color : REV*
+--abbrev[=NUMBER] --root --no-color : REV*
 """,
     "annotate": "-L=TEXT -wlts : REV*",
     "ls-files": """
@@ -92,8 +92,8 @@ CONTENTS: Final = {
 --invert-match --extended-regexp --basic-regexp --fixed-strings --perl-regexp --line-number --column --count
 --files-with-matches --name-only --files-without-match --only-matching --heading --break --show-function
 --function-context --context=NUMBER --after-context=NUMBER --before-context=NUMBER --max-depth=NUMBER
---cached --untracked --all-match --color[=WORD] --no-color --quiet --and --or --not : TEXT REV*
+--cached --untracked+ --all-match --color[=WORD] --no-color --quiet --and --or --not : TEXT REV*
 """,
-    "describe": "--tags --always --long --dirty[=WORD] --abbrev=NUMBER --match=TEXT : REV*",
+    "describe": "--tags --always --long --dirty[=WORD] --abbrev[=NUMBER] --match=TEXT : REV*",
     "check-ignore": "-vqn --verbose --quiet --non-matching --no-index : TRACKED*",
 }

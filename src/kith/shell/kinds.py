@@ -20,8 +20,9 @@ _AWK: Final = re.compile(
 )
 # Modules, other programs' variables, and what jq finds out about itself.
 _JQ_REACHES: Final = re.compile(
-    r"\b(?:import|include|modulemeta|env|get_search_list|input_filename)\b|\$ENV|\$__"
+    r"\b(?:import|include|modulemeta|env|get_search_list|input_filename)\b|\$\s*(?:ENV|__)"
 )
+_SETS: Final = re.compile(r"%[^a-zA-Z%]*[hjlLtz]*n")  # printf's, with its flags, widths and sizes
 _UNDEREFERENCED: Final = re.compile(r"-[fdeshLrwx]")
 
 
@@ -75,12 +76,14 @@ def test_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
     texts = [word.text for word in words]
     if texts[:1] == ["!"]:
         texts, words = texts[1:], words[1:]
+    if any(word.glob for word in words):
+        return "a glob in it can become several words"
     if len(words) == 3 and texts[1] in ("=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"):
         return ()
     if len(words) == 2 and texts[0] in ("-n", "-z"):
         return ()
     if len(words) == 2 and _UNDEREFERENCED.fullmatch(texts[0]):
-        return path_fault(words[1]) or (Read(texts[1], words[1].glob),)
+        return path_fault(words[1]) or (Read(texts[1]),)
     return "that is not one of the tests that kith knows"
 
 
@@ -117,11 +120,12 @@ def _jq(word: Word) -> str:
 
 def _pretty(word: Word) -> str:
     """`%G` has signatures checked, by a program that the repository names."""
-    return f"{word.text} has signatures checked" if re.search(r"%[-+ ]?G|%\(sig", word.text) else _text(word)
+    return f"{word.text} has signatures checked" if re.search(r"%[-+ ]?G|%\(\*?sig", word.text) else _text(word)
 
 
 def _printf(word: Word) -> str:
-    return f"{word.text} sets a variable" if word.text.startswith("-") or "%n" in word.text else _text(word)
+    sets = word.text.startswith("-") or word.glob or _SETS.search(word.text)
+    return f"{word.text} sets a variable" if sets else ""
 
 
 def _revision(word: Word) -> str:

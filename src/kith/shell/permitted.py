@@ -77,15 +77,16 @@ def _check_git(words: Sequence[Word]) -> Permitted:
 
 @dataclass(slots=True)
 class _Given:
-    """What a program was given, as far as it was gone through."""
+    """What a program was given, as far as it was gone through; `loose`: no flag of it does harm."""
 
+    loose: bool
     arguments: list[Word] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
 
 
 def _check_usage(name: str, usage: Usage, words: Sequence[Word], piped: bool) -> tuple[Read, ...]:
-    given = _Given()
+    given = _Given(usage.loose)
     rest = iter(words)
     takes_flags = usage.kinds != ("ANY",) and usage.kinds != ("FORMAT", "ANY")  # echo prints them
     for word in rest:
@@ -140,8 +141,20 @@ def _give(
         value = next(rest, None)
         if value is None:
             raise NotPermittedError(f"{name} {written} lacks its value")
+        # Another version of the program may take it for a flag: some want a value behind `=` only.
+        if value.text.startswith("-") and flag.kind != "NUMBER" and not given.loose:
+            raise NotPermittedError(f"{name} {written}: {value.text} looks like a flag")
+    elif value is not None and flag.apart:
+        raise NotPermittedError(f"{name} {written} may take the next word for its value")
     if value is not None:
+        _check_single(name, value)
         given.reads += _reads(name, flag.kind, value, "")
+
+
+def _check_single(name: str, word: Word) -> None:
+    """Raises NotPermittedError for a glob where one word is meant: a second one would mean something else."""
+    if word.glob:
+        raise NotPermittedError(f"{name}: {word.text} can become several words")
 
 
 def _arguments(name: str, usage: Usage, given: _Given, piped: bool) -> Iterator[Read]:
@@ -149,10 +162,13 @@ def _arguments(name: str, usage: Usage, given: _Given, piped: bool) -> Iterator[
     if any(flag.replaces for flag in given.flags):
         kinds = kinds[1:]
     below: Below = "all" if any(flag.below for flag in given.flags) else usage.below
+    single = len(kinds) - usage.repeated
     if usage.repeated:
         kinds += kinds[-1:] * (len(given.arguments) - len(kinds))
     if len(given.arguments) > len(kinds):
         raise NotPermittedError(f"{name} may do more than look with {given.arguments[len(kinds)].text}")
+    for word in given.arguments[:single]:
+        _check_single(name, word)
     for kind, word in zip(kinds, given.arguments, strict=False):
         yield from _reads(name, kind, word, below)
     named = any(is_path(kind) for kind, _ in zip(kinds, given.arguments, strict=False))
@@ -164,6 +180,15 @@ def _reads(name: str, kind: str, word: Word, below: Below) -> Iterator[Read]:
     if fault := fault_of(kind, word):
         raise NotPermittedError(fault if is_path(kind) else f"{name}: {fault}")
     if is_path(kind):
-        yield Read(word.text.rpartition(":")[2] if kind == "REV" else word.text, word.glob, below)
+        yield Read(_place(kind, word.text), word.glob, below)
     elif word.glob:
         yield Read(word.text, True)
+
+
+def _place(kind: str, text: str) -> str:
+    """The path that a word names; the whole tree for one of git's patterns, which may mean any file in it."""
+    if kind == "PATH":
+        return text
+    if text.startswith(":") or set(text) & set("*?["):
+        return "."
+    return text.rpartition(":")[2] if kind == "REV" else text

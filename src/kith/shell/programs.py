@@ -7,6 +7,7 @@ A line of usage holds flags, a colon, and what may stand beside them:
     --width[=NUMBER]   a value only behind `=`
     -#           a number as a flag (-20)
     -e=TEXT^     a flag that takes the place of the first argument
+    -I=TEXT>     a flag whose value is always the next word, whatever stands behind it
     -V!          a flag without which the program does something else
     +, ++        all that is below its folders is read: what is not hidden, or everything
     -r+          with this flag, everything
@@ -63,7 +64,7 @@ PROGRAMS: Final = {
 """,
     "df": "-ahHiklPT -B=WORD --all --human-readable --inodes --print-type --total --local : PATH*",
     "tree": """
--adfigpsuhDFqNQAnCrtcUvJX -L=NUMBER -I=TEXT -P=TEXT --dirsfirst --noreport --du --si --prune --gitignore
+-adfigpsuhDFqNQAnCrtcUvJX -L=NUMBER -I=TEXT> -P=TEXT> --dirsfirst --noreport --du --si --prune --gitignore
 --filelimit=NUMBER --charset=WORD --matchdirs --ignore-case --inodes --device --sort=WORD : PATH*
 """,
     "readlink": "-nqsvz -f -e -m --canonicalize --no-newline : PATH*",
@@ -133,7 +134,7 @@ PROGRAMS: Final = {
 """,
     "od": "-abcdfilosxv -A=WORD -j=NUMBER -N=NUMBER -t=WORD -w=NUMBER : PATH*",
     "hexdump": "-bcCdovx -n=NUMBER -s=NUMBER : PATH*",
-    "xxd": "-abeEipu -c=NUMBER -g=NUMBER -l=NUMBER -s=NUMBER : PATH",
+    "xxd": "-c=NUMBER -g=NUMBER -l=NUMBER -s=NUMBER : PATH",
     "base64": "-di -w=NUMBER --decode --ignore-garbage --wrap=NUMBER : PATH",
     "base32": "-di -w=NUMBER --decode --wrap=NUMBER : PATH",
     "md5sum": _SUMS,

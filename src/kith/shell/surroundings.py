@@ -8,7 +8,10 @@ from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 
 # `diff.external=` would be run as a program without a name; patterns of paths mean what they say to git.
 _NOT_HERE: Final = ("diff.external=",)
-_SETTINGS: Final = (*(each for each in SAFE_SETTINGS if each not in _NOT_HERE), "diff.ignoreSubmodules=all")
+_SETTINGS: Final = (
+    *(each for each in SAFE_SETTINGS if each not in _NOT_HERE),
+    *("diff.ignoreSubmodules=all", "diff.autoRefreshIndex=false"),  # looking leaves the index as it is
+)
 _SHIMS: Final = "shims"  # version managers' programs, which a file in the current folder sends elsewhere
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from kith.shell.kinds import Below
 
-_MARKS: Final = "+^!"
+_MARKS: Final = "+^!>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Flag:
     """What follows a flag: a kind ("" for nothing), and whether only behind `=` (`optional`).
 
     `below`: what is in folders is read. `replaces`: it takes the place of the first argument. `needed`: the
-    program only looks when it has one of these.
+    program only looks when it has one of these. `apart`: its value is always the next word.
     """
 
     kind: str = ""
@@ -22,6 +22,7 @@ class Flag:
     below: bool = False
     replaces: bool = False
     needed: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _flags(word: str) -> dict[str, Flag]:
     marks = word[len(bare) :]
     optional = bare.endswith("]")
     name, _, kind = bare.rstrip("]").replace("[=", "=").partition("=")
-    flag = Flag(kind, optional, "+" in marks, "^" in marks, "!" in marks)
+    flag = Flag(kind, optional, "+" in marks, "^" in marks, "!" in marks, ">" in marks)
     together = not name.startswith("--") and not kind and not marks and len(name) > 2 and not _is_whole(name)
     return {f"-{letter}": flag for letter in name[1:]} if together else {name: flag}
 

@@ -15,6 +15,7 @@ from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
 from kith.trees.budget import Budget, below
 from kith.trees.keeper import MARK, keep, let_go
+from kith.trees.launch import PLAIN, Launch
 from kith.trees.limits import limit_lines, process_lines
 
 TIMED_OUT = 124  # what timeout(1) answers
@@ -92,6 +93,7 @@ async def capture(
     limits: ExecLimits,
     input: bytes = b"",
     sandboxed: bool,
+    launch: Launch = PLAIN,
     pass_fds: Sequence[int] = (),
     place: Path | None = None,
 ) -> Captured:
@@ -99,7 +101,7 @@ async def capture(
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     start = asyncio.get_running_loop().subprocess_exec(
         lambda: _Watch(limits.output, mark, input),
-        *_behind_a_shell(argv, limits, sandboxed, bool(input)),
+        *_behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
         stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**env, MARK: mark} if mark else dict(env),
@@ -124,14 +126,15 @@ async def capture(
     return Captured(code, head, tail, cut, seconds, timed_out, "" if timed_out else ending)
 
 
-def _behind_a_shell(argv: Sequence[str], limits: ExecLimits, sandboxed: bool, has_input: bool) -> list[str]:
+def _behind_a_shell(
+    argv: Sequence[str], launch: Launch, limits: ExecLimits, sandboxed: bool, has_input: bool
+) -> list[str]:
     """`argv`, started by a shell that sets its limits and waits for `_GO`."""
     if not _GO:
         return list(argv)
     # In a sandbox the user's other processes do not count.
     lines = [*limit_lines(limits), *(() if sandboxed else process_lines(limits))]
-    command = 'exec "$@"' if has_input else 'exec "$@" </dev/null'
-    return ["/bin/sh", "-c", "\n".join(["read -r go || exit", *lines, command]), "kith", *argv]
+    return launch.argv(argv, ["read -r go || exit", *lines], "" if has_input else "</dev/null")
 
 
 async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Started":

@@ -1,30 +1,63 @@
-"""What is put around a sandbox: the overlay that it shows as the tree, and a limit on processes."""
+"""How a command is started: by a shell that sets its limits first, and mounts the overlay that it sees."""
 
 import os
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from kith.core.workspace import ExecLimits
 from kith.trees.limits import process_lines
 
-# Names relative to the trial's folder (`lower` is a link): commas and colons in paths do no harm.
-_MOUNT: Final = (
-    '(cd -- "$1" && exec mount -i -n -t overlay'
-    " -o userxattr,index=off,lowerdir=lower,upperdir=upper,workdir=work overlay"
-    ' "$2") || exit'
-)
+# Names relative to the trial's folder (`lower` is a link): commas and colons in paths do no harm. Nothing in
+# a trial has to be on the disk at once; without `volatile` every unmount would wait for all of the disk.
+_LAYERS: Final = "userxattr,volatile,index=off,lowerdir=lower,upperdir=upper,workdir="
 _RESERVED: Final = 310  # process numbers that the kernel keeps back, and the sandbox's own
 _PIDS_OF_ITS_OWN: Final = (6, 14)  # the Linux from which a namespace has its own limit on process numbers
 
 
-def overlay_launcher(folder: Path, root: Path, limits: ExecLimits) -> list[str]:
-    """What to put in front of a command so that it finds the overlay of `folder` mounted at `root`.
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What starts the shell (`front`), and the lines that it runs before it becomes the command."""
+
+    front: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+    def argv(self, command: Sequence[str], first: Sequence[str] = (), redirection: str = "") -> list[str]:
+        """The command behind such a shell, which runs the lines `first` before its own."""
+        lines = [*first, *self.lines, f'exec "$@" {redirection}']
+        return [*self.front, "/bin/sh", "-c", "\n".join(lines), "kith", *command]
+
+
+PLAIN: Final = Launch()
+
+
+@contextmanager
+def launch_on(overlay: Path, root: Path, limits: ExecLimits) -> Iterator[Launch]:
+    """A start at which the overlay of the folder `overlay` is mounted at `root`.
 
     The mount lives in namespaces of the command's own and ends with them, and so does every process: the
     shell, which becomes the command, is the first one of its namespace.
     """
-    lines = [_MOUNT, *process_lines(limits), *_limit_of_root(limits), 'shift 2; exec "$@"']
-    return ["unshare", "-Urmpf", "sh", "-c", "\n".join(lines), "kith", str(folder), str(root)]
+    # One of its own for each: a volatile overlay refuses one that was used before.
+    work = Path(tempfile.mkdtemp(dir=overlay / "work"))
+    mount = f"mount -i -n -t overlay -o {_LAYERS}work/{work.name} overlay {shlex.quote(str(root))}"
+    there = f"cd -- {shlex.quote(str(overlay))} && {mount} && cd / || exit"
+    try:
+        yield Launch(("unshare", "-Urmpf"), (there, *process_lines(limits), *_limit_of_root(limits)))
+    finally:
+        _remove(work)
+
+
+def _remove(work: Path) -> None:
+    """Quickly, as each command waits for it; what else is left in there goes with the trial."""
+    with suppress(OSError):
+        (work / "work").chmod(0o700)
+        for each in ("work/incompat/volatile", "work/incompat", "work", "."):
+            os.rmdir(os.path.normpath(f"{work}/{each}"))  # noqa: PTH106
 
 
 def _limit_of_root(limits: ExecLimits) -> list[str]:

@@ -27,6 +27,8 @@ _HARMLESS: Final = re.compile(
     r"|extensions\.(objectformat|worktreeconfig|refstorage)"
 )
 
+_PASSWORD: Final = re.compile(rb"https?://[^\s/@]+@|extraheader", re.I)
+
 # A path -> whether its name says that it holds secrets.
 Tells = Callable[[str], bool]
 
@@ -71,15 +73,27 @@ def _why(root: Path, place: Path, tells: Tells) -> str:
     inner = real.relative_to(root)
     if inner.parts[:1] == (".git",) and Path(named).parts[0] != ".git":
         return f"{named} is a link to git's own files"
-    if tells(inner.as_posix()) or tells(Path(named).as_posix()):
+    if tells(inner.as_posix()) or tells(Path(named).as_posix()) or _holds_password(real):
         return f"{named} may hold secrets"
     return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else f"{named} is no ordinary file"
+
+
+def _holds_password(place: Path) -> bool:
+    """Whether git's settings hold what a server is told, as they do after a clone with a token."""
+    if ".git" not in place.parts or place.name != "config":
+        return False
+    try:
+        return bool(_PASSWORD.search(place.read_bytes()))
+    except OSError:
+        return False
 
 
 def _below(folder: Path, hidden: bool) -> Iterator[Path | None]:
     """Every file and link below a folder; None, at last, where there are too many."""
     seen = 0
     for place, folders, files in os.walk(folder):
+        if hidden and ".git" in folders:
+            yield from (Path(place, ".git").glob("**/config"))
         links = [name for name in folders if (Path(place) / name).is_symlink()]
         folders[:] = [name for name in folders if name != ".git" and (hidden or not name.startswith("."))]
         seen += len(folders) + len(files)
@@ -96,6 +110,8 @@ def why_git_may_run(root: Path) -> str:
 
     Submodules are repositories of their own, with settings of their own.
     """
+    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return "there is no repository, so that it would compare any two files"
     if (root / ".gitmodules").exists():
         return "there are submodules, whose settings may name programs"
     names = _settings(root)

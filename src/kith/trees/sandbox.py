@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.exec import Captured, capture
 from kith.trees.guard import check_path
-from kith.trees.launch import overlay_launcher
+from kith.trees.launch import PLAIN, Launch, launch_on
 from kith.trees.network.door import open_door
 from kith.trees.seccomp import make_filter
 from kith.trees.toolchains import allowed_environment
@@ -35,14 +36,15 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     async with open_door(command.hosts, box.hosts) as door:
         box = replace(box, extra=(*box.extra, *door.shown))
         env = {**door.env, **environment_in(box, command.env)}
-        with Wires() as wires:
+        with Wires() as wires, launch_of(box, limits) as launch:
             inner = door.guard([*shell(), command.line])
             done = await capture(
-                [*launcher(box, limits), *wires.bwrap(box, inner, env, folder)],
+                wires.bwrap(box, inner, env, folder),
                 env=BARE,
                 cwd=Path("/"),
                 limits=limits,
                 sandboxed=True,
+                launch=launch,
                 pass_fds=(*wires.pass_fds, *door.pass_fds),
                 place=_disk_of(box),
             )
@@ -56,14 +58,15 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
 
 async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input: bytes = b"") -> Captured:
     """Run a program of kith's own (git) in the box and return its output as bytes."""
-    with Wires() as wires:
+    with Wires() as wires, launch_of(box, limits) as launch:
         return await capture(
-            [*launcher(box, limits), *wires.bwrap(box, argv, environment_in(box, {}))],
+            wires.bwrap(box, argv, environment_in(box, {})),
             env=BARE,
             cwd=Path("/"),
             limits=limits,
             input=input,
             sandboxed=True,
+            launch=launch,
             pass_fds=wires.pass_fds,
             place=_disk_of(box),
         )
@@ -75,9 +78,14 @@ def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
     return {**known, **_CALM, **extra, "HOME": HOME, "TMPDIR": "/tmp"}
 
 
-def launcher(box: Box, limits: ExecLimits) -> list[str]:
-    """What to put in front of bwrap for this box."""
-    return overlay_launcher(box.overlay, box.root, limits) if box.overlay else []
+@contextmanager
+def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
+    """How bwrap is started for this box."""
+    if box.overlay is None:
+        yield PLAIN
+        return
+    with launch_on(box.overlay, box.root, limits) as launch:
+        yield launch
 
 
 def _disk_of(box: Box) -> Path | None:
@@ -107,8 +115,8 @@ class Wires:
         options = [*bwrap_options(box, env, folder), "--json-status-fd", str(self._status)]
         if rules := make_filter():
             options += ["--seccomp", str(self._lend(rules))]
-        written = b"".join(os.fsencode(option) + b"\0" for option in options)
-        return ["bwrap", "--args", str(self._lend(written)), "--", *argv]
+        written = "".join(f"{option}\0" for option in options)
+        return ["bwrap", "--args", str(self._lend(os.fsencode(written))), "--", *argv]
 
     def came_up(self) -> bool:
         """True once the command inside was started: a sandbox that fails is not a command that failed."""

@@ -41,7 +41,7 @@ _KNOWN: dict[str, tuple[str, str] | None] = {
     ),
 }
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
-_WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include")
+_WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
 _PASSED = ("LANG", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
@@ -169,8 +169,12 @@ def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping
     return environment | dict(extra)
 
 
-def _homes(toolchains: tuple[Path, ...]) -> dict[str, str]:
+def _homes(toolchains: tuple[Path, ...]) -> Mapping[str, str]:
     """A private HOME hides version managers from themselves; their variables say where they are."""
-    home = _home()
+    return _homes_below(_home(), toolchains)
+
+
+@cache
+def _homes_below(home: Path, toolchains: tuple[Path, ...]) -> Mapping[str, str]:
     known = {home / name: entry for name, entry in _KNOWN.items() if entry}
     return {known[path][0]: str(home / known[path][1]) for path in toolchains if path in known}

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -92,10 +92,9 @@ def _shown(box: Box) -> Iterator[str]:
             yield from ("--tmpfs", str(path))
     yield from _masks(box)
     # In an overlay a socket of the tree is another one than outside, to which nobody listens.
-    for path in _sockets():
-        open_to = shown if box.overlay is None and box.source == box.root else (*box.toolchains, *_PROGRAMS)
-        if any(path.is_relative_to(each) for each in open_to):
-            yield from _cover(path)
+    open_to = shown if box.overlay is None and box.source == box.root else (*box.toolchains, *_PROGRAMS)
+    for path in _sockets(open_to):
+        yield from _cover(path)
     for source, place in box.extra:
         yield from ("--ro-bind-try", str(source), str(place))
 
@@ -144,12 +143,12 @@ def _is_secret(status: os.stat_result) -> bool:
     return status.st_gid in (os.getgid(), *os.getgroups()) and bool(mode & stat.S_IRGRP)
 
 
-def _sockets() -> Iterator[Path]:
-    """The UNIX sockets on which programs of this machine listen: no namespace is in their way."""
+def _sockets(folders: Iterable[Path]) -> Iterator[Path]:
+    """The UNIX sockets in folders on which programs of this machine listen: no namespace is in their way."""
+    above = tuple(f"{folder}/" for folder in folders)
     with suppress(OSError):
         for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines():
-            name = line.partition(" /")[2]
-            path = Path("/", name)
+            name = "/" + line.partition(" /")[2]
             with suppress(OSError, ValueError):
-                if name and stat.S_ISSOCK(path.lstat().st_mode):
-                    yield path
+                if name.startswith(above) and stat.S_ISSOCK(os.lstat(name).st_mode):
+                    yield Path(name)

@@ -63,6 +63,6 @@ def read_body(seen: Seen) -> dict[str, Any]:
     """The event as plain data, which is enough to find its place, and far quicker."""
     try:
         body = json.loads(seen.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}

@@ -17,8 +17,9 @@ def make_clang_tidy(configured: str) -> Linter:
     def command(arguments: str) -> str:
         return f"clang-tidy --quiet -p {BUILD_FOLDER} {arguments}"
 
+    # How a file is compiled may name a plugin of the compiler's.
     why = configured or "C++ that CMake builds"
-    return Linter("clang-tidy", "lint", why, command, parse, SUFFIXES, needs=COMMANDS)
+    return Linter("clang-tidy", "lint", why, command, parse, SUFFIXES, needs=COMMANDS, obeys=True)
 
 
 def parse(output: str) -> tuple[Finding, ...]:

@@ -22,7 +22,7 @@ class Linter:
     `command` makes a shell command for the given paths (arguments, already quoted); `parse` reads its output,
     which nobody has to trust, and gives paths as the tool named them. `suffixes`: the files it understands.
     `why` says what spoke for it. `needs`: a file without which it cannot work. `whole`: it checks what its
-    configuration names, whatever paths it is given.
+    configuration names, whatever paths it is given. `obeys`: it may run code that the project's files name.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Linter:
     suffixes: frozenset[str]
     needs: str = ""
     whole: bool = False
+    obeys: bool = False
 
     def understands(self, path: str) -> bool:
         return PurePosixPath(path).suffix in self.suffixes and not _UNSPEAKABLE.search(path)

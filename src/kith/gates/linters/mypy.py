@@ -16,7 +16,7 @@ def make_mypy(configured: str, whole: bool) -> Linter:
         asked = "mypy -O json --no-error-summary"
         return asked if whole else f"{asked} -- {arguments}"
 
-    return Linter("mypy", "types", configured, command, parse, SUFFIXES, whole=whole)
+    return Linter("mypy", "types", configured, command, parse, SUFFIXES, whole=whole, obeys=True)
 
 
 def parse(output: str) -> tuple[Finding, ...]:

@@ -13,7 +13,7 @@ def make_pyright(configured: str) -> Linter:
     def command(arguments: str) -> str:
         return f"pyright --outputjson {arguments}"
 
-    return Linter("pyright", "types", configured, command, parse, SUFFIXES)
+    return Linter("pyright", "types", configured, command, parse, SUFFIXES, obeys=True)
 
 
 def parse(output: str) -> tuple[Finding, ...]:

@@ -37,6 +37,15 @@ async def project_linters(run: Run) -> tuple[Linter, ...]:
     return find_linters(files, contents.get)
 
 
+def allowed_linters(run: Run, linters: Sequence[Linter]) -> tuple[tuple[Linter, ...], tuple[str, ...]]:
+    """Those that may be run unasked, and why each of the others may not."""
+    obeying = [each for each in linters if each.obeys and not run.workspace.confined]
+    why = "was not run: without a sandbox that may run the project's own code."
+    return tuple(each for each in linters if each not in obeying), tuple(
+        f"{each.name} {why}" for each in obeying
+    )
+
+
 async def run_linters(
     run: Run, linters: Sequence[Linter], paths: Sequence[str], limits: ExecLimits
 ) -> tuple[Finding, ...]:

@@ -12,6 +12,9 @@ HELLO_SECONDS = 30.0
 _OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _ALERT = bytes((21, 3, 3, 0, 2, 2, 112))  # TLS: fatal, unrecognized_name (RFC 6066, section 3)
 
+# Other records of TLS: some servers pass over an alert, say, and read the name in what follows it.
+_OTHER_RECORDS = (b"\x14", b"\x15", b"\x17", b"\x18")
+
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -77,6 +80,8 @@ async def _first_bytes(head: Head, client: asyncio.StreamReader) -> bytes:
     allowed would open the door to all of them.
     """
     data = await client.read(CHUNK)
+    if data[:1] in _OTHER_RECORDS:
+        raise ValueError("begins TLS in another way than clients do")
     if data[:1] != bytes([HANDSHAKE]):
         return data
     async with asyncio.timeout(HELLO_SECONDS):

@@ -1,7 +1,6 @@
 """What can be found in a change without a model: by linters, by patterns of secrets, by kith's own rules."""
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
 from kith.context.secrets import find_secrets
 from kith.core.events import Notice
@@ -10,11 +9,9 @@ from kith.core.values import Changes, Finding
 from kith.core.workspace import ExecLimits
 from kith.gates.lint import fresh_findings, project_linters
 from kith.gates.linters.linter import Linter
-from kith.gates.linters.run import run_linter
+from kith.gates.linters.run import allowed_linters, run_linter
 from kith.workflows.review.rules import BY, find_slips
 from kith.workflows.review.sheets import Sheets, Subject
-
-_UNCONFINED: Final = "Types were not checked: without a sandbox that may run the project's own code."
 
 
 async def find_by_tools(
@@ -65,13 +62,12 @@ def _is_touched(finding: Finding, sheets: Sheets) -> bool:
     return finding.path in sheets and finding.line in sheets[finding.path].added
 
 
-async def _allowed(run: Run) -> list[Linter]:
+async def _allowed(run: Run) -> Sequence[Linter]:
     """The project's linters; without a sandbox, those that run nothing of its own."""
-    linters = await project_linters(run)
-    if run.workspace.confined or not any(each.kind == "types" for each in linters):
-        return list(linters)
-    run.emit(Notice(_UNCONFINED))
-    return [each for each in linters if each.kind == "lint"]
+    linters, refused = allowed_linters(run, await project_linters(run))
+    for why in refused:
+        run.emit(Notice(why))
+    return linters
 
 
 async def _ask(

@@ -15,7 +15,7 @@ from kith.core.values import Finding
 from kith.core.workspace import Command, ExecLimits
 from kith.gates.linters.find import find_linters, lint_clues
 from kith.gates.linters.linter import Linter
-from kith.gates.linters.run import run_linter
+from kith.gates.linters.run import allowed_linters, run_linter
 from kith.gates.results.measure import read_coverage
 from kith.gates.results.place import Place
 from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains
@@ -119,7 +119,7 @@ async def lint(run: Run, notes: Notes, survey: Survey, folder: str, patience: Pa
         return Linted(problems=(f"not run on {len(paths):,} files; --lint runs {', '.join(names)}",))
     if not patience.patient and not run.workspace.confined:
         return Linted(problems=(f"not run without a sandbox; --lint runs {', '.join(names)}",))
-    rests_on = _digest(survey, paths, names, patience.patient)
+    rests_on = _digest(survey, paths, (*names, str(run.workspace.confined)), patience.patient)
     told = recall(notes, f"lint {folder}", rests_on)
     if told is None:
         found = await _run_all(run, linters, paths, _PATIENT_S if patience.patient else _QUICK_S)
@@ -141,7 +141,8 @@ async def _run_all(run: Run, linters: Sequence[Linter], paths: Sequence[str], se
     wanted, deadline = frozenset(paths), monotonic() + seconds
     found: set[Finding] = set()
     tools: list[str] = []
-    problems: list[str] = []
+    linters, refused = allowed_linters(run, linters)
+    problems = [*refused]
     async with run.workspace.trial() as trial:
         for number, linter in enumerate(linters):
             run.emit(Progress(f"running {linter.name}", number, len(linters)))
