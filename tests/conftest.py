@@ -2,6 +2,7 @@
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = {"ordinary": 100, "slow": 900}  # seconds, also on a machine that has much else to do
 AUTHOR = {"NAME": "A Person", "EMAIL": "person@example.org"}
 FOREIGN = (
     "KITH_",
@@ -61,6 +63,20 @@ class TestUtils(unittest.TestCase):
         self.assertEqual(clamp(11, 0, 10), 10)
 """
 README = "# numbers\n\nTwo helpers. Run the tests with `python -m unittest discover -s tests -t .`.\n"
+
+
+@pytest.fixture(autouse=True)
+def patience(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test waits for ever, say for a child that has died: it fails where it waits."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    seconds = PATIENCE["slow" if request.node.get_closest_marker("slow") else "ordinary"]
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail(f"It did not end within {seconds} s."))
+    signal.setitimer(signal.ITIMER_REAL, seconds, 30)  # and again, for what is cleaned up behind it
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,12 @@
     python tools/beside_git.py --count 20000 [--seed 0] [--first 0]
 
 Where both apply a diff, the results must be the same bytes. Where git refuses and the engine applies, the
-old lines of each hunk must stand in the file exactly once, or at the line that the hunk names.
+old lines of each hunk must stand in the file exactly once, or at the line that the hunk names. Where git
+applies and the engine refuses, git must have passed over lines, or chosen one of several places.
+
+Two things git does wrong, and both are proved, not assumed. It passes over the lines that a hunk has beyond
+the count in its header: with the right counts there, it must agree. And it takes the newline from a line that
+stays when the diff says that it has none: but for exactly that newline, it must agree.
 """
 
 import argparse
@@ -14,15 +19,26 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
 from kith.core.values import Change
-from kith.edits import EditError, Patch, find_edits, make_changes, paths_of, unified_diff
+from kith.edits import (
+    EditError,
+    Hunk,
+    NothingToChange,
+    Patch,
+    find_edits,
+    make_changes,
+    paths_of,
+    unified_diff,
+)
 
 Tree = dict[str, bytes]
+
+WRONG = ("both apply, otherwise", "kith alone, not at one place", "git alone")
 
 NAME = "a.txt"
 WORDS = (
@@ -64,8 +80,10 @@ def main(words: Sequence[str] | None = None) -> int:
             content, diff = make_pair(random.Random(f"{args.seed}:{number}"))
             ours, theirs = by_kith(content, diff), by_git(Path(folder), content, diff)
             outcome = _outcome(content, diff, ours, theirs)
+            if outcome in ("both apply, otherwise", "git alone") and is_cut_short(diff):
+                outcome = _with_right_counts(Path(folder), content, diff, ours)
             seen[outcome] += 1
-            if outcome in ("both apply, otherwise", "kith alone, not at one place"):
+            if outcome in WRONG:
                 wrong += 1
                 shown = "\n".join(map(repr, (content, diff, ours, theirs)))
                 print(f"--seed {args.seed} --first {number}: {outcome}\n{shown}\n")
@@ -74,30 +92,62 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _outcome(content: bytes, diff: str, ours: Tree | None, theirs: Tree | None) -> str:
+    if ours is None and theirs is None:
+        return "both refuse"
     if ours is None:
-        return "both refuse" if theirs is None else "git alone"
+        return "git alone, at one of several places" if is_ambiguous(content, diff) else "git alone"
+    if theirs is None and ours == {NAME: content}:
+        return "both change nothing"
     if theirs is None:
         return "kith alone, at one place" if stands_once(content, diff) else "kith alone, not at one place"
     if ours == theirs:
         return "both apply, equal"
-    bare = [{path: after.replace(b"\n", b"") for path, after in side.items()} for side in (ours, theirs)]
-    if re.search(r"^ .*\n\\", diff, flags=re.M) and bare[0] == bare[1] and stands_once(content, diff):
-        return "git dropped the newline of a line that stays"
-    lost = is_cut_short(diff) and stands_once(content, diff)
-    return "git dropped lines" if lost else "both apply, otherwise"
+    if theirs in _without_a_newline(ours, diff):
+        return "git took a newline from a line that stays"
+    return "both apply, otherwise"
+
+
+def _with_right_counts(folder: Path, content: bytes, diff: str, ours: Tree | None) -> str:
+    """The outcome when git, too, is told of all lines that the hunks have."""
+    if ours is None:
+        return "git alone, without some lines"
+    outcome = _outcome(content, counted(diff), ours, by_git(folder, content, counted(diff)))
+    return outcome if outcome in WRONG else "git left out lines, and agrees when they are counted"
+
+
+def _without_a_newline(ours: Tree, diff: str) -> Iterator[Tree]:
+    """The trees in which one line that the diff shows with no newline at its end, and keeps, has lost it."""
+    text = ours.get(NAME, b"")
+    for shown in re.findall(r"^ (.*)\n\\", diff, flags=re.M):
+        row = shown.encode("utf-8", "surrogateescape")
+        for found in re.finditer(rb"^" + re.escape(row) + rb"\n", text, flags=re.M):
+            yield ours | {NAME: text[: found.end() - 1] + text[found.end() :]}
+
+
+def _hunks(diff: str) -> Iterator[tuple[re.Match[str], list[int]]]:
+    """Each hunk of a diff (header, body), and how many old and new lines it really has."""
+    for match in re.finditer(r"^(@@ .*\n)((?:[-+ \\].*\n|\n)*)", diff, flags=re.M):
+        signs = [line[:1] or " " for line in match[2].split("\n")[:-1]]
+        yield match, [sum(sign in (" ", side) for sign in signs) for side in "-+"]
 
 
 def is_cut_short(diff: str) -> bool:
     """Whether a hunk has more lines than its header says: git passes over those in silence."""
-    whole = diff.removesuffix("\n") + "\n"
-    for header, body in re.findall(r"^(@@ .*)\n((?:[-+ \\].*\n|\n)*)", whole, flags=re.M):
-        old, new = (int(count or 1) for count in re.findall(r"[-+]\d+(?:,(\d+))?", header)[:2])
-        lines = body.removesuffix("\n").split("\n")
-        if sum(line[:1] in ("", " ", "-") for line in lines) > old:
-            return True
-        if sum(line[:1] in ("", " ", "+") for line in lines) > new:
+    for match, real in _hunks(diff.removesuffix("\n") + "\n"):
+        said = [int(count or 1) for count in re.findall(r"[-+]\d+(?:,(\d+))?", match[1])[:2]]
+        if any(has > says for has, says in zip(real, said, strict=True)):
             return True
     return False
+
+
+def counted(diff: str) -> str:
+    """The diff with headers that say how many lines each hunk has."""
+    out, done = "", 0
+    for match, real in _hunks(diff := diff.removesuffix("\n") + "\n"):
+        header = re.sub(r"^(@@ -\d+)(?:,\d+)?( \+\d+)(?:,\d+)?", rf"\1,{real[0]}\2,{real[1]}", match[1])
+        out += diff[done : match.start()] + header + match[2]
+        done = match.end()
+    return out + diff[done:]
 
 
 def by_kith(content: bytes, diff: str) -> Tree | None:
@@ -106,6 +156,8 @@ def by_kith(content: bytes, diff: str) -> Tree | None:
     try:
         edits = find_edits(diff, (NAME,), "stop")
         changes = make_changes(edits, {path: tree.get(path) for path in (NAME, *paths_of(edits))})
+    except NothingToChange:
+        changes = ()
     except EditError:
         return None
     tree.update((change.path, change.after) for change in changes)
@@ -129,21 +181,50 @@ def by_git(folder: Path, content: bytes, diff: str) -> Tree | None:
 
 
 def stands_once(content: bytes, diff: str) -> bool:
-    """Whether the old lines of every hunk stand in the file once, or where the hunk says.
+    """Whether the old lines of every hunk stand in the file once, or where the hunk says."""
+    found = _found(_rows(content), diff)
+    return all(len(places) == 1 or said in places for _, places, said, _ in found)
+
+
+def is_ambiguous(content: bytes, diff: str) -> bool:
+    """Whether the old lines of a hunk stand in several places, and the line that it names does not decide.
+
+    Or the new ones stand at that line, so that it may have been applied. The line does not decide where less
+    context below than above tells that the hunk closes the file, as GNU patch takes it (git does so only
+    where there is none below), and the lines stand at the end as well.
+    """
+    rows = _rows(content)
+    for hunk, places, said, last in _found(rows, diff):
+        new = list(map(_bare, hunk.new))
+        if said not in places and new == rows[said : said + len(new)]:
+            return True
+        short = hunk.context_below < hunk.context_above
+        if len(places) > 1 and (said not in places or (short and said != last and last in places)):
+            return True
+    return False
+
+
+def _found(rows: list[str], diff: str) -> Iterator[tuple[Hunk, list[int], int, int]]:
+    """Each hunk, the rows (from 0) where its old lines stand, the row that it names, and the last possible.
 
     Terminators do not count, nor does the same indentation more or less.
     """
-    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    rows = [row.removesuffix("\r") for row in text.removesuffix("\n").split("\n")]
     edits = find_edits(diff, (NAME,), "stop")
     for hunk in [hunk for edit in edits if isinstance(edit, Patch) for hunk in edit.hunks]:
-        old = [line.removesuffix("\r").removeprefix("\ufeff") for line in hunk.old]
+        old = list(map(_bare, hunk.old))
         places = _places(rows, old) or _places(
             [row.lstrip() for row in rows], [line.lstrip() for line in old]
         )
-        if len(places) != 1 and (hunk.start or 0) - 1 not in places:
-            return False
-    return True
+        yield hunk, places, (hunk.start or 0) - 1, len(rows) - len(old)
+
+
+def _rows(content: bytes) -> list[str]:
+    text = content.decode("utf-8", "surrogateescape")
+    return list(map(_bare, text.removesuffix("\n").split("\n"))) if text else []
+
+
+def _bare(row: str) -> str:
+    return row.removesuffix("\r").removeprefix("\ufeff")
 
 
 def _places(rows: list[str], old: list[str]) -> list[int]:

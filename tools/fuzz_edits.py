@@ -29,8 +29,10 @@ from kith.edits import (
     Delete,
     Edit,
     EditError,
+    Insert,
     Patch,
     Replace,
+    ReplaceText,
     Whole,
     find_edits,
     make_changes,
@@ -156,6 +158,10 @@ def _check_content(change: Change, edit: Edit) -> None:
             fine = _keys(after) == _keys(_rows(_encoded(content)))
         case Replace(old=old, new=new):
             fine = _explains(before, after, old.split("\n"), new.split("\n"))
+        case ReplaceText():
+            fine = _is_replaced(change.before or b"", change.after or b"", edit)
+        case Insert(text=text):
+            fine = _explains(before, after, (), text.split("\n"))
         case Patch(moved_to=moved) if moved and moved != edit.path:
             fine = change.path == moved or change.after is None
         case Patch(hunks=hunks):
@@ -164,6 +170,21 @@ def _check_content(change: Change, edit: Edit) -> None:
             fine = _explains(before, after, removed, added)
     if not fine:
         raise BrokenError(f"{change.path!r} has other bytes than {edit!r} explains")
+
+
+def _is_replaced(before: bytes, after: bytes, edit: ReplaceText) -> bool:
+    """True when the new text stands where the old one stood, and every row before and behind is as it was."""
+    old, new = (_encoded(side.replace("\r\n", "\n")) for side in (edit.old, edit.new))
+    plain = before.replace(b"\r\n", b"\n")
+    if not before and not old:
+        return after == _encoded(edit.new)
+    if not old or old not in plain:  # by whole rows, indented otherwise
+        return _explains(_rows(before), _rows(after), edit.old.split("\n"), edit.new.split("\n"))
+    above, below = plain[: plain.find(old)].count(b"\n"), plain[plain.rfind(old) + len(old) :].count(b"\n")
+    sides = [side.split(b"\n") for side in (before, after)]
+    outer = [(rows[:above], rows[len(rows) - below :]) for rows in sides]
+    said = plain.replace(old, new, -1 if edit.all_matches else 1)
+    return after.replace(b"\r", b"") == said.replace(b"\r", b"") and outer[0] == outer[1]
 
 
 def _explains(before: list[bytes], after: list[bytes], removed: Sequence[str], added: Sequence[str]) -> bool:

@@ -1,11 +1,12 @@
 """Replies in every form that the edit engine reads, and what may happen to them on the way."""
 
+import json
 import random
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kith.core.values import Change
 from kith.edits import unified_diff
@@ -98,6 +99,8 @@ def _changed(rng: random.Random, content: bytes) -> bytes:
 
 def _reply(rng: random.Random, files: Files, wanted: Files) -> str:
     """A reply that asks for those contents, in some form, perhaps with prose and fences around."""
+    if rng.random() < 0.2:
+        return _arguments(rng, files, wanted)
     form = rng.choice(FORMS)
     parts = [form(rng, path, files[path] or b"", content or b"") for path, content in wanted.items()]
     fence = rng.choice(("", "", "```\n", "```diff\n"))
@@ -164,6 +167,45 @@ def _whole(rng: random.Random, path: str, before: bytes, after: bytes) -> str:
     fence = rng.choice(("```", "````", "~~~"))
     text = after.decode("utf-8", "surrogateescape")
     return f"{rng.choice(('', '### ', '**'))}{path}\n{fence}{rng.choice(('', 'python'))}\n{text}\n{fence}\n"
+
+
+def _arguments(rng: random.Random, files: Files, wanted: Files) -> str:
+    """The arguments of edit tools as JSON, under the names that different agents give them."""
+    value: Any = [_call(rng, path, files[path] or b"", content or b"") for path, content in wanted.items()]
+    value = value[0] if len(value) == 1 and rng.random() < 0.8 else value
+    if rng.random() < 0.1:
+        value = {"tool_calls": [{"function": {"name": "edit", "arguments": json.dumps(value)}}]}
+    text = json.dumps(value, ensure_ascii=rng.random() < 0.3, indent=rng.choice((None, None, 1)))
+    return f"```json\n{text}\n```" if rng.random() < 0.1 else text
+
+
+def _call(rng: random.Random, path: str, before: bytes, after: bytes) -> dict[str, Any]:
+    """The arguments of one call, which sometimes say something a little different."""
+    pieces = [(_slip(rng, old), _slip(rng, new)) for old, new in _pieces(before, after)] or [([""], [])]
+    old, new = ("\n".join(lines) + rng.choice(("", "\n")) for lines in rng.choice(pieces))
+    texts = [{"old_text": "\n".join(old), "new_text": "\n".join(new)} for old, new in pieces]
+    chunks = [{"oldLines": old, "newLines": new, "isEndOfFile": rng.random() < 0.2} for old, new in pieces]
+    line = rng.randrange(-1, before.count(b"\n") + 3)
+    some = rng.choice(STATEMENTS)
+    return rng.choice(
+        (
+            {"command": "str_replace", "path": path, "old_str": old, "new_str": new},
+            {"file_path": path, "old_string": some, "new_string": new, "replace_all": rng.random() < 0.7},
+            {"path": path, "edits": texts},
+            {"command": "insert", "path": path, "insert_line": line, "insert_text": new},
+            {"path": path, "insert_line": line, "new_text": new},
+            {"filePath": path, "content": after.decode("utf-8", "surrogateescape")},
+            {"path": path, "chunks": [{"changeContext": some}, *chunks] if rng.random() < 0.1 else chunks},
+            {"patch": rng.choice((_diff, _patch, _blocks))(rng, path, before, after)},
+        )
+    )
+
+
+def _slip(rng: random.Random, lines: list[str]) -> list[str]:
+    """The lines, now and then mutated as a reply would be."""
+    if rng.random() < 0.7:
+        return lines
+    return rng.choice(MUTATIONS)(rng, "\n".join(lines)).split("\n")
 
 
 Form = Callable[[random.Random, str, bytes, bytes], str]

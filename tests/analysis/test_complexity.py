@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kith.analysis.complexity import functions
 from kith.analysis.measured import Measured
+from sparing import first
 
 PYTHON = """\
 import os
@@ -179,7 +180,7 @@ def test_no_text_makes_it_raise(path: str, pieces: list[str]) -> None:
         assert each.cyclomatic >= 1 and each.nesting >= 0 and each.parameters >= 0
 
 
-@pytest.mark.parametrize("ending", [".py", ".cpp", ".js", ".rs"])
+@pytest.mark.parametrize("ending", first([".py", ".cpp", ".js", ".rs"]))
 @pytest.mark.parametrize(
     "bomb",
     [

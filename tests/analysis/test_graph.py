@@ -4,6 +4,7 @@ import ast
 import time
 from itertools import permutations, product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def test_the_shown_cycle_is_one_and_no_shorter_one_goes_through_its_start(graph:
                 assert not all(b in graph[a] for a, b in around)
 
 
+@pytest.mark.slow
 def test_a_long_chain_needs_no_recursion_and_linear_time() -> None:
     size = 50_000
     ring = {str(n): {str((n + 1) % size)} for n in range(size)}

@@ -161,16 +161,16 @@ def test_what_is_shown_is_seen_while_it_lasts_and_nothing_twice(home: Path) -> N
     with Session(log, "s") as session:
         watch = Watch(Log(log.path), "s")
         session.emit(Notice("one"))
-        session.emit(Delta("hel"))
+        session.emit(Delta("hel "))
         first = watch.look()
         assert [seen.kind for seen in first] == ["Notice", "Delta"]
-        session.emit(Delta("lo"))
+        session.emit(Delta("lo "))
         again = Watch(Log(log.path), "s", first[0].position)
-        assert [json.loads(seen.body)["text"] for seen in again.look()] == ["hel", "lo"]
-        assert [json.loads(seen.body)["text"] for seen in watch.look()] == ["lo"]
+        assert [json.loads(seen.body)["text"] for seen in again.look()] == ["hel ", "lo "]
+        assert [json.loads(seen.body)["text"] for seen in watch.look()] == ["lo "]
         session.emit(Notice("two"))
         assert [json.loads(seen.body).get("text") for seen in watch.look()] == ["two"]
-        session.emit(Delta("again"))
+        session.emit(Delta("again "))
     assert [seen.kind for seen in watch.look()] == ["Delta"], "it stays for a while when the session is left"
     assert not watch.look()
 
@@ -196,7 +196,7 @@ def test_a_reader_misses_nothing_and_sees_nothing_twice(steps: list[tuple[bool, 
 
         with Session(log, "s") as session:
             for number, (stored, then) in enumerate(steps):
-                session.emit(Notice(str(number)) if stored else Delta(str(number)))
+                session.emit(Notice(str(number)) if stored else Delta(f"{number} "))
                 if stored:
                     finish_file()
                 else:

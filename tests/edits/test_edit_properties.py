@@ -115,7 +115,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(st.lists(PIECES, max_size=24), st.sampled_from([b"x\n", b"x\ny\nx\n", b"", b"\0"]))
 def test_any_reply_gives_changes_or_a_letter(pieces: list[str], content: bytes) -> None:
     files: dict[str, bytes | None] = {"a.py": content}

@@ -103,6 +103,7 @@ def test_chunks_are_hunks_of_one_file() -> None:
         ('{"path": "a.py", "new": "y", "insert_line": "2"}', "'insert_line' must be a whole number"),
         ('{"old": "x", "new": "y"}', "names no file"),
         ('{"path": "a.py", "old": "x"}', "no new one"),
+        ('[{"path": "a.py", "chunks": [{"oldLines": [""], "newLines": [""]}]}]', "neither old nor new"),
         ('{"path": "../a.py", "old": "x", "new": "y"}', "contains '..'"),
         ("[" * 30 + '{"old": "x", "new": "y"}' + "]" * 30, "too deep"),
         ("[" * 100_000 + '"old": ', "not JSON that can be read"),

@@ -79,3 +79,9 @@ def test_whole_files_that_were_asked_for_may_be_named_in_the_sentence_above() ->
     alone = "The file is now:\n\n```python\nx = 1\n```\n```bash\npython a.py\n```\n"
     assert find_edits(alone, ["a.py"], form="whole") == (Whole("a.py", "x = 1\n"),)
     assert find_edits(alone.replace("bash", ""), ["a.py"], form="whole") == ()
+
+
+@pytest.mark.parametrize("named", ["../cart.py", ".git/hooks/pre-commit", "`sub/CODEOWNERS`"])
+def test_a_fence_below_a_path_is_never_taken_for_the_file_that_the_reply_is_about(named: str) -> None:
+    (edit,) = find_edits(f"{named}\n```\nx\n```\n", {"cart.py"}, form="whole", path="cart.py")
+    assert edit.path == named.strip("`")

@@ -106,8 +106,6 @@ async def started(editor: Editor, folder: Path) -> AsyncIterator[Editor]:
     )
     await greet(editor)
     yield editor
-    for file in files:
-        file.close()  # else it would not be the last who holds them
     writer.close()
     assert await asyncio.wait_for(running, 20) == 0, (folder / "stderr").read_text()
     await editor.conn.close()

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,14 +35,21 @@ def run_forked(
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(input.encode())
         given.seek(0)
-        code = _ask(words, folder, (given, out, err), seconds)
+        with _asked(words, folder, (given, out, err), seconds) as connection:
+            code = _code_from(connection)
         texts = [_text(file) for file in (out, err)]
     return subprocess.CompletedProcess(["kith", *words], code, *texts)
 
 
 def talk_forked(words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float) -> int:
-    """`kith WORDS` with these three streams, while somebody talks with it; returns its exit code."""
-    return _ask(words, folder, files, seconds)
+    """`kith WORDS` while somebody talks with it; returns its exit code.
+
+    From here on it alone has these three streams: whoever reads them sees their end when it dies.
+    """
+    with _asked(words, folder, files, seconds) as connection:
+        for file in files:
+            file.close()
+        return _code_from(connection)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -48,14 +57,22 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode().replace("\r\n", "\n")
 
 
-def _ask(words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float) -> int:
+@contextmanager
+def _asked(
+    words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float
+) -> Iterator[socket.socket]:
+    """A connection over which the answer to a request will come."""
     request = json.dumps({"argv": list(words), "folder": str(folder), "env": dict(os.environ)}).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(seconds)
         connection.connect(_address())
         socket.send_fds(connection, [len(request).to_bytes(4, "big")], [file.fileno() for file in files])
         connection.sendall(request)
-        answer = connection.recv(16)
+        yield connection
+
+
+def _code_from(connection: socket.socket) -> int:
+    answer = connection.recv(16)
     assert answer, "kith was killed"
     return int(answer)
 

@@ -96,7 +96,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
         (["run", "--tries", "0", "x"], "--tries: '0' is not a number from 1 on"),
         (["run", "--max-steps", "x", "x"], "--max-steps: 'x' is not a number from 1 on"),
         (["run", "--modle", "x", "x"], "There is no '--modle' here; did you mean --model?"),
-        (["run", "--plan", "--show-plan", "x"], "not allowed with argument --plan"),
+        (["run", "--plan", "--show-plan", "x"], "--show-plan and --plan exclude each other"),
         (["run", "--read-only", "--check", "make", "x"], "nothing to plan or to check"),
         (["run", "--check", "none", "--check", "make", "x"], "either 'none' or commands"),
         (["run", "--check", "", "x"], "check must be a text"),
@@ -431,6 +431,7 @@ def test_a_name_that_cannot_be_one_is_a_usage_error(kith: Kith, name: str, expec
     assert expected in kith.run("-m", name, "fix mean", code=2)["text"]
 
 
+@pytest.mark.slow
 def test_a_server_without_a_model_is_told_from_no_server(kith: Kith, answer: Answer) -> None:
     url = answer(200, json.dumps({"object": "list", "data": [], "models": [], "version": "0.12.0"}))
     assert f"{url}, which runs but has no model" in kith.run("fix mean", code=5)["text"]
@@ -532,6 +533,7 @@ def test_a_check_that_never_ends_or_does_not_exist_is_a_failed_check(
 # --- sessions and undo -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_session_that_is_over_stays_as_it_was(kith: Kith, tmp_path: Path) -> None:
     kith("run", *FREE, DIRECT)
     (row,) = json.loads(kith("sessions", "--json").stdout)
@@ -542,6 +544,7 @@ def test_a_session_that_is_over_stays_as_it_was(kith: Kith, tmp_path: Path) -> N
     assert json.loads(kith("sessions", "--json").stdout) == [row]
 
 
+@pytest.mark.slow
 def test_a_change_is_taken_back_once(kith: Kith) -> None:
     applied = kith.run(*FREE, DIRECT)["applied"]
     kith("undo", applied)

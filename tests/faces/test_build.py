@@ -99,6 +99,7 @@ def test_nobody_to_agree_means_nothing_is_built(kith: Kith, script: Any) -> None
     assert files_of(kith.folder) == before
 
 
+@pytest.mark.slow
 def test_a_threshold_that_cannot_be_measured_is_said_before_any_code_is_written(
     kith: Kith,
     script: Any,  # noqa: F811

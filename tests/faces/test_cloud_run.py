@@ -50,6 +50,7 @@ def test_without_anybody_there_nothing_is_sent(kith: Kith, cloud: Server, home: 
     assert cloud.requests == []
 
 
+@pytest.mark.slow
 def test_what_is_there_is_called_as_it_can_be_asked(kith: Kith, cloud: Server) -> None:
     assert "there are: far/standin." in kith("run", "-m", "none", *TASK, code=5).stderr
 

@@ -20,6 +20,7 @@ from outside import Kith
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Said
 from kith.memory.log import Log
+from sparing import first
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 TEST = "python3 -m unittest -q tests.test_utils"
@@ -72,6 +73,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 # --- the protocol --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_who_agrees_says_no_more(kith: Kith) -> None:
     told = confer(kith, "What is wrong with mean?", one=[RIGHT], two=[RIGHT])
     assert told["by"] == "agreement" and told["status"] == "done" and not told["claims"]
@@ -91,6 +93,7 @@ def test_a_claim_that_holds_decides_and_lets_its_author_revise(kith: Kith) -> No
     assert told["figures"]["revised"] == 1
 
 
+@pytest.mark.slow
 def test_a_claim_that_does_not_hold_moves_nobody(kith: Kith) -> None:
     told = confer(
         kith,
@@ -114,6 +117,7 @@ def test_a_claim_without_evidence_is_shown_and_does_not_count(kith: Kith) -> Non
     assert [each["check"] for each in told["claims"]] == ["unchecked"]
 
 
+@pytest.mark.slow
 def test_a_failing_input_is_run_and_must_show_what_was_said(kith: Kith) -> None:
     run = f"claim: mean of one number is wrong\nrun: {PRINT_MEAN}\nends: passes\nshows: "
     told = confer(
@@ -125,6 +129,7 @@ def test_a_failing_input_is_run_and_must_show_what_was_said(kith: Kith) -> None:
     assert {each["check"] for each in told["claims"]} == {"confirmed", "refuted"}
 
 
+@pytest.mark.slow
 def test_a_probe_that_ends_otherwise_than_said_counts_against_its_author(kith: Kith) -> None:
     wrong = RIGHT.replace("ends: fails", "ends: passes").replace("symbols: mean", "symbols: clamp")
     told = confer(kith, "Which first?", one=[RIGHT, NONE], two=[wrong, NONE, "reject: c1"])
@@ -134,13 +139,15 @@ def test_a_probe_that_ends_otherwise_than_said_counts_against_its_author(kith: K
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "echo stolen > ../outside.txt; cat utils.py; false",
-        "echo broken > utils.py; python3 -m unittest tests.test_utils",
-        "touch conftest.py tests/test_more.py; ls tests",
-        "python3 -c \"import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/utils.py')\"",
-        "echo mine > $HOME/.bashrc; ls utils.py",
-    ],
+    first(
+        [
+            "echo stolen > ../outside.txt; cat utils.py; false",
+            "echo broken > utils.py; python3 -m unittest tests.test_utils",
+            "touch conftest.py tests/test_more.py; ls tests",
+            "python3 -c \"import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/utils.py')\"",
+            "echo mine > $HOME/.bashrc; ls utils.py",
+        ]
+    ),
 )
 def test_a_command_of_a_model_reaches_nothing(kith: Kith, home: Path, command: str) -> None:
     import socket

@@ -76,7 +76,7 @@ def test_the_worst_counts() -> None:
 
 
 def arguments(folder: Path | str, *, json: bool = False) -> argparse.Namespace:
-    return argparse.Namespace(folder=str(folder), offline=True, deep=False, json=json)
+    return argparse.Namespace(folder=str(folder), offline=True, deep=False, sandbox=False, json=json)
 
 
 def test_the_command_says_by_its_code_whether_anything_is_wrong(

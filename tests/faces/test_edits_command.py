@@ -36,6 +36,7 @@ def test_write_changes_the_file_and_undo_takes_it_back(folder: Path) -> None:
     assert "Applied 1 file." in done.stderr
     again = kith("edits", "apply", "--write", input=BLOCK, code=1)
     assert "the file already says this" in again.stdout
+    assert "Send it again" not in again.stdout
     kith("undo")
     assert (folder / "notes.txt").read_bytes() == b"one\r\ntwo\r\nthree"
 

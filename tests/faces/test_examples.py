@@ -31,6 +31,7 @@ def test_review_answers_and_changes_nothing(
     assert done.stdout == "Nothing breaks.\n", done.stderr
 
 
+@pytest.mark.slow
 def test_fix_applies_a_small_change_and_takes_a_large_one_back(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,12 +59,14 @@ def test_a_mended_test_is_worth_a_whole_solution(kith: Kith, play: Play) -> None
     assert measured(kith.folder.parent).legs == ()
 
 
+@pytest.mark.slow
 def test_a_suite_that_passed_before_is_worth_half(kith: Kith, play: Play) -> None:
     kith.run(*play(edit(), DONE), "--yes", "--check", "true", "fix mean")
     (leg,) = measured().legs
     assert (leg.reward, leg.weight, leg.reason) == (1.0, 0.5, "suite")
 
 
+@pytest.mark.slow
 def test_without_a_check_nothing_is_known(kith: Kith, play: Play) -> None:
     kith.run(*play(edit(), DONE), "--yes", "--check", "none", "fix mean")
     (leg,) = measured().legs
@@ -83,6 +85,7 @@ def test_after_a_refused_attempt_the_last_one_counts(kith: Kith, play: Play) -> 
     assert said == [(1, False, 2), (2, True, 4)]
 
 
+@pytest.mark.slow
 def test_tests_that_fail_to_the_end_are_worth_nothing(kith: Kith, play: Play) -> None:
     script = play(edit(OLD, WRONG), DONE, DONE)
     kith.run(*script, "--yes", "--check", CHECK, "--tries", "2", "fix mean", code=1)
@@ -98,6 +101,7 @@ def test_edits_that_never_fit_are_counted_by_sort(kith: Kith, play: Play) -> Non
     assert (leg.parsed, leg.applied, leg.reward, leg.reason) == (False, False, 0.0, "malformed")
 
 
+@pytest.mark.slow
 def test_a_limit_counts_against_the_model_until_the_task_is_gone_on_with(kith: Kith, play: Play) -> None:
     run = ("--yes", "--check", CHECK, "--max-steps", "1")
     report = kith.run(*play(edit()), *run, "fix mean", code=4)

@@ -147,7 +147,7 @@ COMMANDS = {
     "models": Choices("list 'em", ("--json",)),
     "models pull": Choices("download", ("--force",)),
     "models probe": Choices("measure", ("--json",)),
-    "engine": Choices("show or stop", ("-h",), {"": ("status", "stop")}),
+    "engine": Choices("show or stop", ("-h", "--format"), {"": ("status", "stop"), "--format": ("html",)}),
     "completion": Choices("print a script", ("-h",), {"": SHELLS}),
 }
 NAMES = """\
@@ -207,7 +207,8 @@ def in_bash(folder: Path, line: str, breaks: str = " \t\n\"'><=;|&(:") -> list[s
         ("kith completion ", ["bash", "zsh", "fish"]),
         ("kith ", ["run", "models", "engine", "completion"]),
         ("kith engine s", ["status", "stop"]),
-        ("kith engine -", ["-h"]),
+        ("kith engine -", ["-h", "--format"]),
+        ("kith engine --format ", ["html"]),
         ("kith models pull ", ["--force"]),
         ("kith run --format ", ["text", "json"]),
         ("kith run --tries ", []),

@@ -61,7 +61,7 @@ def test_hosts_of_the_person_need_no_question_and_are_told(kith: Kith, place: st
         assert reached["place"] == place and reached["received"] > 0 and not reached["refused"]
         assert refused == {"place": "a.invalid:80", "sent": 0, "received": 0, "refused": "not allowed"}
     told = kith("run", "--check", "none", "--net", place, *script(kith, place, "")).stderr
-    assert f"exit 0  network: {place} 0 kB, refused a.invalid:80" in told
+    assert f"exit 0  network: {place} 0 kB, refused a.invalid:80 (not allowed)" in told
 
 
 def test_checks_reach_them_too(kith: Kith, place: str) -> None:
@@ -76,9 +76,9 @@ def test_checks_reach_them_too(kith: Kith, place: str) -> None:
 def test_offline_refuses_without_a_question(kith: Kith, place: str) -> None:
     words = ("--check", "none", "--offline", "--net", place)
     told = kith("run", *words, *script(kith, place, place)).stderr
-    assert f"This is not allowed in trial mode: to net {place}: curl" in told
+    assert f"This is not allowed in trial mode: to reach {place}: curl" in told
 
 
 def test_what_is_no_host_is_said_in_one_sentence(kith: Kith) -> None:
     (told,) = kith("run", "--net", "http://a.org", "Look", code=2).stderr.splitlines()
-    assert told.startswith("kith: Argument --net: 'http://a.org' is no host; write a name (example.org)")
+    assert told.startswith("kith: --net: 'http://a.org' is no host; write a name (example.org)")

@@ -79,6 +79,7 @@ def test_a_claim_that_quotes_what_was_shown_moves_its_author(changed: Kith, home
     assert {f"council/{concluded.council}/{label}" for label in "AB"} <= threads
 
 
+@pytest.mark.slow
 def test_a_claim_that_quotes_nothing_that_is_there_moves_nobody(changed: Kith, home: Path) -> None:
     claim = "claim: it is wrong\nat: utils.py:6\nquote: return nothing_like_this()"
     seat(home, changed.folder, one=[FOUND, "claim: none"], two=[NOTHING, claim])
@@ -134,6 +135,7 @@ def remember(home: Path, kind: str, words: str, councils: int, others: int, comm
             session.emit(RunEnded("failed" if with_council else "done", ""))
 
 
+@pytest.mark.slow
 def test_councils_that_do_not_pay_are_said_and_held_when_named(kith: Kith, home: Path) -> None:
     words = "add a flag to utils.py"
     remember(home, kind_of(words), words, councils=50, others=25)
@@ -144,6 +146,7 @@ def test_councils_that_do_not_pay_are_said_and_held_when_named(kith: Kith, home:
     assert f"Councils do not pay for {kind_of(words)} here" in done.stderr and "it is held" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_panel_that_does_not_pay_answers_alone(changed: Kith, home: Path) -> None:
     remember(home, "review", "add a flag to utils.py", councils=50, others=25, command="review")
     seat(home, changed.folder, one=[FOUND], two=[{"error": "nobody is to ask me"}])

@@ -226,6 +226,7 @@ def test_the_next_task_begins_with_the_local_model_again(
     assert plans == [(2, ""), (1, "replay/local"), (2, "")]
 
 
+@pytest.mark.slow
 def test_a_named_model_is_respected_and_logged(kith: Kith, models: Models, home: Path) -> None:
     models(None, HIT)
     report = kith.run("--yes", "-m", models.script("pinned", HIT), "--check", CHECK, "fix mean")

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from outside import Kith, Serve
 
+from sparing import first
+
 OLD, NEW = (
     "    return sum(numbers) / (len(numbers) + 1)\n",
     "    return sum(numbers) / max(len(numbers), 1)\n",
@@ -37,7 +39,7 @@ def whole(repository: Path) -> str:
     return f"utils.py\n```python\n{(repository / 'utils.py').read_text().replace(OLD, NEW)}```\n"
 
 
-@pytest.mark.parametrize("dialect", ["ollama", "llama-server"])
+@pytest.mark.parametrize("dialect", first(["ollama", "llama-server"]))
 @pytest.mark.parametrize("form", ["calls", "blocks", "diff", "whole"])
 def test_every_edit_form_becomes_one_tested_change(kith: Kith, serve: Serve, form: str, dialect: str) -> None:
     texts = {"blocks": blocks(OLD, NEW), "diff": diff(OLD, NEW), "whole": whole(kith.folder)}
@@ -106,6 +108,7 @@ def test_the_projects_own_check_is_found(kith: Kith, serve: Serve) -> None:
     assert after["ok"] and "unittest" in after["commands"][0]["command"]
 
 
+@pytest.mark.slow
 def test_without_a_check_it_says_so(kith: Kith, serve: Serve) -> None:
     serve([edit(), DONE])
     report = kith.run("--yes", "--check", "none", "fix mean")
@@ -149,6 +152,7 @@ def test_the_plan_comes_first_and_reads_only(kith: Kith, serve: Serve) -> None:
     assert "not allowed in read-only mode" in server.requests[1]["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 def test_a_plan_nobody_agrees_to_ends_it(kith: Kith, serve: Serve) -> None:
     serve([json.dumps({"steps": ["x"]})])
     report = kith.run("--show-plan", "fix mean", code=3)
@@ -188,6 +192,7 @@ def test_each_request_begins_with_the_one_before_byte_for_byte(kith: Kith, serve
         assert one["tools"] == two["tools"]
 
 
+@pytest.mark.slow
 def test_text_piped_in_is_added_to_the_task(kith: Kith, serve: Serve) -> None:
     server = serve(["ok"])
     kith("run", "explain this", input="Traceback: boom")
@@ -245,6 +250,7 @@ def test_a_direct_request_passes_the_same_gates(kith: Kith) -> None:
     assert report["status"] == "failed" and OLD in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_direct_request_is_not_blamed_for_what_failed_before(kith: Kith) -> None:
     report = kith.run("--yes", "--check", CHECK, 'append "# end" to utils.py')
     assert report["status"] == "done"
@@ -265,7 +271,7 @@ def test_a_commit_the_model_made_is_made_in_the_project(kith: Kith, serve: Serve
     assert status.stdout == ""
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), first([(signal.SIGINT, 130), (signal.SIGTERM, 143)]))
 @pytest.mark.usefixtures("sandbox")
 def test_a_signal_ends_it_at_once_and_it_can_be_resumed(
     kith: Kith, serve: Serve, number: signal.Signals, code: int

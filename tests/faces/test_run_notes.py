@@ -47,6 +47,7 @@ def test_linters_speak_of_the_changed_lines_before_anybody_is_asked(kith: Kith, 
     assert kinds.index(Proposed) < kinds.index(Reviewed) < kinds.index(Asked)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_a_change_without_findings_has_no_notes(kith: Kith) -> None:
     done = kith("run", "--yes", "--check", "none", "-m", script(kith.folder, edit(), DONE), "fix mean")
@@ -55,6 +56,7 @@ def test_a_change_without_findings_has_no_notes(kith: Kith) -> None:
     assert report["notes"] == [] and report["usage"]["calls"] == 2  # without --review nobody asks for more
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_once_behind_the_conversation(kith: Kith, home: Path, serve: Serve) -> None:
     """The same words up to the question, which does not join the thread."""
     notes = {"risks": [RISK, {**RISK, "evidence": "not there"}], "tests": ["a generator", "  "]}
@@ -73,6 +75,7 @@ def test_the_model_is_asked_once_behind_the_conversation(kith: Kith, home: Path,
     assert not any("doubts" in message.text for message in said)
 
 
+@pytest.mark.slow
 def test_a_model_without_notes_is_in_nobodys_way(kith: Kith) -> None:
     replies = (edit(), DONE, {"error": "it fell over"})
     report = kith.run("--yes", "--review", "--check", "none", "-m", script(kith.folder, *replies), "fix mean")

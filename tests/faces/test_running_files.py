@@ -48,6 +48,7 @@ def test_a_reply_that_is_written_at_once_needs_the_same(kith: Kith) -> None:
     assert status(kith) == "?? AGENTS.md\n"
 
 
+@pytest.mark.slow
 def test_a_project_cannot_allow_its_own(kith: Kith) -> None:
     (kith.folder / ".kith").mkdir()
     (kith.folder / ".kith" / "config.toml").write_text('allow_file = ["*"]\n')

@@ -97,6 +97,7 @@ def test_the_report_holds_what_is_known_of_a_real_package(unchanged: Kith) -> No
     assert report["linted"]["problems"] == ["not run: --no-lint"]
 
 
+@pytest.mark.slow
 def test_pyflakes_is_started_and_tested_with_unittest(tmp_path: Path) -> None:
     report = scan(package("pyflakes", tmp_path / "project"))
     assert report["toolchains"][0]["name"] == "unittest"
@@ -106,6 +107,7 @@ def test_pyflakes_is_started_and_tested_with_unittest(tmp_path: Path) -> None:
     assert report["functions"]["worst"][0]["path"].startswith("pyflakes/")
 
 
+@pytest.mark.slow
 def test_cpp_with_cmake(tmp_path: Path, home: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "CMakeLists.txt").write_text(
@@ -124,6 +126,7 @@ def test_cpp_with_cmake(tmp_path: Path, home: Path) -> None:
     assert report["history"]["unknown"] == "there is no git history"
 
 
+@pytest.mark.slow
 def test_a_copied_block_is_shown_and_a_whole_copy_counted(empty: Kith) -> None:
     (empty.folder / "one.py").write_text(f"def one(table):\n{BLOCK}")
     (empty.folder / "two.py").write_text(f"import sys\n\n\ndef two(table):\n{BLOCK}\n\nprint(two(sys))\n")
@@ -175,6 +178,7 @@ def test_a_broken_cache_is_made_anew(toolz: Kith, home: Path) -> None:
     assert store.read_bytes().startswith(b"SQLite format 3\0")
 
 
+@pytest.mark.slow
 def test_documents_are_whole_self_contained_and_the_same_each_time(unchanged: Kith, tmp_path: Path) -> None:
     pictures = [tmp_path / "a.svg", tmp_path / "b.svg"]
     texts = [unchanged("scan", "--md", "--no-lint", "--svg", str(path)).stdout for path in pictures]
@@ -199,6 +203,7 @@ def test_documents_are_whole_self_contained_and_the_same_each_time(unchanged: Ki
         assert width >= 0 and height >= 0 and x + width <= 1200.2 and y + height <= 820.2
 
 
+@pytest.mark.slow
 def test_linters_report_and_say_what_is_missing(toolz: Kith, sandbox: None) -> None:
     (toolz.folder / "bad.py").write_text("import os\n\n\ndef f():\n    return undefined_name\n")
     (toolz.folder / "run.sh").write_text("#!/bin/sh\necho $1\n")
@@ -210,6 +215,7 @@ def test_linters_report_and_say_what_is_missing(toolz: Kith, sandbox: None) -> N
     assert not [*toolz.folder.rglob(".ruff_cache")]  # nothing is left in the tree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -226,6 +232,7 @@ def test_coverage_is_read_where_a_report_lies(empty: Kith, name: str, text: str)
     assert scan(empty)["covered"] == {"share": 0.75, "source": name}
 
 
+@pytest.mark.slow
 def test_hostile_trees_are_survived(empty: Kith) -> None:
     folder = empty.folder
     (folder / "a\x1b[31m\u202ename.py").write_text("def f(a):\n" + "    return a\n")

@@ -76,6 +76,7 @@ def test_a_probe_says_what_it_tries(lively: bool) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_probe_in_a_pipe_is_not_silent(kith: Kith, serve: Serve) -> None:
     serve(["56"] * 20, "llama-server")
     said = kith("models", "probe", "--json").stderr
@@ -163,7 +164,10 @@ def test_what_could_be_cached_is_counted_over_all_calls(kith: Kith, serve: Serve
 # --- help and typos ----------------------------------------------------------------------------
 
 
-def test_help_is_short_and_fits_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_short_and_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     for name in ("", *COMMANDS):
         with pytest.raises(SystemExit):
             main([*name.split(), "--help"])

@@ -59,6 +59,7 @@ def test_nothing_that_is_left_behind_holds_a_secret(
     assert not [name for name in ("kith", "kith.sock", f"kith-{os.getuid()}") if Path("/tmp", name).exists()]
 
 
+@pytest.mark.slow
 def test_no_model_gets_a_secret_and_going_on_sends_the_same_bytes(
     kith: Kith, serve: Serve, sandbox: None, tmp_path: Path
 ) -> None:
@@ -74,6 +75,7 @@ def test_no_model_gets_a_secret_and_going_on_sends_the_same_bytes(
     assert gone_on[: len(begun)] == begun and gone_on[len(begun) :] == at_once[len(begun) :]
 
 
+@pytest.mark.slow
 def test_what_stands_in_place_of_a_secret_is_never_written(kith: Kith, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     write = {"name": "write", "args": {"path": "settings.py", "content": "KEY = '[secret left out]'\n"}}

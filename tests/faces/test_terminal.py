@@ -130,6 +130,7 @@ def keep_the_second(screen: Screen) -> None:
     screen.press("y")
 
 
+@pytest.mark.slow
 def test_one_hunk_of_two(repository: Path, script: Any) -> None:
     screen = run(repository, script(TWO), "--check none")
     keep_the_second(screen)

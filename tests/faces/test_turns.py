@@ -79,6 +79,7 @@ def test_a_refused_change_is_told_to_the_model(repository: Path) -> None:
     assert model.told == "Your last change was not applied: the files are as they were before it.\n\nwhy?"
 
 
+@pytest.mark.slow
 def test_a_change_that_was_taken_back_is_told_and_one_that_was_brought_again_is_not(repository: Path) -> None:
     model = Listening(edit(), DONE, "Hm.", edit(), DONE, "Fine.")
     talk = Talk(repository, model)
@@ -124,6 +125,7 @@ def test_after_a_failed_task_the_next_one_starts_afresh(repository: Path) -> Non
     assert NEW in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_each_plan_of_a_conversation_is_made_and_carried_out(repository: Path) -> None:
     back = edit(NEW, OLD)
     model = Listening(PLAN, edit(), DONE, PLAN, back, DONE)

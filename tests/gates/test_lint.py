@@ -148,6 +148,7 @@ def test_cppcheck_finds_what_a_change_brings(tmp_path: Path) -> None:
     assert "(arrayIndexOutOfBounds)" in verdict.feedback
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (shutil.which("clang-tidy") and shutil.which("cmake")), reason="needs clang-tidy")
 def test_clang_tidy_needs_to_know_how_files_are_compiled(tmp_path: Path) -> None:
     files = {

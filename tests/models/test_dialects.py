@@ -362,7 +362,7 @@ SOUP = st.lists(st.one_of(FRAGMENTS.filter(lambda each: "bash" not in each), UNK
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(st.one_of(st.text(), SOUP), st.booleans())
 def test_nothing_is_invented(text: str, cut: bool) -> None:
     """A call that runs names an offered tool; all other text is kept as it is, or said to be a fault."""
@@ -371,7 +371,7 @@ def test_nothing_is_invented(text: str, cut: bool) -> None:
     assert heard.calls or heard.words == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(
     st.lists(st.one_of(FRAGMENTS, st.sampled_from([HERMES, QWEN_EDIT, MISTRAL])), max_size=12).map("".join)
 )

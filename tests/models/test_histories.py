@@ -80,7 +80,7 @@ def prompt_of(history: tuple[Message, ...], wish: Sampling) -> Prompt:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(histories, wishes, st.sets(st.sampled_from(["adaptive", "enabled", "disabled"])))
 def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, modes: set[str]) -> None:
     about = replace(ABOUT, modes=frozenset(modes))
@@ -89,7 +89,7 @@ def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, 
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(histories, wishes)
 def test_gemini_takes_any_history(history: tuple[Message, ...], wish: Sampling) -> None:
     body, _ = GEMINI._body(prompt_of(history, wish), ABOUT_GEMINI)
@@ -97,7 +97,7 @@ def test_gemini_takes_any_history(history: tuple[Message, ...], wish: Sampling) 
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(histories)
 def test_local_servers_take_any_history(history: tuple[Message, ...]) -> None:
     prompt = prompt_of(history, Sampling())
@@ -111,7 +111,7 @@ def test_local_servers_take_any_history(history: tuple[Message, ...]) -> None:
                 assert isinstance(known, dict)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(histories, st.integers(0, 9))
 def test_what_was_sent_once_stays_as_the_conversation_grows(history: tuple[Message, ...], at: int) -> None:
     before, after = take_turns(history[:at], CLAUDE.name), take_turns(history, CLAUDE.name)

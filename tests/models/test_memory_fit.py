@@ -67,6 +67,7 @@ def test_the_types_of_the_cache_count() -> None:
     assert grows_by(header, "of tomorrow") == 56 * 1024
 
 
+@pytest.mark.slow
 def test_the_cache_of_the_real_engine(tiny_gguf: Path) -> None:
     # What the engine itself prints for 16,384 cells of this model: "KV buffer size = 8.00 MiB".
     assert cache_bytes(read_header(tiny_gguf), 16_384) == 8 << 20

@@ -164,6 +164,13 @@ ASKED = (
         "echo * -x; x",
     ),
     *("sort -[o] a", "sort *", "cut *", "ls --hyp", "ls --colo", "tac -x a", "less a", "more a"),
+    # A glob where one word is meant: names of files become flags, more arguments, or a place to write to.
+    *("uniq s*", "test -n *", "test a = *", "find . -name -*", "git symbolic-ref a*", "git tag --format a*"),
+    *("printf a* PATH; ls", "sort -k a* b", "cmp a*"),
+    # Flags that one program reads in another way than most: what looks like a value is a file or a flag.
+    *("xxd -ic 5 a.py", "xxd -pl 5 a.py", "tree -Io a b", "tree -Pa b", "tree --sort -o a"),
+    *("git log --format --output=a", "git branch --abbrev 7", "git log --since --output=a"),
+    *("printf %1n PATH; ls", "printf %-5hhn PATH", "jq -n '$ ENV'", "git tag --format='%(*signature)'"),
     # Programs that run others, or anything.
     *(
         "env",
@@ -361,6 +368,15 @@ def test_every_path_is_looked_at_where_somebody_can_look() -> None:
         Read("src"),
         Read("a"),
     ]
+    disk = Disk()
+    for line in (
+        "git grep --untracked x",
+        "git grep --untracked x '.e*'",
+        "git grep --untracked x ':(top)a'",
+    ):
+        assert decide(line, disk).allowed
+    assert disk.seen == [Read(".", below="all")] * 3
+    assert not decide("cd a && ls", Disk(read="a is a link")).allowed
     assert not decide("cat a", Disk(read="a is a link")).allowed
     assert not decide("git log", Disk(settings="it runs x")).allowed
     assert decide("cat a", Disk(settings="it runs x")).allowed

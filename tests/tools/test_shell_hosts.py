@@ -108,7 +108,7 @@ def test_the_person_is_asked_about_the_hosts_and_the_command(tmp_path: Path, san
     story = Story(tmp_path)
     result = story.play(command="curl -sS http://b.invalid", hosts="a.invalid")
     assert [question.text for question in story.questions] == [
-        "Allow bash: a.invalid: curl -sS http://b.invalid"
+        "Allow bash to reach a.invalid: curl -sS http://b.invalid"
     ]
     assert result.text == (
         "exit code 0\nkith: b.invalid:80: not allowed\nrefused: b.invalid:80 (not allowed)"
@@ -126,4 +126,6 @@ def test_what_is_no_host_is_answered_and_nobody_is_asked(tmp_path: Path, sandbox
 def test_where_nothing_confines_a_command_the_question_says_so(tmp_path: Path) -> None:
     story = Story(tmp_path, "off")
     assert story.play(command="echo here", hosts="a.org").text == "exit code 0\nhere"
-    assert [question.text for question in story.questions] == [f"Allow bash: a.org: echo here{UNHELD}"]
+    assert [question.text for question in story.questions] == [
+        f"Allow bash to reach a.org{UNHELD}: echo here"
+    ]

@@ -88,6 +88,7 @@ def on_disk(path: Path) -> tuple[bytes, int] | None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", first(TRIALS))
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @example(["rm -rf src && mkdir src && echo f > src/file"])

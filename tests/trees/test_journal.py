@@ -99,7 +99,7 @@ def _build(root: Path, files: Tree) -> None:
         path.chmod(mode & 0o777)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(old=trees, new=trees)
 def test_undo_restores_any_tree_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, old: Tree, new: Tree

@@ -56,3 +56,13 @@ def test_a_name_that_looks_like_a_flag_is_no_name(tree: Path) -> None:
 
 def test_outside_of_a_repository_git_would_compare_what_it_is_pointed_at(tree: Path) -> None:
     assert "no repository" in why_git_may_run(tree)
+
+
+def test_a_password_among_the_settings_of_git_is_not_searched_through(tree: Path) -> None:
+    (tree / ".git").mkdir()
+    settings = tree / ".git" / "config"
+    settings.write_text('[remote "origin"]\n\turl = https://example.org/x\n')
+    assert why_private(tree, ".", lambda _: False, below="all") == ""
+    settings.write_text('[remote "origin"]\n\turl = https://me:x@example.org/x\n')
+    assert why_private(tree, ".", lambda _: False, below="all") == ".git/config may hold secrets"
+    assert why_private(tree, ".", lambda _: False, below="seen") == ""

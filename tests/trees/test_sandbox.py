@@ -362,6 +362,24 @@ def test_git_works_in_a_linked_worktree_and_only_for_its_own_repository(tmp_path
     assert root / ".git" not in find_toolchains(stolen)
 
 
+def test_a_tree_that_says_it_is_a_worktree_shows_nothing_but_a_repository(tmp_path: Path, root: Path) -> None:
+    private, made = tmp_path / "private", root / "made"
+    private.mkdir()
+    made.mkdir()
+    (root / ".git").write_text("gitdir: made\n")
+    (made / "gitdir").write_text(f"{root / '.git'}\n")
+    (made / "commondir").write_text("../../private\n")
+    assert not any(private.is_relative_to(each) for each in find_toolchains(root))
+
+
+def test_what_a_tree_brings_along_is_never_read_without_an_end(root: Path) -> None:
+    for name, make in ((".venv", lambda place: place.symlink_to("/dev/zero")), ("venv", os.mkfifo)):
+        (root / name).mkdir()
+        make(root / name / "pyvenv.cfg")
+    os.mkfifo(root / ".git")
+    assert not any(each.is_relative_to(root) for each in find_toolchains(root))
+
+
 def test_the_tree_is_mounted_after_the_toolchains(tmp_path: Path) -> None:
     argv = mounts_of(Box(tmp_path / "go/x", tmp_path / "go/x", True, (tmp_path / "go",)))
     assert argv.index(str(tmp_path / "go")) < argv.index(str(tmp_path / "go/x"))

@@ -187,6 +187,7 @@ def test_what_goes_wrong_is_said_and_tests_that_were_bent_do_not_help(sandbox: N
     assert (task.name, task.why) == ("seat_labels", "its tests fail")
 
 
+@pytest.mark.slow
 def test_a_server_in_trouble_ends_the_tasks_and_keeps_the_rest(sandbox: None, folder: Path) -> None:
     result = take(Pupil(trouble_at=FEW[1].words), folder=folder)
     tasks = result.scores[-1]

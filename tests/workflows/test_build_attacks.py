@@ -128,7 +128,7 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("what", first(BESIDE, 2))
+@pytest.mark.parametrize("what", first(BESIDE))
 def test_what_would_not_be_applied_does_not_count(project: Path, what: str) -> None:
     """Files that git ignores change what tests do in the trial, and would not be there after a yes."""
     before = snapshot(project)
@@ -150,6 +150,7 @@ def test_a_title_brings_nothing_unseen_into_a_commit(project: Path) -> None:
     assert log.stdout == "Dou[2Jble it\n"
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_said_in_one_sentence(project: Path) -> None:
     stage = implement(project, write("pkg/twice.py", RIGHT))
     stage.stop_after = 7

@@ -11,7 +11,6 @@ from plays import NOD, NOD_CODE, NOD_TESTS, TALLY_CODE, TALLY_TEST_FILE, one_tas
 from kith.core.events import Judged, Tasked
 from kith.core.values import Answer, BuildTask, Change, Question
 from kith.workflows.build.finishing import commit_message
-from sparing import first
 
 LOUD = "Count all that pyflakes finds."
 
@@ -73,7 +72,8 @@ def test_what_a_person_asks_for_in_vain_is_taken_back_and_they_are_asked_again(p
     assert (pyflakes / "pyflakes" / "tally.py").read_text() == TALLY_CODE
 
 
-@pytest.mark.parametrize(("overrule", "status"), first([("all", "done"), ("none", "rejected")]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("overrule", "status"), [("all", "done"), ("none", "rejected")])
 def test_a_person_keeps_a_part_that_is_checked_again(pyflakes: Path, overrule: str, status: str) -> None:
     before = snapshot(pyflakes)
     kept = (Change("pyflakes/tally.py", None, b"def tally(source): ...\n"),)

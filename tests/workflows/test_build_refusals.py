@@ -256,6 +256,7 @@ def test_the_project_s_own_gates_and_named_checks_have_a_say(pyflakes: Path) -> 
     assert ("words", False) in judged and ("test -f pyflakes/tally.py", True) in judged
 
 
+@pytest.mark.slow
 def test_a_project_that_cannot_be_tested_is_told_so(pyflakes: Path) -> None:
     for file in (pyflakes / "pyflakes" / "test").iterdir():
         file.unlink()

@@ -40,12 +40,14 @@ def task_lists(draw: st.DrawFn) -> tuple[BuildTask, ...]:
     return tasks
 
 
+@pytest.mark.slow
 @given(task_lists())
 def test_what_a_person_does_not_edit_stays_as_it_was(tasks: tuple[BuildTask, ...]) -> None:
     if tasks:
         assert read_tasks(render_tasks(tasks)) == (tasks, "")
 
 
+@pytest.mark.slow
 @given(task_lists())
 def test_the_order_is_one_in_which_tasks_can_be_done(tasks: tuple[BuildTask, ...]) -> None:
     done = set[str]()

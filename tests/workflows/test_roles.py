@@ -10,6 +10,7 @@ from kith.app.asking.roles import find_role, role_names
 from kith.core.errors import UsageError
 from kith.core.values import Effect, Sampling
 from kith.models.replay import Replay
+from kith.settings import Settings
 from kith.tools import standard_tools
 from kith.workflows.roles import make_role, read_role
 
@@ -51,12 +52,14 @@ def test_without_a_sandbox_every_command_is_asked_about() -> None:
 
 
 def test_the_users_own_role_takes_the_place_of_kiths(tmp_path: Path) -> None:
-    (tmp_path / "reviewer.md").write_text(
+    chosen = Settings(config=tmp_path)
+    chosen.roles.mkdir()
+    (chosen.roles / "reviewer.md").write_text(
         "---\npurpose: review\nmodel: ollama/qwen3:32b\ntools: read\npolicy: read-only\n---\nBe brief.\n"
     )
-    spec = find_role("reviewer", tmp_path)
+    spec = find_role("reviewer", chosen)
     assert (spec.model, spec.tools, spec.words) == ("ollama/qwen3:32b", ("read",), "Be brief.\n")
-    assert find_role("refiner", tmp_path) == find_role("refiner")
+    assert find_role("refiner", chosen) == find_role("refiner")
 
 
 @pytest.mark.parametrize(

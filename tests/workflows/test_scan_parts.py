@@ -49,6 +49,7 @@ names = st.text(st.characters(exclude_characters="/"), min_size=1, max_size=12)
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(paths, st.integers(1, 5_000), max_size=15), names)
 def test_foreign_names_break_neither_picture_nor_markdown(sizes: dict[str, int], name: str) -> None:

@@ -102,9 +102,12 @@ async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> Too
 def _readers(look: Look = look_nowhere) -> Sequence[Tool]:
     """The tools that can look without changing anything."""
     tools = standard_tools(look=look)
-    return [
-        each for each in tools if each.name not in _OF_A_THREAD and (each.effect == "read" or each.effect_of)
-    ]
+    return [each for each in tools if each.name not in _OF_A_THREAD and _may_look(each)]
+
+
+def _may_look(tool: Tool) -> bool:
+    """Whether a tool reads, or can (git); what runs commands is never asked so."""
+    return tool.effect == "read" or (tool.effect == "write" and tool.effect_of is not None)
 
 
 @asynccontextmanager

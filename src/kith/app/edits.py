@@ -16,7 +16,7 @@ from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summ
 from kith.gates.human import warnings_of
 from kith.memory.session import Session
 
-_NOTHING = "It holds no edits; send a unified diff, search/replace blocks, or whole files under their names."
+_NOTHING = "Your reply holds no edits; send a unified diff, search/replace blocks, or whole files under their names."
 
 
 @dataclass(frozen=True, slots=True)

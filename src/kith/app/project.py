@@ -5,7 +5,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kith import __version__
 from kith.app.ignored import ignored_words
@@ -44,6 +44,10 @@ from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome
 from kith.workflows.judges import Checking, Judges, find_project_toolchains, make_judges
 
+UNCONFINED: Final = (
+    "Nothing confines commands here: you are asked about each that may do more than look. "
+    "kith doctor says how to change that."
+)
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
     "failed": EXIT_FAILED,
@@ -162,6 +166,8 @@ class Project:
             run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
         if words := ignored_words(self.settings.brought):
             run.emit(Notice(words))
+        if not self.tree.confined:
+            run.emit(Notice(UNCONFINED))
 
     def exec_limits(self, window: int) -> ExecLimits:
         """What one command may take; its output is cut to what the window carries."""

@@ -37,7 +37,7 @@ def shared(session: Session, own: Answerer) -> Answerer:
             await _end(asking)
         said = replace(said, by=said.by or "the terminal")
         # Without contents: those stay with the process that holds them.
-        if inbox.claim(question.id, replace(said, changes=None)):
+        if inbox.claim(question.id, session.strip(replace(said, changes=None))):
             return said
         given = inbox.answer_to(question.id)
         return _taken(session, question, given) if given else said

@@ -15,10 +15,9 @@ T = TypeVar("T")
 MARK: Final = "[secret left out]"
 _LONG, _BITS = 20, 3.5  # characters; bits in each (Shannon's), below which it may be words
 _KEPT: Final = 4096  # messages whose redacted form is remembered
-_TEXTS, _WORTH = (
-    64,
-    2_000,
-)  # texts of so many characters that are remembered: events tell of one several times
+# Texts of so many characters that are remembered: events tell of one several times.
+_TEXTS, _WORTH = 64, 2_000
+_IN_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 # Fields that name things: nobody could find them again under another name.
 _NAMES: Final = frozenset(
     ("id", "call_id", "question_id", "change_id", "undoes", "digest", "root", "opaque", "thread", "pattern")
@@ -41,7 +40,8 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = (), own: str | None = None) -> None:
         self._own = own
-        spelt = {each for value in values if value for each in (value, json.dumps(value)[1:-1])}
+        spelt = {each for value in values if value for each in _spellings(value)}
+        self.has_phrases = any(" " in value for value in spelt)  # a part of one is no secret by itself
         self._values = Occurrences(spelt, filter(_is_known_in_pieces, spelt))
         self._kept: dict[int, tuple[Message, Message, int]] = {}
         self._texts: dict[str, tuple[str, int]] = {}
@@ -147,6 +147,11 @@ class Redactor:
 def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -> tuple[Prompt, int]:
     """The prompt without these values and without what looks like a secret, and how many there were."""
     return Redactor(values, own).redact(prompt)
+
+
+def _spellings(value: str) -> tuple[str, ...]:
+    """A value as it stands in a text, in JSON and in HTML."""
+    return value, json.dumps(value)[1:-1], value.translate(_IN_HTML)
 
 
 def _all_same(new: Iterable[object], old: Iterable[object]) -> bool:

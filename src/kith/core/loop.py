@@ -7,6 +7,7 @@ from typing import Any
 
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
+from kith.core.hosts import split_target
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Question, Text, ToolCall, ToolResult, say
@@ -18,7 +19,8 @@ INTERRUPTED = (
 CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
 EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
-UNHELD = " (nothing confines it here: it could reach any host)"
+UNHELD = ", though nothing here holds it to that"
+_TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach"}  # effects that are no verbs themselves
 EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
@@ -97,12 +99,10 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         return ToolResult(call.id, INTERRUPTED, ok=False)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
-        refused = f"to {effect} {target or 'anything'}"
+        refused = f"to {_TO_DO.get(effect, effect)} {target or 'anything'}"
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.")
     if decision == "ask":
-        words = f"Allow {tool.name}: {target}" if target else f"Allow {tool.name}"
-        if effect == "net" and not run.workspace.confined:
-            words += UNHELD
+        words = _question(run, tool.name, effect, target)
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
         answer = await run.ask(Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern))
@@ -119,6 +119,14 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     return ToolResult(
         call.id, answered.text, answered.ok, {k: v for k, v in answered.detail.items() if k != "ran"}
     )
+
+
+def _question(run: Run, name: str, effect: str, target: str) -> str:
+    """What a person is asked of a call; its command stands last, behind a colon, as it will run."""
+    hosts, command = split_target(target) if effect == "net" else ((), target)
+    held = "" if not hosts or run.workspace.confined else UNHELD
+    reach = f" to reach {' '.join(hosts)}{held}" if hosts else ""
+    return f"Allow {name}{reach}: {command}" if command else f"Allow {name}{reach}"
 
 
 def _refusal(run: Run, call: ToolCall, text: str) -> ToolResult:

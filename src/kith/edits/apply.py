@@ -210,7 +210,10 @@ def _patched(edit: Patch, before: bytes | None) -> bytes:
         if any(hunk.old for hunk in edit.hunks) or not edit.hunks:
             raise FileNotFoundError(edit.path)
         before = b""
-    return encode(apply_hunks(decode(before), edit.hunks))
+    after = encode(apply_hunks(decode(before), edit.hunks))
+    if after == before and any("\\" in line[:1] for hunk in edit.hunks for line in hunk.lines):
+        raise EditError(letter.ALREADY)  # all that they say is where a newline goes
+    return after
 
 
 def _rewrite(before: bytes | None, content: str) -> bytes:

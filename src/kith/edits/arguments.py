@@ -130,6 +130,8 @@ def _chunk(value: Mapping[str, Any]) -> Hunk:
     old, new = _lines(value, _OLD_LINES), _lines(value, _NEW_LINES)
     while old and new and old[-1] == new[-1] == "":  # the end of the last line, rather than a line
         old, new = old[:-1], new[:-1]
+    if not old and not new:
+        raise EditError("A chunk has neither old nor new lines.")
     anchor = _text(value, ("changeContext", "change_context")) or ""
     at_end = value.get("isEndOfFile", value.get("is_end_of_file")) is True
     return make_hunk(signed(opcodes(old, new), old, new), None, (anchor,) if anchor else (), at_end)

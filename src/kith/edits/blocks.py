@@ -8,7 +8,6 @@ line numbers in front of each line).
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from kith.edits.forms import Edit, EditError, Replace
 from kith.edits.paths import path_in
@@ -83,8 +82,8 @@ def _read_block(lines: Sequence[str], row: int, head: re.Match[str], path: str) 
         raise EditError(f"The last block{where} has no closing '>>>>>>> REPLACE' line. Send it again, whole.")
     body = [line.removeprefix(indent) for line in lines[row + 1 : end]]
     begin, hint = _line_hint(body)
-    old, new = _without_numbers(*_halves(body[begin:], dialect, path))
-    return end, Replace(path, _text(old), _text(new), hint)
+    old, new, first = _without_numbers(*_halves(body[begin:], dialect, path))
+    return end, Replace(path, _text(old), _text(new), hint or first)
 
 
 def _end_of(lines: Sequence[str], row: int, dialect: _Dialect, indent: str, path: str) -> int | None:
@@ -128,17 +127,21 @@ def _line_hint(body: Sequence[str]) -> tuple[int, int | None]:
     return row, hint
 
 
-def _without_numbers(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Both halves without the line numbers that some models copy from what they read."""
-    numbers = [int(match[1]) for line in old if (match := _NUMBER.match(line))]
-    if not old or len(numbers) < len(old) or any(below - above != 1 for above, below in pairwise(numbers)):
-        return old, new
+def _without_numbers(old: list[str], new: list[str]) -> tuple[list[str], list[str], int | None]:
+    """Both halves without the line numbers that some models copy from what they read, and the first one.
+
+    Some models leave a few of them away; the others have to agree.
+    """
+    numbers = [(int(match[1]) - row, row) for row, line in enumerate(old) if (match := _NUMBER.match(line))]
+    firsts = {first for first, _ in numbers}
+    if len(firsts) != 1 or (len(numbers) < len(old) and (len(numbers) < 2 or numbers[0][1] > 0)):
+        return old, new, None
     said = [line for line in new if line.strip()]
     if any(map(_NUMBER.match, said)):
         if not all(map(_NUMBER.match, said)):
-            return old, new  # only some lines are numbered, so the numbers may be text
+            return old, new, None  # only some lines are numbered, so the numbers may be text
         new = [_NUMBER.sub("", line) for line in new]
-    return [_NUMBER.sub("", line) for line in old], new
+    return [_NUMBER.sub("", line) for line in old], new, firsts.pop()
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -40,6 +40,10 @@ _BUILD_TOOLS: Final = (
     ("setuptools", "cmdclass"),
     ("pdm", "build"),
     ("poetry", "build"),
+    # Where packages are fetched from.
+    *(("uv", key) for key in ("index", "index-url", "extra-index-url", "find-links")),
+    ("poetry", "source"),
+    ("pdm", "source"),
 )
 
 
@@ -66,12 +70,21 @@ def _package(before: bytes, after: bytes) -> str:
 
 def _hooks_of(package: Mapping[str, Any]) -> dict[str, Any]:
     scripts = package.get("scripts")
-    found = (
-        {key: each for key, each in scripts.items() if key in _LIFE_CYCLE}
-        if isinstance(scripts, dict)
-        else {}
-    )
-    return found | {key: package[key] for key in _OTHER_HOOKS if key in package}
+    found = _started(scripts) if isinstance(scripts, dict) else {}
+    # corepack fetches and starts a package manager from an address.
+    hooks = (*_OTHER_HOOKS, *(["packageManager"] if "://" in str(package.get("packageManager")) else []))
+    return found | {key: package[key] for key in hooks if key in package}
+
+
+def _started(scripts: Mapping[str, Any]) -> dict[str, Any]:
+    """The scripts of the life cycle, and those that they name."""
+    found, waiting = dict[str, Any](), [key for key in scripts if key in _LIFE_CYCLE]
+    while waiting:
+        key = waiting.pop()
+        found[key] = scripts[key]
+        words = set(re.split(r"[\s;&|\"']+", str(scripts[key])))
+        waiting += [each for each in scripts if each in words and each not in found]
+    return found
 
 
 def _json(text: bytes) -> dict[str, Any] | None:
@@ -96,7 +109,8 @@ def _build_of(project: Mapping[str, Any]) -> dict[str, Any]:
     system = project.get("build-system")
     found = dict(system) if isinstance(system, dict) else {}
     if found.get("build-backend", "setuptools.build_meta") in _BUILDERS and "backend-path" not in found:
-        found = {}
+        addressed = [each for each in found.get("requires") or [] if "@" in str(each)]
+        found = {"requires": addressed} if addressed else {}
     for keys in _BUILD_TOOLS:
         table: Any = project.get("tool")
         for key in keys:
@@ -123,7 +137,10 @@ def _composer(before: bytes, after: bytes) -> str:
 def _events_of(package: Mapping[str, Any]) -> set[str]:
     scripts = package.get("scripts")
     pairs = scripts.items() if isinstance(scripts, dict) else ()
-    return {f"{key}: {each}" for key, each in pairs if key.startswith(("pre-", "post-"))}
+    config = package.get("config")
+    plugins = config.get("allow-plugins") if isinstance(config, dict) else None
+    found = {f"{key}: {each}" for key, each in pairs if key.startswith(("pre-", "post-"))}
+    return found | ({f"plugins: {plugins}"} if plugins else set())
 
 
 _LOOKS: Final[tuple[tuple[re.Pattern[str], Callable[[bytes, bytes], str]], ...]] = (

@@ -27,7 +27,9 @@ def runs_by_itself(change: Change) -> str:
     if change.mode == SYMLINK:
         return _LINK if change.before != change.after or change.mode_before != SYMLINK else ""
     path = _fold(change.path)
-    if change.before != change.after and (who := _by_name(path) or runs_by_content(path, change)):
+    if change.before != change.after and (
+        who := _by_name(path) or runs_by_content(path, change) or _by_lines(path, change)
+    ):
         return who
     gained = change.mode == EXECUTABLE and (change.before is None or change.mode_before != EXECUTABLE)
     return _by_name(path) or _PROGRAM if gained else ""
@@ -39,6 +41,18 @@ def _by_name(path: str) -> str:
     return next((who for pattern, who in _patterns() if pattern.search(path)), "")
 
 
+def _by_lines(path: str, change: Change) -> str:
+    """Who runs or loads what the lines that a change adds say."""
+    for names, adds, who in _lines():
+        if names.search(path):
+            old, new = (
+                set((text or b"").decode("latin-1").splitlines()) for text in (change.before, change.after)
+            )
+            if any(adds.search(line) for line in new - old):
+                return who
+    return ""
+
+
 def _fold(path: str) -> str:
     """A path in the one form in which no file system tells it from another."""
     shown = (char for char in unicodedata.normalize("NFKC", path) if unicodedata.category(char) != "Cf")
@@ -47,11 +61,22 @@ def _fold(path: str) -> str:
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _table() -> dict[str, list[dict[str, str]]]:
     import tomllib
 
-    table = (resources.files("kith.edits") / "by_itself.toml").read_text(encoding="utf-8")
-    return tuple((_any_of(row["names"].split()), row["does"]) for row in tomllib.loads(table)["who"])
+    return tomllib.loads((resources.files("kith.edits") / "by_itself.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((_any_of(row["names"].split()), row["does"]) for row in _table()["who"])
+
+
+@cache
+def _lines() -> tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]:
+    return tuple(
+        (_any_of(row["names"].split()), re.compile(row["adds"]), row["does"]) for row in _table()["lines"]
+    )
 
 
 def _any_of(names: Sequence[str]) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 from kith.edits.arguments import ARGUMENTS, bare_json, parse_arguments
 from kith.edits.blocks import BLOCK, parse_blocks
-from kith.edits.forms import Edit, EditError, Patch, Replace
+from kith.edits.forms import Edit, EditError, Patch, Replace, Whole
 from kith.edits.patch import PATCH, parse_patch
 from kith.edits.paths import check_path
 from kith.edits.unified import UNIFIED, parse_unified
@@ -106,7 +106,12 @@ def _is_begun(lines: list[str], known: Collection[str], about: str, form: Form) 
 
 def _with_known_path(edit: Edit, known: Collection[str], path: str) -> Edit:
     """An edit of existing text, under the name by which its file is known, if only one can be meant."""
-    if edit.path in known or not isinstance(edit, Replace | Patch):
+    if edit.path in known or not isinstance(edit, Replace | Patch | Whole):
+        return edit
+    bare = edit.path.removeprefix("path/to/")  # what prompts write for "some folder", and models repeat
+    if bare in known and not any(each.startswith("path/to/") for each in known):
+        return replace(edit, path=bare)
+    if isinstance(edit, Whole):
         return edit
     if edit.old if isinstance(edit, Replace) else any(hunk.old for hunk in edit.hunks):
         wanted = edit.path.replace("\\", "/").removeprefix("./")

@@ -122,7 +122,10 @@ def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
     if tried < len(edits):
         parts.append(f"The edits after number {tried} were not tried.")
     what = "it" if len(edits) == 1 else "both edits" if len(edits) == 2 else f"all {len(edits)} edits"
-    parts.append(f"Send {what} again, corrected.")
+    if any(ALREADY not in fault for fault in faults.values()):
+        parts.append(f"Send {what} again, corrected.")
+    elif fit:
+        parts.append("Leave out what the files say already, and send the rest again.")
     return "\n\n".join(parts)
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from kith.edits import letter
 from kith.edits.forms import EditError, Hunk
 
-_AROUND = re.compile(r"(\+*)( +)(\+*)")
+_AROUND = re.compile(r"(?! +$)(\+*)( +)(\+*)")  # lines added around others, one at least
 
 
 class Keys(list[str]):
@@ -94,7 +94,8 @@ def _said(keys: Keys, old: list[str], hunk: Hunk, begin: int) -> list[int]:
 def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
     """Whether the last lines are meant as well: they are the same, and little context below says the end.
 
-    Source: git's apply.c, where less context below than above can only match at the end of the file.
+    Source: GNU patch's `locate_hunk`, where less context below than above can only match at the end of the
+    file; git's apply.c says so only of none at all. Where the two differ, the model is asked.
     """
     last = len(keys) - len(old)
     if hunk.start is None or hunk.start - 1 == last or keys[last:] != old:
@@ -176,7 +177,7 @@ def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[Pla
     for row in positions(keys.unindented, [line.lstrip() for _, line in old], begin):
         difference = _difference(keys[row + lead], old[lead][1])
         place = Place(row, *difference) if difference else None
-        if place and " " in (place.more, place.less) and not any(sign == "-" for sign, _ in old):
+        if place and " " in (place.more, place.less) and not any(sign == "-" and line for sign, line in old):
             continue  # lines of a diff that lost their sign look so, and the new ones have theirs
         if place and all(_same(place, sign, line, keys[row + i]) for i, (sign, line) in enumerate(old)):
             found.append(place)

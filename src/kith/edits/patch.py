@@ -54,6 +54,8 @@ def _bodies(lines: Sequence[str]) -> list[Sequence[str]]:
 def _check_heredoc(line: str) -> None:
     if "<<" in line and not re.search(r"""<<-?\s*(["']?)\w+\1\s*$""", line):
         raise EditError(f"{line.strip()!r} does not open a here-document; send the patch without it.")
+    if "<<" in line and re.search(r"(?:^|[\s;&|'\"])(?:cd|pushd)\s", line):
+        raise EditError(f"{line.strip()!r} changes the folder; name files relative to the project's root.")
 
 
 def _read_file(head: str, body: Sequence[str]) -> Edit:

@@ -18,8 +18,9 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
     rows = text.removeprefix(mark).split("\n")
     keys = Keys(keys_of(rows, "\r" in text))
     placed = sorted(_located(keys, hunks), key=lambda pair: pair[0].start)
-    for (above, hunk), (below, _) in pairwise(placed):
-        if above.start + len(hunk.old) > below.start:
+    for (above, hunk), (below, other) in pairwise(placed):
+        twice = above.start == below.start and hunk.lines == other.lines
+        if twice or above.start + len(hunk.old) > below.start:
             raise EditError(f"two of its parts change the same lines, near line {below.start + 1}.")
     return mark + splice(rows, placed).removeprefix(mark)
 

@@ -15,6 +15,9 @@ UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[
 _NUMBERS = re.compile(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})")
 _SIGNED = re.compile(r"[ +\\-]*")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|#x27);")
+_UNESCAPED = re.compile(r"[<>]|&(?!\w+;|#)")
+_MARKUP = (".md", ".markdown", ".html", ".htm", ".xhtml", ".xml", ".svg")
 _SIGNATURE = re.compile(r"^\d+\.\d+[\w.-]*\s*$")  # of git format-patch, below "-- "
 
 
@@ -28,6 +31,8 @@ def parse_unified(
     """
     reader = _Reader(_dedent(lines), known, about, whole)
     reader.read()
+    for section in reader.sections:
+        _check_escapes(section)
     edits = [edit for section in reader.sections if (edit := _edit(section, known))]
     if not edits:
         raise EditError("The diff changes nothing. Mark removed lines with '-' and added ones with '+'.")
@@ -199,8 +204,21 @@ class _Reader:
             return
         last = not self._at(self.row).startswith("@@")
         cut = last and (tail < max(1, lead) or not any(line.strip() for line in self.lines[self.row :]))
+        if lead == 0 and hunk.signs.strip("+") and len(hunk.old) + blanks < (old or 0) and hunk.start != 0:
+            raise EditError("A hunk begins with added lines, and has fewer others than its header says.")
         if not self.whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
+
+
+def _check_escapes(section: Section) -> None:
+    """Refuses a diff that was escaped as HTML on its way: then no raw character of those is left in it."""
+    lines = [line for hunk in section.hunks for line in hunk.lines]
+    escaped = any(line[0] == "+" and _ENTITY.search(line) for line in lines)
+    if escaped and not any(map(_UNESCAPED.search, lines)) and not section.new.endswith(_MARKUP):
+        raise EditError(
+            f"The diff of {section.new} is escaped as HTML, '&lt;' for '<'. Send it as it is to stand in the "
+            "file; or, if that is meant, as search/replace blocks."
+        )
 
 
 def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:

@@ -56,10 +56,14 @@ def _language(info: str) -> str:
 
 
 def _mentioned(lines: Sequence[str], row: int, known: Collection[str]) -> str:
-    """The one known file that the line above a fence names in backticks; "" when there is none, or more."""
+    """The one known file that the line above a fence names in backticks, or the one path that it is; or ""."""
     above = next((line for line in reversed(lines[:row]) if line.strip()), "")
     named = {name for name in re.findall(r"`([^`\s]+)`", above) if name in known}
-    return named.pop() if len(named) == 1 else ""
+    if len(named) == 1:
+        return named.pop()
+    # ".git/hooks/pre-commit" is no name to take, and must not pass for a fence without one either.
+    word = above.strip("*`:\"' ")
+    return word if re.fullmatch(r"\S*/\S*", word) and "://" not in word else ""
 
 
 def _path_of(lines: Sequence[str], row: int, info: str, known: Collection[str]) -> str:

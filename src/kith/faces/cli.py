@@ -171,14 +171,22 @@ exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model,
 75 try again later, 130 interrupted, 143 terminated"""
 
 
-_CHOICE = re.compile(r"^argument (\S+): invalid choice: (.+) \(choose from (.+)\)$")
+# What argparse says, and how kith says it. `-m/--model` is named by its long form.
+_SAID = (
+    (r"^argument (?:\S+/)?(\S+): invalid choice: (.+) \(choose from (.+)\)$", r"\1 takes one of \3, not \2"),
+    (r"^argument (?:\S+/)?(\S+): not allowed with argument (?:\S+/)?(\S+)$", r"\1 and \2 exclude each other"),
+    (r"^argument (?:\S+/)?(\S+): expected one argument$", r"\1 needs a value"),
+    (r"^argument (?:\S+/)?(\S+): invalid (?:int|float) value: (.+)$", r"\1 takes a number, not \2"),
+    (r"^argument (?:\S+/)?(\S+): ", r"\1: "),
+)
 
 
 class _Parser(argparse.ArgumentParser):
     """argparse, saying one sentence instead of its usage."""
 
     def error(self, message: str) -> NoReturn:
-        message = _CHOICE.sub(r"\1 takes one of \3, not \2", message)
+        for said, words in _SAID:
+            message = re.sub(said, words, message)
         end = "" if message.endswith("?") else "."
         raise UsageError(f"{message[:1].upper()}{message[1:]}{end} See `{self.prog} --help`.")
 

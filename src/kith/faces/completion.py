@@ -73,10 +73,14 @@ def _words_after(command: str, commands: Mapping[str, Choices]) -> tuple[str, ..
     return (*dict.fromkeys(following), *commands[command].values.get("", ()))
 
 
-def _values(commands: Mapping[str, Choices]) -> dict[str, tuple[str, ...]]:
-    """What each option of any command takes, but for a model and a folder, which shells look up."""
-    known = {option: words for each in commands.values() for option, words in each.values.items()}
-    return {option: words for option, words in known.items() if option not in ("", "-m", "--model", "-C")}
+def _values(commands: Mapping[str, Choices]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """What each option takes, by command, but for a model and a folder, which shells look up."""
+    known: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in _longest_first(commands):
+        for option, words in commands[name].values.items():
+            if option not in ("", "-m", "--model", "-C"):
+                known.setdefault(option, {})[name] = words
+    return known
 
 
 def _longest_first(commands: Mapping[str, Choices]) -> Sequence[str]:
@@ -95,11 +99,13 @@ def _cases(commands: Mapping[str, Choices]) -> str:
 
 
 def _value_cases(commands: Mapping[str, Choices]) -> str:
-    """Shell code that sets `offered` after an option that takes a value."""
-    lines = [
-        f"        {option}) offered='{' '.join(words)}' options='' named='' ;;"
-        for option, words in _values(commands).items()
-    ]
+    """Shell code that sets `offered` after an option that takes a value; one case where all take the same."""
+    lines = []
+    for option, taken in _values(commands).items():
+        places = {"": words for words in taken.values()} if len({*taken.values()}) == 1 else taken
+        for name, words in places.items():
+            pattern = f'" {name} "*{option}' if name else f'*" {option}"'
+            lines.append(f"        {pattern}) offered='{' '.join(words)}' options='' named='' ;;")
     return "\n".join(lines)
 
 
@@ -127,6 +133,8 @@ _kith() {{
     case "$before" in
         -m|--model) named=yes offered="" options="" ;;
         -C) return ;;
+    esac
+    case "$typed$before" in
 {_value_cases(commands)}
     esac
     case "$current" in
@@ -161,6 +169,8 @@ _kith() {{
     case "${{words[CURRENT-1]}}" in
         -m|--model) named=yes offered="" options="" ;;
         -C) _files -/; return ;;
+    esac
+    case "$typed${{words[CURRENT-1]}}" in
 {_value_cases(commands)}
     esac
     case "${{words[CURRENT]}}" in

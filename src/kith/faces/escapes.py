@@ -44,10 +44,12 @@ def sandbox_command(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"fault": fault, "escaped": escaped, "attempts": [*map(_row, told)]}, indent=2))
     elif fault:
-        print(f"{fault[:1].upper()}{fault[1:]}.", file=sys.stderr)
+        print(fault, file=sys.stderr)
     else:
         held = f"{len(told) - escaped} of {count(len(told), 'attempt')} to get out of the sandbox were held."
         print(f"\n{held}" + f" {escaped} ESCAPED." * bool(escaped))
+        if settings.sandbox in ("off", "outside"):
+            print(f'Yet kith runs commands without it here: sandbox = "{settings.sandbox}".', file=sys.stderr)
     return EXIT_FAILED if escaped or fault else EXIT_DONE
 
 
@@ -62,7 +64,7 @@ def show_outcome(outcome: "Outcome", told: Sequence["Outcome"]) -> None:
         console.print(Text(f"{topic}", style="bold"))
     word = Text("held" if outcome.held else "ESCAPED", style="green" if outcome.held else "bold red")
     width = max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns)) - _WHERE
-    first, *rest = textwrap.wrap(printable(outcome.why), width, max_lines=2, placeholder=" …") or [""]
+    first, *rest = textwrap.wrap(printable(outcome.why), width, max_lines=3, placeholder=" …") or [""]
     console.print(Text(" " * (8 - len(word))), word, f"  {outcome.attempt.tried:<{_TRIED}}{first}", sep="")
     for line in rest:
         console.print(" " * _WHERE + line, markup=False)

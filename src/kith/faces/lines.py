@@ -142,9 +142,9 @@ def _tool_line(event: ToolEnded) -> tuple[str, str]:
 
 
 def _network(ran: Ran) -> str:
-    """`  network: pypi.org:443 125 kB, refused evil.org:443`; nothing where nobody was to be reached."""
+    """`  network: pypi.org:443 125 kB, refused evil.org:443 (not allowed)`; nothing where nobody was to be reached."""
     places = [
-        f"refused {each.place or 'a request'}"
+        f"refused {each.place or 'a request'} ({each.refused})"
         if each.refused
         else f"{each.place} {(each.sent + each.received) // 1000:,} kB"
         for each in ran.reached

@@ -13,6 +13,8 @@ def permits_command(args: argparse.Namespace) -> int:
     """List what was allowed for good, forget it, or say how a command would be taken."""
     root = find_root(args.folder)
     if args.explain is not None:
+        if not args.explain.strip():
+            raise UsageError("--explain takes a command, such as 'git log --oneline'.")
         decision = decide_here(root, args.explain)
         how = (
             "needs no question: it only looks." if decision.allowed else f"is asked about. {decision.reason}"
@@ -23,8 +25,9 @@ def permits_command(args: argparse.Namespace) -> int:
     if args.forget is not None:
         chosen = _chosen(args.forget, len(permits))
         forget(root, tuple(permits[place] for place in chosen))
-        print(f"Forgot {count(len(chosen), 'permit')}; you are asked again.")
-        return EXIT_DONE
+        if chosen:
+            print(f"Forgot {count(len(chosen), 'permit')}; you are asked again.")
+            return EXIT_DONE
     for number, permit in enumerate(permits, 1):
         what = "reach " if permit.effect == "net" else ""
         shown = printable(permit.pattern).replace("\n", "\n     ")

@@ -39,6 +39,8 @@ def trust_command(args: argparse.Namespace) -> int:
     console, offer = _console(), look_at(root)
     show_offer(console, root, offer)
     standing = offer.brought.standing
+    if args.yes and standing == "unfit":
+        raise UsageError("That cannot be trusted, so it stays ignored.")
     if args.show or standing in ("", "unfit", "trusted"):
         return EXIT_DONE
     if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -71,22 +73,27 @@ def show_offer(console: "Console", root: Path, offer: Offer) -> None:
 
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":
-        console.print(f"{where}: {printable(brought.fault)} All that .kith holds is ignored.", markup=False)
+        _say(console, f"{where}: {printable(brought.fault)} All that .kith holds is ignored.")
         return
     if not brought.files:
-        console.print(f"{where} brings nothing along that kith would interpret.", markup=False)
+        _say(console, f"{where} brings nothing along that kith would interpret.")
         return
-    console.print(f"{where} brings along for kith:", style="bold", markup=False)
+    _say(console, f"{where} brings along for kith:", style="bold")
     for path, lines in offer.meaning.items():
-        console.print(f"  {printable(path)}", markup=False)
+        _say(console, f"  {printable(path)}")
         for line in lines:
-            words = wrapped(printable(f"    {line}"), sys.stdout, indent=" " * 6)
-            console.print(words, markup=False, soft_wrap=True)
+            _say(console, printable(f"    {line}"), indent=" " * 6)
     for file in offer.files:
         console.print()
         print_diff(console, file.diff)
     since = " Above is how it differs from what you trusted last." if offer.again and offer.files else ""
-    console.print(f"\n{_STANDING[brought.standing]}{since}", markup=False)
+    console.print()
+    _say(console, f"{_STANDING[brought.standing]}{since}")
+
+
+def _say(console: "Console", text: str, indent: str = "", style: str = "") -> None:
+    """Broken between words on a terminal, and whole in a pipe or a file."""
+    console.print(wrapped(text, console.file, indent=indent), style=style, markup=False, soft_wrap=True)
 
 
 def _list() -> int:

@@ -5,12 +5,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from kith.memory.caches import find_place, remove
-from kith.memory.database import distrust
-
-_BROKEN: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+from kith.memory.database import distrust, is_damaged
 
 
 class CacheFile:
@@ -51,9 +49,9 @@ class CacheFile:
             yield
         except OSError:
             self.close()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BROKEN:
+            if is_damaged(error):
                 with suppress(OSError):
                     remove(self._path)
 

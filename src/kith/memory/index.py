@@ -21,7 +21,7 @@ from kith.context.outline import Outline
 from kith.context.words import Words
 from kith.core.errors import BusyError, KithError
 from kith.memory.caches import Stamp, find_place, remove
-from kith.memory.database import distrust
+from kith.memory.database import distrust, is_damaged
 
 _VERSION: Final = 1  # of everything below and of what context/outline.py finds
 _SCHEMA: Final = """
@@ -49,7 +49,6 @@ CREATE VIRTUAL TABLE words USING fts5 (stems, tokenize = "unicode61 remove_diacr
 CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL)
 """
 _NEAR, _USERS, _DEFINED, _FITTING = 5, 200, 200, 200  # of each, at most, in an answer
-_BROKEN: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -128,12 +127,11 @@ class Index:
         """SQLite's refusals as what can be done about them."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in _BUSY:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
                 raise BusyError(f"The index {self.path} is in use by another kith.") from error
-            if code in _BROKEN:
-                raise Damaged(str(error)) from error
+            if is_damaged(error):
+                raise Damaged("it was damaged") from error
             raise KithError(f"The index {self.path} cannot be used: {error}.") from error
 
     @contextmanager

@@ -116,6 +116,7 @@ class Log:
         self._db.execute("PRAGMA journal_mode=WAL")
         # What was told of outlasts a power cut, too: with NORMAL the last events would be lost in one.
         self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("PRAGMA secure_delete=ON")  # what is forgotten is not in the file any more
         version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise KithError(
@@ -194,9 +195,10 @@ class Log:
         return self.query(f"{query} ORDER BY number", (session, kind, key))
 
     def take(self, numbers: Sequence[int]) -> None:
-        """What was left counts as taken."""
+        """What was left counts as taken, and its words are gone: who took it has them."""
         with self._in_words("written"):
-            self._db.executemany("UPDATE post SET taken = 1 WHERE number = ?", [(each,) for each in numbers])
+            take = "UPDATE post SET taken = 1, body = '' WHERE number = ?"
+            self._db.executemany(take, [(each,) for each in numbers])
 
     def past(self, session: str) -> Past:
         """What a session's events add up to."""

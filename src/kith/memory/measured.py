@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kith.memory.folding import KINDS, Folded, VerdictRow, fold_session
 from kith.memory.kept_rows import Extent, KeptRows, decode_calls, decode_legs, decode_verdicts
@@ -95,8 +95,19 @@ def _read_kept(log: Log, cache: Path, root: str, since: float) -> _Found | None:
         if not kept.usable:
             return None
     return _Found(
-        lambda: decode_calls(calls), lambda: decode_legs(legs), lambda: decode_verdicts(verdicts), undoes
+        lambda: _sound(lambda: decode_calls(calls), lambda: _read_anew(log, root).calls()),
+        lambda: _sound(lambda: decode_legs(legs), lambda: _read_anew(log, root).legs()),
+        lambda: _sound(lambda: decode_verdicts(verdicts), lambda: _read_anew(log, root).verdicts()),
+        undoes,
     )
+
+
+def _sound(kept: Callable[[], Iterable[Any]], anew: Callable[[], Iterable[Any]]) -> Iterable[Any]:
+    """What the cache holds, or what the log tells where that was damaged on the disk."""
+    try:
+        return kept()
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return anew()
 
 
 def _bring_up(kept: KeptRows, log: Log) -> None:

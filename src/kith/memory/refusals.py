@@ -4,9 +4,9 @@ import sqlite3
 from pathlib import Path
 
 from kith.core.errors import BusyError, KithError
+from kith.memory.database import is_damaged
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what: str) -> KithError:
@@ -14,8 +14,7 @@ def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _BUSY:
         return BusyError(f"The log {path} cannot be {what}: {error}.")
-    # Python tells of bytes that are no text in words of its own, and shows all that was read.
-    if code in _DAMAGED or isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
+    if is_damaged(error):  # Python's own words would show all that was read
         return KithError(
             f"The log {path} is damaged and cannot be {what}; move it elsewhere and kith begins a new one "
             "(`sqlite3 FILE .recover` saves what it still holds)."

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import IO
+from typing import IO, TypeVar
 
 from kith.context.redact import Redactor
 from kith.core.events import Event, is_transient
@@ -13,6 +13,7 @@ from kith.memory.log import Log
 from kith.memory.past import Past
 from kith.memory.pieces import Pieces
 
+T = TypeVar("T")
 Listener = Callable[[Event, tuple[str, ...]], None]
 
 
@@ -42,23 +43,29 @@ class Session:
             let_go(self._lock)
 
     def keep_back(self, redactor: Redactor) -> None:
-        """From now on, let nothing into the log, nor into what others see of pieces, that this takes out."""
+        """From now on, let nothing into the log, nor into what is shown of pieces, that this takes out."""
         self._redactor, self._pieces = redactor, Pieces(redactor)
 
     def emit(self, event: Event, path: tuple[str, ...] = ()) -> None:
         """Write an event without its secrets (unless it is only shown), then tell the listeners the same."""
         if is_transient(event):
             if shown := self._pieces.take(event, path):
-                self._live.show(shown, path, self._last)
-        else:
-            event = self._redactor.strip(event)
-            self._last = self.log.append(self.id, event, path)
-            self._pieces = Pieces(self._redactor)
-            self._live.end()
-        if self._untold is None:
-            self._tell(event, path)
-        else:
-            self._untold.append((event, path))
+                self._show(shown, path)
+            return
+        for rest in self._pieces.end(event, path):
+            self._show(rest, path)
+        event = self._redactor.strip(event)
+        self._last = self.log.append(self.id, event, path)
+        self._live.end()
+        self._tell(event, path)
+
+    def strip(self, value: T) -> T:
+        """A value without its secrets, as the log may hold it."""
+        return self._redactor.strip(value)
+
+    def _show(self, event: Event, path: tuple[str, ...]) -> None:
+        self._live.show(event, path, self._last)
+        self._tell(event, path)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -78,6 +85,9 @@ class Session:
             self._tell(event, path)
 
     def _tell(self, event: Event, path: tuple[str, ...]) -> None:
+        if self._untold is not None:
+            self._untold.append((event, path))
+            return
         for listener in self.listeners:
             listener(event, path)
 

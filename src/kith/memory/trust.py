@@ -16,8 +16,8 @@ _MARK: Final = "trust."
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """An answer about a folder's files as they were: with which digest, in which session."""
+class Ruling:
+    """A person's answer about a folder's files as they were: with which digest, in which session."""
 
     digest: str
     choice: str
@@ -30,30 +30,30 @@ def question_about(digest: str) -> str:
     return f"{_MARK}{digest}.{new_id()}"
 
 
-def said_of(log: Log, root: Path) -> tuple[Said, ...]:
+def said_of(log: Log, root: Path) -> tuple[Ruling, ...]:
     """What was said of a folder since the last time that all of it was forgotten, oldest first."""
     return everything_said(log).get(str(root), ())
 
 
-def everything_said(log: Log) -> Mapping[str, tuple[Said, ...]]:
+def everything_said(log: Log) -> Mapping[str, tuple[Ruling, ...]]:
     """What was said of every folder."""
-    found: dict[str, tuple[Said, ...]] = {}
+    found: dict[str, tuple[Ruling, ...]] = {}
     for session, place, id, choice in log.answers(_MARK):
         if choice == FORGET:
             found.pop(place, None)
         else:
             digest = id.removeprefix(_MARK).partition(".")[0]
-            found[place] = (*found.get(place, ()), Said(digest, choice, session, id))
+            found[place] = (*found.get(place, ()), Ruling(digest, choice, session, id))
     return found
 
 
-def last_trusted(said: tuple[Said, ...]) -> Said | None:
+def last_trusted(said: tuple[Ruling, ...]) -> Ruling | None:
     """The newest yes that was not taken back by a no to the same files."""
     final = {each.digest: each for each in said}
     return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
 
 
-def texts_of(log: Log, said: Said) -> dict[str, str]:
+def texts_of(log: Log, said: Ruling) -> dict[str, str]:
     """The files as they were shown for an answer, as far as the log holds them: path -> text."""
     for record in log.events(said.session, kinds=("Asked",)):
         if isinstance(record.event, Asked) and record.event.question.id == said.question:

@@ -120,7 +120,9 @@ def _jq(word: Word) -> str:
 
 def _pretty(word: Word) -> str:
     """`%G` has signatures checked, by a program that the repository names."""
-    return f"{word.text} has signatures checked" if re.search(r"%[-+ ]?G|%\(\*?sig", word.text) else _text(word)
+    return (
+        f"{word.text} has signatures checked" if re.search(r"%[-+ ]?G|%\(\*?sig", word.text) else _text(word)
+    )
 
 
 def _printf(word: Word) -> str:

@@ -40,10 +40,12 @@ class Budget:
 
 
 def below(pid: int) -> Iterator[int]:
-    """The descendants of a process, where there is a /proc to read them from."""
-    for child in _children_of(pid):
-        yield child
-        yield from below(child)
+    """The descendants of a process, parents first, where there is a /proc to read them from."""
+    waiting = [pid]
+    while waiting:
+        children = _children_of(waiting.pop())
+        yield from children
+        waiting += children
 
 
 def _children_of(pid: int) -> list[int]:

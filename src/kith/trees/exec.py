@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,13 +94,17 @@ async def capture(
     input: bytes = b"",
     sandboxed: bool,
     launch: Launch = PLAIN,
+    prepare: Callable[[], object] = lambda: None,
     pass_fds: Sequence[int] = (),
     place: Path | None = None,
 ) -> Captured:
-    """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed."""
+    """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed.
+
+    `prepare` is called while the shell in front of it starts, and has to be done before `argv` does.
+    """
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     start = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(limits.output, mark, input),
+        lambda: _Watch(limits.output, mark),
         *_behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
         stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -116,6 +120,8 @@ async def capture(
         return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, "")
     tree = _Tree(transport.get_pid(), mark)
     try:
+        prepare()
+        _feed(transport, _GO + input)
         ending = await _watch_over(watch, tree, limits, Budget(limits, place))
     finally:
         await _end(transport, watch, tree)
@@ -134,7 +140,7 @@ def _behind_a_shell(
         return list(argv)
     # In a sandbox the user's other processes do not count.
     lines = [*limit_lines(limits), *(() if sandboxed else process_lines(limits))]
-    return launch.argv(argv, ["read -r go || exit", *lines], "" if has_input else "</dev/null")
+    return launch.argv(argv, lines, ["read -r go || exit", *([] if has_input else ["exec </dev/null"])])
 
 
 async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Started":
@@ -152,16 +158,15 @@ async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Start
 class _Watch(asyncio.SubprocessProtocol):
     """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
 
-    def __init__(self, most: int, mark: str, input: bytes) -> None:
+    def __init__(self, most: int, mark: str) -> None:
         self.output = _Clipped(most)
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
-        self._mark, self._input = mark, input
+        self._mark = mark
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
         keep(transport.get_pid(), self._mark)
-        _feed(transport, _GO + self._input)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.output.add(data)
@@ -226,8 +231,11 @@ async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, budget: Bu
             return _TIME
         if await _happens(watch.exited, min(left, WATCH_S)):
             break
-        if excess := budget.excess(tree.pid):
-            return excess
+        # In a thread: thousands of processes take longer to look through than there may be time for.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(deadline - time.monotonic()):
+                if excess := await asyncio.to_thread(budget.excess, tree.pid):
+                    return excess
     await _happens(watch.closed, GRACE_S)
     return ""
 

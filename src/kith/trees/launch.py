@@ -26,9 +26,9 @@ class Launch:
     front: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
 
-    def argv(self, command: Sequence[str], first: Sequence[str] = (), redirection: str = "") -> list[str]:
-        """The command behind such a shell, which runs the lines `first` before its own."""
-        lines = [*first, *self.lines, f'exec "$@" {redirection}']
+    def argv(self, command: Sequence[str], first: Sequence[str] = (), last: Sequence[str] = ()) -> list[str]:
+        """The command behind such a shell, which runs the lines `first` and `last` around its own."""
+        lines = [*first, *self.lines, *last, 'exec "$@"']
         return [*self.front, "/bin/sh", "-c", "\n".join(lines), "kith", *command]
 
 

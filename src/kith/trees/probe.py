@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kith.core.errors import KithError
 from kith.core.workspace import ExecLimits
-from kith.trees.sandbox import BARE, Wires, launch_of
+from kith.trees.sandbox import BARE, Wires, bwrap_options, launch_of
 from kith.trees.trial_folder import claim_folder
 from kith.trees.view import Box
 
@@ -90,7 +90,8 @@ def _try_overlay(root: Path, state: Path) -> str:
 def _run(box: Box) -> str:
     """ "" when a command succeeds in the box, else the first line of the complaint."""
     with Wires() as wires, launch_of(box, ExecLimits()) as launch:
-        argv = launch.argv(wires.bwrap(box, ["true"], {}))
+        wires.tell(bwrap_options(box, {}))
+        argv = launch.argv(wires.bwrap(["true"]))
         try:
             ran = subprocess.run(
                 argv,

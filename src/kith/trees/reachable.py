@@ -27,6 +27,7 @@ _HARMLESS: Final = re.compile(
     r"|extensions\.(objectformat|worktreeconfig|refstorage)"
 )
 
+_MOST_SETTINGS: Final = 1 << 20  # bytes
 _PASSWORD: Final = re.compile(rb"https?://[^\s/@]+@|extraheader", re.I)
 
 # A path -> whether its name says that it holds secrets.
@@ -73,9 +74,10 @@ def _why(root: Path, place: Path, tells: Tells) -> str:
     inner = real.relative_to(root)
     if inner.parts[:1] == (".git",) and Path(named).parts[0] != ".git":
         return f"{named} is a link to git's own files"
-    if tells(inner.as_posix()) or tells(Path(named).as_posix()) or _holds_password(real):
-        return f"{named} may hold secrets"
-    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else f"{named} is no ordinary file"
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        return f"{named} is no ordinary file"
+    private = tells(inner.as_posix()) or tells(Path(named).as_posix()) or _holds_password(real)
+    return f"{named} may hold secrets" if private else ""
 
 
 def _holds_password(place: Path) -> bool:
@@ -83,7 +85,8 @@ def _holds_password(place: Path) -> bool:
     if ".git" not in place.parts or place.name != "config":
         return False
     try:
-        return bool(_PASSWORD.search(place.read_bytes()))
+        with place.open("rb") as file:
+            return bool(_PASSWORD.search(file.read(_MOST_SETTINGS)))
     except OSError:
         return False
 

@@ -37,14 +37,14 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
         box = replace(box, extra=(*box.extra, *door.shown))
         env = {**door.env, **environment_in(box, command.env)}
         with Wires() as wires, launch_of(box, limits) as launch:
-            inner = door.guard([*shell(), command.line])
             done = await capture(
-                wires.bwrap(box, inner, env, folder),
+                wires.bwrap(door.guard([*shell(), command.line])),
                 env=BARE,
                 cwd=Path("/"),
                 limits=limits,
                 sandboxed=True,
                 launch=launch,
+                prepare=lambda: wires.tell(bwrap_options(box, env, folder)),
                 pass_fds=(*wires.pass_fds, *door.pass_fds),
                 place=_disk_of(box),
             )
@@ -60,13 +60,14 @@ async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input
     """Run a program of kith's own (git) in the box and return its output as bytes."""
     with Wires() as wires, launch_of(box, limits) as launch:
         return await capture(
-            wires.bwrap(box, argv, environment_in(box, {})),
+            wires.bwrap(argv),
             env=BARE,
             cwd=Path("/"),
             limits=limits,
             input=input,
             sandboxed=True,
             launch=launch,
+            prepare=lambda: wires.tell(bwrap_options(box, environment_in(box, {}))),
             pass_fds=wires.pass_fds,
             place=_disk_of(box),
         )
@@ -96,27 +97,34 @@ class Wires:
     """The ends of a sandbox that kith holds: what bwrap is told, and what it reports."""
 
     def __enter__(self) -> "Wires":
-        self._reports, status = os.pipe()
+        self._reports, self._status = os.pipe()
         os.set_blocking(self._reports, False)
-        self._status = status
-        self._lent = [status]
+        self._told = os.memfd_create("kith")
+        self._lent = [self._status, self._told]
+        if rules := make_filter():
+            self._lent.append(os.memfd_create("kith"))
+            os.write(self._lent[-1], rules)
+            os.lseek(self._lent[-1], 0, os.SEEK_SET)
         return self
 
     @property
     def pass_fds(self) -> tuple[int, ...]:
         return tuple(self._lent)
 
-    def bwrap(self, box: Box, argv: Sequence[str], env: Mapping[str, str], folder: str = ".") -> list[str]:
-        """The bubblewrap command that runs `argv` in the box, in `folder` of the tree, with exactly `env`.
+    def bwrap(self, argv: Sequence[str]) -> list[str]:
+        """The bubblewrap command that runs `argv`, with the options that it will be told."""
+        return ["bwrap", "--args", str(self._told), "--", *argv]
 
-        Its options go through a file in memory: neither who lists the processes of this machine sees the
-        variables, nor the command itself the paths of what is hidden from it.
+    def tell(self, options: Sequence[str]) -> None:
+        """Hand the options over, before bwrap begins, in a file in memory.
+
+        So neither who lists the processes of this machine sees the variables, nor the command itself the
+        paths of what is hidden from it.
         """
-        options = [*bwrap_options(box, env, folder), "--json-status-fd", str(self._status)]
-        if rules := make_filter():
-            options += ["--seccomp", str(self._lend(rules))]
-        written = "".join(f"{option}\0" for option in options)
-        return ["bwrap", "--args", str(self._lend(os.fsencode(written))), "--", *argv]
+        own = ["--json-status-fd", str(self._status)]
+        own += [word for fd in self._lent[2:] for word in ("--seccomp", str(fd))]
+        os.write(self._told, os.fsencode("".join(f"{option}\0" for option in [*options, *own])))
+        os.lseek(self._told, 0, os.SEEK_SET)
 
     def came_up(self) -> bool:
         """True once the command inside was started: a sandbox that fails is not a command that failed."""
@@ -124,13 +132,6 @@ class Wires:
             return b"exit-code" in os.read(self._reports, 65536)
         except BlockingIOError:
             return False
-
-    def _lend(self, data: bytes) -> int:
-        fd = os.memfd_create("kith")
-        self._lent.append(fd)
-        os.write(fd, data)
-        os.lseek(fd, 0, os.SEEK_SET)
-        return fd
 
     def __exit__(self, *_: object) -> None:
         for fd in (self._reports, *self._lent):

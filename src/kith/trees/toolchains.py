@@ -1,6 +1,7 @@
 """Which programs outside /usr a command may see, and which variables it gets."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -44,6 +45,7 @@ _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
 _PASSED = ("LANG", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT")
+_MOST_READ = 64 << 10  # bytes of a file that the project brings along
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 
@@ -131,10 +133,10 @@ def _base_of(venv: Path) -> Path | None:
     (`lib/python3.*/os.py`, as in CPython's getpath) is taken for an installation.
     """
     try:
-        lines = (venv / "pyvenv.cfg").read_text("utf-8", errors="replace").splitlines()
+        text = _read(venv / "pyvenv.cfg")
     except OSError:
         return None
-    pairs = (line.partition("=") for line in lines)
+    pairs = (line.partition("=") for line in text.splitlines())
     home = next((value.strip() for key, _, value in pairs if key.strip() == "home"), "")
     base = Path(home).parent
     if not home or not base.is_absolute() or ".." in base.parts:
@@ -145,14 +147,26 @@ def _base_of(venv: Path) -> Path | None:
 def _repository(root: Path) -> Iterator[Path]:
     """Where git keeps the files of a linked worktree: read-only, `git diff` works and `git commit` does not.
 
-    The project says where that is, so the place has to name this very tree as one of its worktrees.
+    The project says where that is, so the place has to name this very tree as one of its worktrees, and lie
+    where git puts these: in the repository itself, which is all that is shown.
     """
     try:
-        folder = root / (root / ".git").read_text().removeprefix("gitdir:").strip()
-        if Path((folder / "gitdir").read_text().strip()) == root / ".git":
-            yield (folder / (folder / "commondir").read_text().strip()).resolve()
-    except (OSError, UnicodeDecodeError):
+        folder = (root / _read(root / ".git").removeprefix("gitdir:").strip()).resolve()
+        repository = (folder / _read(folder / "commondir").strip()).resolve()
+        named = Path(_read(folder / "gitdir").strip()) == root / ".git"
+    except (OSError, RuntimeError, ValueError):
         return  # no linked worktree
+    if named and folder.parent == repository / "worktrees":
+        yield repository
+
+
+def _read(path: Path) -> str:
+    """The first words of a plain file. Raises OSError, also for a pipe or a device that would never end."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(fd, "rb") as file:  # noqa: PTH123  (it is open already)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(f"{path} is no plain file")
+        return file.read(_MOST_READ).decode("utf-8", errors="replace")
 
 
 def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:

@@ -45,7 +45,7 @@ def open_tree(
     own = tuple(filter(None, (state, cache, config)))
     can = _OFF if sandbox in ("off", "outside") else probe(root, state, cache)
     if sandbox == "require" and not can.sandbox:
-        raise TreeError(f"commands cannot be confined: {can.no_sandbox}")
+        raise TreeError(f"Commands cannot be confined: {can.no_sandbox}.")
     confined = can.sandbox or sandbox == "outside"
     toolchains = find_toolchains(root)
 

@@ -54,6 +54,7 @@ async def open_at(task: Task, server: Server, asked_as: str = "") -> Opened:
     return replace(opened, asked_as=asked_as)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_opened_twice_gets_no_secret_the_second_time(repository: Path) -> None:
     plant(repository)
 
@@ -119,6 +120,7 @@ def test_yes_agrees_to_the_model_at_its_place_and_to_no_namesake(repository: Pat
         assert asyncio.run(run(model, asked_as)) == "trust"
 
 
+@pytest.mark.slow
 def test_the_check_of_an_errand_sees_no_more_than_its_giver(
     repository: Path, tmp_path: Path, sandbox: None
 ) -> None:
@@ -178,6 +180,7 @@ def test_coaching_has_its_own_money_for_a_day(tmp_path: Path) -> None:
         assert coaching_limits(chosen, log).max_task_usd == pytest.approx(left)
 
 
+@pytest.mark.slow
 def test_who_is_read_along_by_a_cloud_sees_no_more_than_it(repository: Path, sandbox: None) -> None:
     """The local member of a panel reads for all of them."""
     plant(repository)

@@ -35,6 +35,7 @@ from kith.models.standin import Server, serve
 from kith.models.wrappers.consented import RejectedError
 from kith.tools import standard_tools
 from kith.workflows.roles import make_role
+from sparing import first
 
 RANDOM = random.Random(3)
 WORDS = string.ascii_letters + string.digits
@@ -223,6 +224,7 @@ def test_without_a_permit_no_door_opens(repository: Path) -> None:
 # --- money -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_was_paid_is_counted_over_sessions(repository: Path) -> None:
     _, first = visit(repository, ["done"], Person(["yes"]))
     _, second = visit(repository, ["done"], Person(["yes"]))
@@ -303,7 +305,7 @@ def plant(root: Path) -> dict[str, str]:
     return secrets | {f"line {n}": line for n, line in enumerate(key)} | {"form": f"ghp_{github}"}
 
 
-@pytest.mark.parametrize("dialect", ["vllm", "anthropic"])
+@pytest.mark.parametrize("dialect", first(["anthropic", "vllm"]))
 def test_no_secret_reaches_the_server_whatever_the_model_tries(
     repository: Path, sandbox: None, monkeypatch: pytest.MonkeyPatch, dialect: str
 ) -> None:

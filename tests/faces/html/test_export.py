@@ -41,6 +41,7 @@ def test_the_page_needs_nothing_beside_itself(log: Log) -> None:
     assert "url(" not in style[1] and "some words" in html and "kith undo abc123" in html
 
 
+@pytest.mark.slow
 def test_the_page_holds_what_a_live_one_leaves_for_later(log: Log) -> None:
     line = "x" * 200_000 + "the end"
     ran = Ran("cat", 0, line, 0.1)

@@ -24,6 +24,7 @@ from kith.core.values import (
 from kith.faces.html.markup import Html
 from kith.faces.html.scene import Scene
 from kith.faces.lines import printable
+from sparing import first
 
 
 def page_of(scene: Scene) -> Node:
@@ -45,6 +46,7 @@ def test_patches_give_the_page_that_a_fold_gives(told: list[Told], data: st.Data
     assert page == page_of(scene)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
 @given(stories(), st.data())
 def test_a_page_that_was_away_joins_again_anywhere(told: list[Told], data: st.DataObject) -> None:
@@ -64,6 +66,7 @@ def test_a_page_that_was_away_joins_again_anywhere(told: list[Told], data: st.Da
     assert page == page_of(again)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
 @given(stories(), st.data())
 def test_several_events_at_once_give_the_same_page(told: list[Told], data: st.DataObject) -> None:
@@ -129,7 +132,7 @@ def check(page: Node) -> None:
             assert isinstance(child, Node) or printable(child) == child
 
 
-@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("live", first([True, False]))
 @pytest.mark.parametrize("words", ["\n\n".join(HOSTILE), *EACH])
 def test_what_is_hostile_stays_text_in_every_channel(words: str, live: bool) -> None:
     scene = Scene("s", live=live)

@@ -65,6 +65,7 @@ def log(home: Path) -> Log:
     return Log(home / ".local/state/kith" / LOG_FILE)
 
 
+@pytest.mark.slow
 def test_a_whole_profile_is_told_without_style_or_script(log: Log, repository: Path) -> None:
     rng, told = random.Random(1), []
     for number in range(60):

@@ -247,9 +247,8 @@ def test_the_first_address_leads_nowhere_else(door, stranger):
         asked = f"GET {path}?token={TOKEN} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         status, said = raw(door, asked)
         assert status == 400 and "location: " not in said.lower(), path
-    assert stranger.get("/api/sessions", params={"token": TOKEN}).status_code == 401, (
-        "the API takes no token so"
-    )
+    with_token = stranger.get("/api/sessions", params={"token": TOKEN})
+    assert with_token.status_code in (401, 429), "the API takes no token so"
     assert stranger.get("/?token=wrong").status_code in (401, 429)
 
 

@@ -133,6 +133,7 @@ def test_a_folder_that_cannot_hold_an_engine_is_said(state: Path, program: Path)
         asyncio.run(open_engine(program, SMALL, state, ignore, prefer="llama-server"))
 
 
+@pytest.mark.slow
 def test_a_file_whose_engine_runs_is_asked_before_a_better_one(
     state: Path, program: Path, home: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_file_whose_engine_runs_is_asked_before_a_better_one(
     assert asyncio.run(names()) == ["large", "small"]
 
 
+@pytest.mark.slow
 def test_a_split_file_keeps_its_name_though_it_is_a_link(state: Path, program: Path) -> None:
     """As in the cache of Hugging Face: by its name the engine finds the other parts."""
     parts = [program.with_name(f"big-0000{number}-of-00002.gguf") for number in (1, 2)]

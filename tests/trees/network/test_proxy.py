@@ -161,6 +161,22 @@ def test_a_tunnel_asks_for_the_name_that_it_was_opened_for(name: str, through: b
     asyncio.run(test())
 
 
+@pytest.mark.parametrize("first", [b"\x15\x03\x01\x00\x02\x01\x5a", b"\x14\x03\x03\x00\x01\x01"])
+def test_a_record_before_the_name_hides_no_name(first: bytes) -> None:
+    got = bytearray()
+
+    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        got.extend(await reader.read(10_000))
+        writer.close()
+
+    async def test() -> None:
+        async with server(keep) as port, proxied(own=(f"localhost:{port}",)) as (proxy, door):
+            await say(door, connect(f"localhost:{port}"), first + hello("evil.test"))
+            assert not got and proxy.reached()[0].refused
+
+    asyncio.run(test())
+
+
 def test_what_is_no_request_is_answered_and_nothing_waits_for_its_end() -> None:
     async def test() -> None:
         async with proxied("a.test") as (proxy, door):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kith.core.errors import EXIT_FAILED, KithError
 from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
 from kith.core.values import Answer, Question
+from kith.faces.always import always_words
 from kith.faces.client.remote import Find, follow, reach
 from kith.faces.questions import ask, press, print_asked, print_diff, type_line
 from kith.faces.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
@@ -92,8 +93,10 @@ class Asking:
             return await yes_to_changes(self._person)(question)
         if isinstance(self._voice, TerminalVoice) and sys.stdin.isatty():
             return await self._person(question)
-        waits = f"It waits for an answer: kith client answer {self._session} yes"
-        self._voice.hear(Notice(waits), ())
+        choices = "yes|always|no" if "always" in question.choices else "yes|no"
+        waits = f"It waits for an answer: kith client answer {self._session} {choices}"
+        for line in filter(None, (*question.text.split("\n"), always_words(question), waits)):
+            self._voice.hear(Notice(line), ())
         return None
 
     async def _person(self, question: Question) -> Answer:

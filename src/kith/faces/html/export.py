@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from textwrap import dedent
 from typing import Any, Final
 
 from kith.core.events import Answered, Applied, Asked, Event, Judged, RunEnded, RunStarted, Said, ToolEnded
@@ -90,7 +91,7 @@ def _blocks(event: Event, task: str) -> Iterator[str]:
             yield f"**{status.capitalize()}**"
             yield from [quoted(words)] if words else []
         case _:
-            line = line_of(event)[1].strip()
+            line = dedent(line_of(event)[1]).strip()
             yield from [fenced(line)] if line else []
 
 

@@ -1,6 +1,7 @@
 """What happened beside the steps of models, as HTML: words of people, verdicts, changes, plans, notes."""
 
 from collections.abc import Callable, Iterable
+from textwrap import dedent
 from typing import Final
 
 from kith.core.decisions import Coached, Compared, Routed
@@ -210,7 +211,7 @@ def _note_words(event: Event) -> tuple[Parts, str]:
             return [f"Locked: {count(len(tests), 'test')} of task {task}"], ""
         case _:
             style, line = line_of(event)
-            return [line.strip()], _STYLES.get(style, "")
+            return [dedent(line).strip()], _STYLES.get(style, "")
 
 
 _STYLES: Final = {"note": "warn", "bad": "bad", "good": "good"}
