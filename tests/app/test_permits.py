@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.permits import ProjectPermits, decide_here, forget, held
-from kith.app.project import Project
+from kith.app.permits import ProjectPermits, decide_here, forget, remembered
+from kith.app.project import UNCONFINED, Project
 from kith.app.tasks import Task, run_task
-from kith.core.events import ToolEnded
+from kith.core.events import Notice, ToolEnded
 from kith.core.values import Answer, Question
 from kith.memory.permits import Permit, permitted
 
 
 @dataclass
 class Person:
-    """Answers questions about tools with the next of these words, and notes them; a change is refused."""
+    """Answers questions about tools with the next of these words, notes what it hears; refuses a change."""
 
     answers: list[str]
     asked: list[Question] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
     async def __call__(self, question: Question) -> Answer:
         if question.kind != "tool":
@@ -42,6 +43,8 @@ def play(root: Path, person: Person, *commands: object, sandbox: str = "off") ->
     def hear(event: object, path: tuple[str, ...]) -> None:
         if isinstance(event, ToolEnded):
             lines.append(event.line)
+        elif isinstance(event, Notice):
+            person.told.append(event.text)
 
     asyncio.run(run_task(project, Task("Look around."), person, [hear]))
     return lines
@@ -54,15 +57,16 @@ def test_always_allows_exactly_what_was_shown(repository: Path) -> None:
     assert all(each.choices == ("yes", "always", "no") and each.effect == "exec" for each in person.asked)
     assert lines[0].startswith("exit code 0") and lines[1].startswith("exit code 0")
     assert "not allowed" in lines[2]
+    assert person.told.count(UNCONFINED) == 1
 
 
 def test_it_holds_in_later_sessions_of_this_project_until_it_is_forgotten(repository: Path) -> None:
     play(repository, Person(["always"]), "touch new.txt")
     play(repository, Person([]), "touch new.txt")
-    assert held(repository) == (Permit("exec", "touch new.txt"),)
-    assert held(repository.parent) == ()
-    forget(repository, held(repository))
-    assert held(repository) == ()
+    assert remembered(repository) == (Permit("exec", "touch new.txt"),)
+    assert remembered(repository.parent) == ()
+    forget(repository, remembered(repository))
+    assert remembered(repository) == ()
     again = Person(["no"])
     play(repository, again, "touch new.txt")
     assert len(again.asked) == 1
@@ -72,7 +76,7 @@ def test_it_holds_in_later_sessions_of_this_project_until_it_is_forgotten(reposi
 def test_a_plain_yes_is_not_remembered(repository: Path) -> None:
     person = Person(["yes", "yes"])
     play(repository, person, "touch new.txt", "touch new.txt")
-    assert len(person.asked) == 2 and held(repository) == ()
+    assert len(person.asked) == 2 and remembered(repository) == ()
 
 
 @pytest.mark.slow
@@ -190,7 +194,7 @@ def test_always_for_hosts_covers_them_and_no_others(repository: Path, sandbox: N
         "example.org other.org",
         "example.org:22",
     ]
-    assert held(repository) == (Permit("net", "example.org *.example.net"),)
+    assert remembered(repository) == (Permit("net", "example.org *.example.net"),)
     unconfined = Person(["no"])
     play(repository, unconfined, calls[1])
     assert len(unconfined.asked) == 1

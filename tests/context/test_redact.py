@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kith.context.redact import MARK, Redactor, redact
-from kith.context.secret_values import values_in, values_of_environment
+from kith.context.secret_values import is_guarded, values_in, values_of_environment
 from kith.context.secrets import is_secret_file
 from kith.core.model import Prompt
 from kith.core.values import Message, Thinking, ToolCall, ToolResult, say
@@ -136,6 +136,13 @@ def test_code_that_only_speaks_of_secrets_gives_none() -> None:
 def test_the_values_of_an_environment() -> None:
     environ = {"GITHUB_TOKEN": VALUE, "HOME": "/home/me", "PGURL": "pg://me:pa55word@h/x", "LANG": "C.UTF-8"}
     assert values_of_environment(environ) == (VALUE, "pa55word")
+
+
+def test_what_local_servers_are_given_as_a_key_is_no_secret() -> None:
+    """It would be taken out of every text: "ollama" stands in many."""
+    given = ("ollama", "lm-studio", "not-needed", "sk-no-key-required", "none", "EMPTY", "test", "dummy", "")
+    assert not any(map(is_guarded, given)) and is_guarded("sk-q8f7h3f7h3f")
+    assert values_of_environment({"OPENAI_API_KEY": "ollama"}) == ()
 
 
 def test_names_of_files_that_hold_secrets() -> None:

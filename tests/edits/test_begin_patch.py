@@ -72,3 +72,10 @@ def test_a_replaced_last_line_gets_its_newline() -> None:
 def test_a_broken_patch_is_refused(reply: str, words: str) -> None:
     with pytest.raises(EditError, match=words):
         find_edits(reply)
+
+
+def test_a_command_that_changes_the_folder_first_is_refused() -> None:
+    patch = "*** Begin Patch\n*** Add File: b.py\n+x\n*** End Patch\nEOF\n"
+    assert find_edits(f"apply_patch <<'EOF'\n{patch}") == (Create("b.py", "x\n"),)
+    with pytest.raises(EditError, match="changes the folder"):
+        find_edits(f"cd src && apply_patch <<'EOF'\n{patch}")

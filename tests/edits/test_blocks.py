@@ -54,11 +54,13 @@ def test_roo_names_the_line_and_escapes_markers() -> None:
     assert find_edits(reply) == (Replace("a.md", "=======\n", ">>>>>>> REPLACE\n", 7),)
 
 
-def test_copied_line_numbers_are_taken_off_when_all_lines_have_them() -> None:
+def test_copied_line_numbers_are_taken_off_and_name_the_line() -> None:
     numbered = (
         "a.py\n<<<<<<< SEARCH\n 9 | if x:\n10 |     y\n=======\n 9 | if x:\n10 |     z\n>>>>>>> REPLACE"
     )
-    assert find_edits(numbered) == (Replace("a.py", "if x:\n    y\n", "if x:\n    z\n"),)
+    assert find_edits(numbered) == (Replace("a.py", "if x:\n    y\n", "if x:\n    z\n", 9),)
+    some = "a.py\n<<<<<<< SEARCH\n3 | if x:\n    y\n5 | else:\n=======\nif z:\n>>>>>>> REPLACE"
+    assert find_edits(some) == (Replace("a.py", "if x:\n    y\nelse:\n", "if z:\n", 3),)
     table = "a.py\n<<<<<<< SEARCH\n1 | x\n5 | y\n=======\n1 | x\n>>>>>>> REPLACE"
     assert find_edits(table) == (Replace("a.py", "1 | x\n5 | y\n", "1 | x\n"),)
 
@@ -112,3 +114,21 @@ def test_an_empty_upper_half_with_a_line_is_put_there() -> None:
     block = "a.py\n<<<<<<< SEARCH\n:start_line:2\n-------\n=======\nnew\n>>>>>>> REPLACE\n"
     (change,) = make_changes(find_edits(block), {"a.py": b"one\ntwo\n"})
     assert change.after == b"one\nnew\ntwo\n"
+
+
+def test_copied_line_numbers_choose_between_equal_places() -> None:
+    block = "a.py\n<<<<<<< SEARCH\n3 | x = 1\n=======\n3 | x = 2\n>>>>>>> REPLACE\n"
+    (change,) = make_changes(find_edits(block), {"a.py": b"x = 1\ny\nx = 1\n"})
+    assert change.after == b"x = 1\ny\nx = 2\n"
+
+
+def test_lines_to_put_into_the_middle_of_a_file_make_no_new_one() -> None:
+    block = "b.py\n<<<<<<< SEARCH\n:start_line:7\n-------\n=======\nx = 1\n>>>>>>> REPLACE\n"
+    with pytest.raises(EditError, match="there is no such file"):
+        make_changes(find_edits(block), {"b.py": None})
+
+
+def test_the_folder_of_the_examples_in_prompts_is_none() -> None:
+    assert find_edits(f"path/to/a.py\n{BLOCK}", ["a.py", "b.py"])[0].path == "a.py"
+    assert find_edits(f"path/to/a.py\n{BLOCK}", ["a.py", "path/to/b.py"])[0].path == "path/to/a.py"
+    assert find_edits("path/to/a.py\n```\nx\n```\n", ["a.py", "b.py"])[0].path == "a.py"

@@ -68,6 +68,11 @@ TRAPS: dict[str, Callable[[], tuple[str, bytes]]] = {
     "blocks": lambda: ("".join(block(f"row {n}", f"{n}") for n in range(0, 20_000, 100)), ROWS),
     "blocks of no place": lambda: (block("no such row", "y") * 1_000, ROWS),
     "half a block": lambda: ("a.txt\n" + "<<<<<<< SEARCH\n" * 100_000, b""),
+    "marks of versions": lambda: ("a.txt\n```\n" + "<<<<< a\n" * 5_000 + "=====\n" * 5_000 + "```\n", b""),
+    "short hunks of many files": lambda: (
+        "".join(f"--- a/f{n}\n+++ b/f{n}\n@@ -1,9 +1,9 @@\n a\n-b\n+c\n d\n" for n in range(10_000)),
+        b"",
+    ),
     "rows exchanged": lambda: (block(rows_of(4_000, 97), rows_of(4_000, 89)), rows_of(4_000, 97).encode()),
 }  # fmt: skip
 

@@ -99,11 +99,24 @@ def test_an_even_shift_is_taken_over_by_the_new_lines() -> None:
         ("b\n", "a\nb\n", b"a\nb\n"),
         ("old\n", "new\n", b"x\nnew\n"),
         ("  x\n", "    x\n", b"    x\n"),
+        ("x\n", "x\n\n", b"a\nx\n\n"),
+        ("a\n", "\na\n", b"\na\nx\n"),
     ],
 )
 def test_what_is_done_already_is_not_done_again(old: str, new: str, content: bytes) -> None:
     with pytest.raises(EditError, match="already says this"):
         one(Replace("f", old, new), content)
+
+
+def test_one_more_blank_line_inside_is_no_repetition() -> None:
+    assert one(Replace("a", "a\n", "a\n\n"), b"a\n\nx\n") == b"a\n\n\nx\n"
+
+
+def test_a_hunk_that_drops_only_a_newline_is_not_taken_for_done() -> None:
+    """The lines that it would write stand at the line that it names, and again at the end of the file."""
+    hunk = Hunk((" a", " b", "-c", "+c", "\\ No newline at end of file"), start=1)
+    with pytest.raises(EditError, match="2 times, at lines 1 and 4"):
+        one(Patch("f", (hunk,)), b"a\nb\nc\na\nb\nc\n")
 
 
 def test_equal_lines_need_their_number() -> None:

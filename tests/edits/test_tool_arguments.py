@@ -119,3 +119,10 @@ def test_other_json_is_no_edit_and_a_cut_one_is_refused() -> None:
     assert find_edits('{"name": "read", "arguments": {"path": "a.py"}}', ["a.py"]) == ()
     with pytest.raises(EditError, match="cut before its end"):
         find_edits('{"path": "a.py", "old": "x', ["a.py"], "length")
+
+
+def test_a_command_that_creates_a_file_does_not_replace_one() -> None:
+    edits = find_edits('{"command": "create", "path": "a.py", "file_text": "x\\n"}')
+    assert make_changes(edits, {"a.py": None})[0].after == b"x\n"
+    with pytest.raises(EditError, match="exists already"):
+        make_changes(edits, {"a.py": b"y\n"})

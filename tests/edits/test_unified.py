@@ -101,6 +101,14 @@ def test_the_numbers_of_a_hunk_are_kept() -> None:
     assert edit == Patch("a.txt", (Hunk((" x", "+y"), 4),))
 
 
+def test_a_header_is_no_pair_of_lines_though_the_count_above_would_take_it_in() -> None:
+    other = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-v\n+w\n"
+    assert find_edits(f"--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-x\n+y\n z\n{other}", (), "stop") == (
+        Patch("a.txt", (Hunk(("-x", "+y", " z")),)),
+        Patch("b.txt", (Hunk(("-v", "+w"), 1),)),
+    )
+
+
 def test_removed_and_added_lines_may_look_like_a_header() -> None:
     reply = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n--- x\n+++ y\n z\n"
     assert apply(reply, b"-- x\nz\n") == b"++ y\nz\n"
@@ -131,3 +139,36 @@ def test_what_is_broken_or_does_not_fit_is_refused(reply: str, words: str) -> No
 def test_hunks_for_no_file_ask_for_its_name() -> None:
     with pytest.raises(EditError, match="names no file"):
         find_edits(f"@@ -1,3 +1,3 @@\n{BODY}", ["a.txt", "b.txt"])
+
+
+def test_a_diff_that_was_escaped_as_html_is_refused_and_entities_in_code_are_not() -> None:
+    escaped = f"--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n{BODY.replace('TWO', 'def f() -&gt; None')}"
+    with pytest.raises(EditError, match="escaped as HTML"):
+        apply(escaped)
+    assert apply(escaped.replace("f()", "f(a < b)")) == FILE.replace(b"two", b"def f(a < b) -&gt; None")
+
+
+def test_a_hunk_that_lost_a_line_between_its_first_ones_is_refused() -> None:
+    hunk = "--- a/a.txt\n+++ b/a.txt\n@@ -1,{} +1,4 @@\n+zero\n+one and a half\n two\n three\n"
+    with pytest.raises(EditError, match="begins with added lines, and has fewer others"):
+        apply(hunk.format(3))
+    assert apply(hunk.format(2)) == b"one\nzero\none and a half\n" + FILE[4:]
+
+
+def test_the_same_lines_are_not_added_twice_at_one_place() -> None:
+    hunk = "@@ -0,0 +1 @@\n+x\n"
+    with pytest.raises(EditError, match="change the same lines"):
+        apply(f"--- a/a.txt\n+++ b/a.txt\n{hunk}{hunk}", b"")
+
+
+def test_a_newline_at_the_end_that_is_there_already_is_refused() -> None:
+    hunk = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n"
+    assert apply(hunk, b"x") == b"x\n"
+    with pytest.raises(EditError, match="already says this"):
+        apply(hunk, b"x\n")
+
+
+def test_context_that_lost_its_sign_is_no_shift_though_a_blank_line_goes() -> None:
+    body = "    def f():\n-\n+        x = 1\n    y = 1\n"  # each line of context lacks its first blank
+    with pytest.raises(EditError):
+        apply(f"--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n{body}", b"    def f():\n\n    y = 1\n")

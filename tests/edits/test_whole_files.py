@@ -85,3 +85,12 @@ def test_whole_files_that_were_asked_for_may_be_named_in_the_sentence_above() ->
 def test_a_fence_below_a_path_is_never_taken_for_the_file_that_the_reply_is_about(named: str) -> None:
     (edit,) = find_edits(f"{named}\n```\nx\n```\n", {"cart.py"}, form="whole", path="cart.py")
     assert edit.path == named.strip("`")
+
+
+@pytest.mark.parametrize("words", [("ORIGINAL", "UPDATED"), ("HEAD", "topic"), ("SEARCH:", "REPLACE")])
+def test_a_block_with_other_markers_does_not_become_the_file(words: tuple[str, str]) -> None:
+    block = f"<<<<<<< {words[0]}\nx = 1\n=======\nx = 2\n>>>>>>> {words[1]}\n"
+    with pytest.raises(EditError, match=rf"holds '<<<<<<< {words[0]}'"):
+        find_edits(f"a.py\n```python\n{block}```\n", ["a.py"])
+    heading = "Title\n=======\n"
+    assert find_edits(f"a.md\n```\n{heading}```\n", ["a.md"]) == (Whole("a.md", heading),)

@@ -112,6 +112,10 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
         (["undo"], "There is nothing to undo"),
         (["undo", "zzz"], "No change 'zzz' was applied"),
         (["undo", "a", "b"], "There is no 'b' here"),
+        (["run", "-m"], "--model needs a value."),
+        (["permits", "--forget", "x"], "--forget takes a number, not 'x'."),
+        (["permits", "--explain", " "], "--explain takes a command, such as"),
+        (["trust", "--yes", "--forget"], "--forget and --yes exclude each other."),
         ([], "A conversation needs a terminal"),
     ],
 )

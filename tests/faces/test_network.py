@@ -1,14 +1,14 @@
 """The network, from outside: asked about, host by host, or named by the person beforehand."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from outside import Kith
+
+from website import website
 
 pytestmark = pytest.mark.slow
 
@@ -16,20 +16,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def place() -> Iterator[str]:
     """A web server on this machine that says "here"."""
-
-    class Here(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"here\n")
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Here) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with website() as port:
+        yield f"127.0.0.1:{port}"
 
 
 @pytest.fixture

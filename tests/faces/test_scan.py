@@ -271,3 +271,21 @@ def test_ctrl_c_ends_it_at_once_and_the_next_goes_on(empty: Kith) -> None:
     assert process.returncode == 130, told
     assert b"Traceback" not in told
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.slow
+def test_without_a_sandbox_no_linter_runs_the_projects_own_code(
+    kith: Kith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mypy loads plugins, and so does clang-tidy where the way a file is compiled names one."""
+    canary = tmp_path / "canary"
+    (kith.folder / "plug.py").write_text(f"open({str(canary)!r}, 'w')\ndef plugin(version): ...\n")
+    (kith.folder / "mypy.ini").write_text("[mypy]\nplugins = plug.py\n")
+    (kith.folder / "CMakeLists.txt").write_text("project(x)\n")
+    (kith.folder / "a.cpp").write_text("int main() {}\n")
+    monkeypatch.setenv("KITH_SANDBOX", "off")
+    for words in (("scan", "--lint"), ("review", "--no-model")):
+        told = " ".join((done := kith(*words, code=None)).stdout.split() + done.stderr.split())
+        for name in ("mypy", "clang-tidy"):
+            assert f"{name} was not run: without a sandbox that may run the project's own code." in told
+    assert not canary.exists()

@@ -83,3 +83,24 @@ def test_what_stands_in_place_of_a_secret_is_never_written(kith: Kith, tmp_path:
     done = kith("run", "-m", f"replay/{script}", "--check", "none", "--yes", "write it", code=None)
     assert not (kith.folder / "settings.py").exists() and done.returncode
     assert "in place of a secret" in " ".join(done.stderr.split())
+
+
+def test_what_is_streamed_to_a_program_holds_no_secret(kith: Kith, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([f"The password is {PASSWORD}, the token {TOKEN}"]))
+    words = ("run", "--output-format", "stream-json", "-m", f"replay/{script}", "--check", "none", "which?")
+    told = kith(*words).stdout
+    events = [json.loads(line) for line in told.splitlines()]
+    pieces = [event["text"] for event in events if event.get("event") == "Delta"]
+    assert "".join(pieces) == "The password is [secret left out], the token [secret left out]"
+    assert "CANARY" not in told
+
+
+def test_what_is_taken_back_leaves_no_secret_in_the_log(kith: Kith, home: Path) -> None:
+    old, new = f"DB_PASSWORD={PASSWORD}", "DB_PASSWORD=another-CANARY-98"
+    block = f".env\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+    kith("edits", "apply", "--write", "--allow-file", ".env", input=block)
+    assert new in (kith.folder / ".env").read_text()
+    kith("undo")
+    assert old in (kith.folder / ".env").read_text()
+    assert not [path for path in leaks(home / ".local") if "journal" not in path]

@@ -68,6 +68,7 @@ def test_output_may_go_nowhere_and_input_come_from_a_file() -> None:
             "{ls,a}",
         ),
         *("ls > a", "ls >> a", "ls 2> a", "ls &> a", "ls >| a", "ls 3<> a", "ls <<< a", "cat <<a\nb\na"),
+        *("xxd -c 0<a -l 5 b", "ls x2>&1"),  # a number before `<` is no word to bash
         *("ls > /dev/nullx", "ls < *.txt", "ls <&3", "ls >&a", "ls ~", "ls ~/a", "ls a=~/b", "ls a:~"),
         *("l\\s", "ls \\-a", "ls a\\ b", "ls \\\n-a", "ls [ab]", "ls !(a)", "ls @(a|b)", "ls !!", "ls ^a^b!"),
         *(

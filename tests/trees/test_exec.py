@@ -4,6 +4,7 @@ import asyncio
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -169,3 +170,31 @@ def test_processes_that_together_use_too_much_memory_are_stopped() -> None:
     line = f"{sys.executable} -c 'import time; x = b\"1\" * 60_000_000; time.sleep(20)'"
     ran = run(f"{line} & {line} & wait", ExecLimits(seconds=15, memory=90_000_000))
     assert ran.code == 137 and "90,000,000 bytes of memory" in ran.output and ran.seconds < 10
+
+
+FULL = """
+import os, sys
+from pathlib import Path
+from kith.core.workspace import ExecLimits
+from kith.trees.allowance import Allowance
+place = Path(sys.argv[1])
+disk, machine = Allowance(ExecLimits(), place), Allowance(ExecLimits())
+assert (disk.excess(os.getpid()), machine.excess(os.getpid())) == ("", "")
+(place / "meminfo").write_text("MemTotal: 16000000 kB\\nMemAvailable: 1000 kB\\n")
+os.system(f"mount --bind {place}/meminfo /proc/meminfo")
+print(machine.excess(os.getpid()))
+os.system("umount /proc/meminfo")
+(place / "large").write_bytes(bytes(5 << 20))
+print(disk.excess(os.getpid()))
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_and_a_machine_without_memory_are_noticed(tmp_path: Path) -> None:
+    script = 'mount -t tmpfs -o size=8m none "$1" && exec "$2" -c "$3" "$1"'
+    argv = ["unshare", "-Urm", "sh", "-c", script, "sh", str(tmp_path), sys.executable, FULL]
+    ran = subprocess.run(argv, capture_output=True, text=True)
+    if "unshare" in ran.stderr or "mount" in ran.stderr:
+        pytest.skip("nothing can be mounted here")
+    said = ["the machine had almost no memory left", "it used half of what was free on the disk"]
+    assert ran.stdout.splitlines() == said, ran.stderr

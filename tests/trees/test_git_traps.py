@@ -307,3 +307,16 @@ def test_variables_of_kiths_own_environment_lead_nowhere(
     asyncio.run(look_everywhere(trap.root))
     assert not trap.canary.exists()
     assert asyncio.run(list_files(trap.root)) == ("a.x",)
+
+
+def test_git_is_not_taken_from_the_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "tree"
+    (root / "bin").mkdir(parents=True)
+    git(root, "init", "-q")
+    for place in (root / "git", root / "bin/git"):
+        place.write_text(f"#!/bin/sh\necho planted >> {tmp_path}/canary\n")
+        place.chmod(0o755)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PATH", os.pathsep.join((".", "", "bin", f"{root}/bin", os.environ["PATH"])))
+    assert asyncio.run(is_repository(root))
+    assert not (tmp_path / "canary").exists()

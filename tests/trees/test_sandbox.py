@@ -84,6 +84,7 @@ def test_no_credential_reaches_the_command(root: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("OPENAI_API_KEY", "canary-1")
     monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/canary-1")
     monkeypatch.setenv("LC_TIME", "C")
+    monkeypatch.setenv("LC_TOKEN", "canary-1")
     ran = run(root, "env; cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'")
     assert "canary-1" not in ran.output
     assert "LC_TIME=C" in ran.output and "GIT_OPTIONAL_LOCKS=0" in ran.output

@@ -9,14 +9,12 @@ from kith import __version__
 from kith.app.project import Project
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, RunEnded, RunStarted
-from kith.core.run import new_id
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise
 from kith.gates.human import warnings_of
-from kith.memory.session import Session
 
-_NOTHING = "Your reply holds no edits; send a unified diff, search/replace blocks, or whole files under their names."
+_NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or whole files under their names."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ async def write_edits(project: Project, changes: Changes, words: str) -> Applied
         raise UsageError(f"{path}: {who}; --allow-file {shlex.quote(path)} lets it change.")
     await project.recover(None)
     applied = Applied(await project.tree.apply(changes), summarise(changes))
-    with Session(project.log, new_id()) as session:
+    with project.session(changes=changes) as session:
         session.emit(RunStarted(words, str(project.root), "", __version__, {"kind": "edits"}))
         session.emit(applied)
         session.emit(RunEnded("done", "Applied."))

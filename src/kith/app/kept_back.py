@@ -10,6 +10,7 @@ from typing import Final
 from kith.context.redact import Redactor
 from kith.context.secret_values import is_guarded, values_in, values_of_environment
 from kith.context.secrets import is_secret_file
+from kith.core.values import Changes
 from kith.settings import Settings
 from kith.settings.brought import read_plain
 
@@ -21,9 +22,13 @@ _NEVER: Final = re.compile(
 )
 
 
-def make_redactor(root: Path, chosen: Settings) -> Redactor:
-    """What keeps these values out of the log, and out of what any model is sent."""
-    return Redactor(known_values(root, chosen))
+def make_redactor(root: Path, chosen: Settings, changes: Changes = ()) -> Redactor:
+    """What keeps these values out of the log, and those that `changes` make or unmake."""
+    changed = [each for each in changes if is_secret_file(each.path)]
+    texts = (
+        text.decode("utf-8", "replace") for each in changed for text in (each.before, each.after) if text
+    )
+    return Redactor((*known_values(root, chosen), *(value for text in texts for value in values_in(text))))
 
 
 def known_values(root: Path, chosen: Settings) -> tuple[str, ...]:

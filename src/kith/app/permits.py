@@ -11,7 +11,7 @@ from kith.core.values import Effect
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import Permit, forget_permits, permitted
 from kith.settings import find_folders
-from kith.shell import Decision, Read, decide, is_within, pattern_of
+from kith.shell import Judgement, Read, decide, is_within, pattern_of
 from kith.trees.reachable import why_git_may_run, why_private
 
 
@@ -61,14 +61,14 @@ class ProjectPermits:
         return pattern_of(target) if effect in ("exec", "net") else ""
 
 
-def decide_here(root: Path, line: str) -> Decision:
+def decide_here(root: Path, line: str) -> Judgement:
     """Judge a command for the tree at `root`, with a look at the disk."""
     if os.name == "nt":
-        return Decision(False, "It is no command of bash's here.")
+        return Judgement(False, "It is no command of bash's here.")
     return decide(line, OnDisk(root))
 
 
-def held(root: Path) -> tuple[Permit, ...]:
+def remembered(root: Path) -> tuple[Permit, ...]:
     """What was allowed for good in a project."""
     _, state, _ = find_folders()
     return permitted(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()

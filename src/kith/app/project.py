@@ -26,7 +26,7 @@ from kith.core.errors import (
 from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
 from kith.core.model import Emit
 from kith.core.run import Answerer, Limits, Run, new_id
-from kith.core.values import Usage
+from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, short_id
@@ -45,8 +45,8 @@ from kith.workflows.attempt import Outcome
 from kith.workflows.judges import Checking, Judges, find_project_toolchains, make_judges
 
 UNCONFINED: Final = (
-    "Nothing confines commands here: you are asked about each that may do more than look. "
-    "kith doctor says how to change that."
+    "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
+    "that you name. kith doctor says how to change that."
 )
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
@@ -65,6 +65,19 @@ class Result:
     report: dict[str, Any]
 
 
+def tree_at(root: Path, chosen: Settings) -> LocalTree:
+    """The files of a folder, with the sandbox, the limits and the hosts that the person chose."""
+    return open_tree(
+        root,
+        chosen.state,
+        chosen.cache,
+        sandbox=chosen.sandbox,
+        limits=SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
+        hosts=chosen.reachable,
+        config=chosen.config,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
     """One project, with its settings, its tree and the log."""
@@ -81,17 +94,7 @@ class Project:
         if root == settings.state or root in settings.state.parents:
             raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
         log = Log(settings.state / LOG_FILE)
-        limits = SizeLimits(settings.max_file_bytes, settings.max_change_bytes)
-        tree = open_tree(
-            root,
-            settings.state,
-            settings.cache,
-            sandbox=settings.sandbox,
-            limits=limits,
-            config=settings.config,
-            hosts=settings.reachable,
-        )
-        return cls(root, settings, log, tree)
+        return cls(root, settings, log, tree_at(root, settings))
 
     def check_writable(self) -> None:
         """Raises UsageError where the person, or the project, lets nothing be changed."""
@@ -113,13 +116,19 @@ class Project:
 
         `words` say what was wanted; `kind` is the command, by which the log tells a review from a task.
         """
-        with Session(self.log, id or new_id()) as session:
+        with self.session(id) as session:
             session.listeners += listeners
             run = self.begin(session, answerer)
             run.emit(self.started(words, {"kind": kind}))
             await self.tell_state(run)
             code = await self.to_the_end(session, run, do(run))
             return Result(code, self.report(session))
+
+    def session(self, id: str = "", changes: Changes = ()) -> Session:
+        """A session, new unless its `id` is given, into which no secret gets, nor one of these `changes`."""
+        session = Session(self.log, id or new_id())
+        session.keep_back(make_redactor(self.root, self.settings, changes))
+        return session
 
     def report(self, session: Session) -> dict[str, Any]:
         """How a session went, with what is left of the day's money where anything was paid."""
@@ -167,7 +176,7 @@ class Project:
         if words := ignored_words(self.settings.brought):
             run.emit(Notice(words))
         if not self.tree.confined:
-            run.emit(Notice(UNCONFINED))
+            run.emit(Notice(UNCONFINED, "warning"))
 
     def exec_limits(self, window: int) -> ExecLimits:
         """What one command may take; its output is cut to what the window carries."""
@@ -189,7 +198,7 @@ class Project:
         known = self.log.applied_ids()
         missing = [id for id in await self.tree.applied() if id not in known]
         if session is None and (missing or recovered):
-            with Session(self.log, new_id()) as own:
+            with self.session() as own:
                 own.emit(RunStarted("(after a crash)", str(self.root), "", __version__))
                 self._log_recovered(own, recovered, missing)
                 own.emit(RunEnded("done", "What a crash had cut short is finished."))
@@ -275,7 +284,7 @@ class Project:
         target = find_applied(self.log.applied(str(self.root)), id)
         change_id, changes = await self.tree.undo(target.change_id)
         undone = Applied(change_id, summarise(changes), undoes=target.change_id)
-        with Session(self.log, new_id()) as session:
+        with self.session(changes=changes) as session:
             session.emit(RunStarted(f"undo {short_id(target.change_id)}", str(self.root), "", __version__))
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))

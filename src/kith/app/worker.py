@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kith.app.codebase.index import look_nowhere
+from kith.app.kept_back import make_redactor
 from kith.app.project import Project
 from kith.app.steering import nobody_here
 from kith.app.tasks import Task, run_task
@@ -23,7 +24,7 @@ from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.questions import can_resume, was_cut_off
 from kith.memory.session import Listener, Session
-from kith.settings import find_folders
+from kith.settings import Settings, find_folders
 from kith.tools import standard_tools
 
 _FOLDER = "workers"  # in the folder for state: what a worker had to say that is not in the log
@@ -115,6 +116,7 @@ class _Job:
     def refuse(self, why: str) -> None:
         """Say in the log why there is no run."""
         with Session(self.log, self.session) as own:
+            own.keep_back(make_redactor(self.root, Settings()))  # the person's own may be what is refused
             if self.letter.resume:
                 own.emit(Notice(why, "warning"))
                 return

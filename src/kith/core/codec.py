@@ -28,9 +28,11 @@ def decode_event(kind: str, body: str) -> Event:
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
     try:
-        event: Event = decode(json.loads(body), KINDS[kind])
+        event: Event | None = decode(json.loads(body), KINDS[kind])
     except (TypeError, AttributeError, KeyError, RecursionError) as error:
         raise ValueError(f"this is no {kind}") from error
+    if event is None:
+        raise ValueError(f"this is no {kind}")
     return event
 
 

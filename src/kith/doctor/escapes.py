@@ -11,7 +11,7 @@ from typing import Final
 from kith.trees.seccomp import MACHINES
 
 REACHED: Final = "kith-probe-reached"
-# `outside`, `port`, `process`, `canary` and `calls` are given in front of it; the folder is the tree's.
+# `outside`, `port`, `process`, `asleep` and the like are given in front of it; the folder is the tree's.
 PRELUDE: Final = f"""
 import ctypes, errno, fcntl, os, socket, subprocess, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,11 +39,15 @@ def run(*argv):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A way out: what it is about, what is tried, and with what program."""
+    """A way out: what it is about, what is tried, and with what program, which may have to be stopped."""
 
     topic: str
     tried: str
     program: str
+
+    @property
+    def ends(self) -> bool:
+        return self.topic != "limits"
 
 
 _FILES: Final = (
@@ -82,7 +86,7 @@ _PROCESSES: Final = (
     ("signal a process outside", "os.kill(process, 0); reached()"),
     ("trace a process", "refused('ptrace', 0, 0, 0, 0)"),
     ("read another process's memory", "refused('process_vm_readv', os.getppid(), None, 0, None, 0, 0)"),
-    ("outlive the command", "subprocess.Popen(['sleep', '31557600'], start_new_session=True)"),
+    ("outlive the command", "subprocess.Popen(['sleep', str(asleep)], start_new_session=True)"),
 )
 _NETWORK: Final = (
     ("connect to this machine", "sends(socket.AF_INET, ('127.0.0.1', port))"),

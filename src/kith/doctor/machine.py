@@ -76,7 +76,8 @@ def check_sandbox(root: Path, settings: Settings, tell: Tell) -> None:
     can = probe(root.resolve(), settings.state.absolute(), settings.cache.absolute())
     if not can.sandbox:
         level: Level = "red" if settings.sandbox == "require" else "yellow"
-        text = f"Commands cannot be confined, so you are asked about each that may do more than look: {can.no_sandbox}."
+        asked = "you are asked about each that may do more than look"
+        text = f"Commands cannot be confined, so {asked}: {can.no_sandbox}."
         tell(Check("sandbox", level, text, _mend_sandbox(can.no_sandbox)))
     elif not can.overlay:
         tell(Check("sandbox", "green", f"Commands are confined; trials are copies, since {can.no_overlay}."))

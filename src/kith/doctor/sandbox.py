@@ -8,9 +8,10 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -22,8 +23,10 @@ from kith.settings import Settings
 from kith.trees.trials import open_tree
 
 LIMITS: Final = ExecLimits(seconds=2.0, output=4000, memory=1 << 30, processes=300, file_size=64 << 20)
+_PATIENT: Final = replace(LIMITS, seconds=30.0)  # what a busy machine did not get to shows nothing
 _SETTLES_S: Final = 0.02  # for what was sent to arrive
 _LASTS_S: Final = 1.5  # more than the limit by which a command that was stopped in time may have run
+_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,13 @@ class _Stage:
         names = {"outside": self.outside, "state": self.state, "home": Path("~").expanduser()}
         paths: dict[str, object] = {name: str(path) for name, path in names.items()}
         # The canary itself is not among it: a program that prints it has found it.
-        return {**paths, "port": self.port, "process": self.process, "canary": "x" * 16}
+        numbers = {"port": self.port, "process": self.process, "asleep": self.asleep}
+        return {**paths, **numbers, "canary": "x" * 16}
+
+    @property
+    def asleep(self) -> int:
+        """How many seconds, for ever, the process sleeps that shall not outlive its command: its mark."""
+        return 31_500_000 + self.process
 
     def look(self) -> dict[str, object]:
         """What an attempt must not change."""
@@ -66,17 +75,33 @@ def _look_at(path: Path) -> object:
 
 
 async def try_sandbox(settings: Settings, tell: Callable[[Outcome], None]) -> None:
-    """Make every attempt, one after the other, in a trial of a small project made for it.
+    """Make every attempt, a few at a time, in trials of small projects made for it; tell of them in order.
 
     Raises TreeError where commands cannot be confined at all.
     """
     settings.cache.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="sandbox-", dir=settings.cache) as folder, _stage(Path(folder)) as stage:
+    waiting = deque((attempt, asyncio.Future[Outcome]()) for attempt in attempts())
+    outcomes = [outcome for _, outcome in waiting]
+    with TemporaryDirectory(prefix="sandbox-", dir=settings.cache) as folder:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(_AT_ONCE):
+                    group.create_task(_try_some(Path(folder, str(number)), waiting))
+                for outcome in outcomes:
+                    tell(await outcome)
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
+
+
+async def _try_some(folder: Path, waiting: "deque[tuple[Attempt, asyncio.Future[Outcome]]]") -> None:
+    """Make attempts in one project for as long as any wait."""
+    with _stage(folder) as stage:
         tree = open_tree(stage.root, stage.state, stage.state / "cache", sandbox="require")
         async with tree.trial() as trial, _listening(stage):
             stage.before = stage.look()
-            for attempt in attempts():
-                tell(await _make(attempt, trial, stage))
+            while waiting:
+                attempt, outcome = waiting.popleft()
+                outcome.set_result(await _make(attempt, trial, stage))
 
 
 async def _make(attempt: Attempt, trial: Trial, stage: _Stage) -> Outcome:
@@ -84,9 +109,10 @@ async def _make(attempt: Attempt, trial: Trial, stage: _Stage) -> Outcome:
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     stage.heard.clear()
     await trial.write("probe.py", program.encode())
-    ran = await trial.exec(Command(shlex.join([python, "-I", "-S", "probe.py"])), LIMITS)
+    command = Command(shlex.join([python, "-I", "-S", "probe.py"]))
+    ran = await trial.exec(command, _PATIENT if attempt.ends else LIMITS)
     await asyncio.sleep(_SETTLES_S)
-    escape = _escape(ran, stage)
+    escape = _escape(ran, stage) or ("it did not come to an end" if attempt.ends and ran.timed_out else "")
     await trial.go_back("")
     found_nothing = "it is not there" if attempt.topic == "secrets" else ""
     return Outcome(attempt, not escape, escape or found_nothing or _reason(ran))
@@ -103,17 +129,18 @@ def _escape(ran: Ran, stage: _Stage) -> str:
         return "it was read"
     if str(stage.outside) in ran.output and "No such file" not in ran.output:
         return "its path was seen"
-    if ran.seconds > LIMITS.seconds + _LASTS_S:
+    if ran.timed_out and ran.seconds > LIMITS.seconds + _LASTS_S:
         return f"it ran for {ran.seconds:.1f} s"
-    if _runs_on():
+    if _runs_on(stage):
         return "it still runs"
     return "nothing stood in the way" if REACHED in ran.output else ""
 
 
-def _runs_on() -> bool:
+def _runs_on(stage: _Stage) -> bool:
+    wanted = b"sleep\0%d\0" % stage.asleep
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if file.read_bytes() == b"sleep\x0031557600\x00":
+            if file.read_bytes() == wanted:
                 return True
     return False
 
@@ -132,7 +159,7 @@ def _stage(folder: Path) -> Iterator[_Stage]:
     """The project and what is around it; a key in the environment, and a process to meddle with."""
     root, outside, state = folder / "project", folder / "outside", folder / "state"
     for each in (root, outside, state):
-        each.mkdir()
+        each.mkdir(parents=True)
     canary = secrets.token_hex(16)
     (root / "file").write_text("content\n")
     (outside / "secret").write_text(canary)
@@ -141,7 +168,7 @@ def _stage(folder: Path) -> Iterator[_Stage]:
     (root / "hard-link").hardlink_to(outside / "target")
     (root / ".git" / "hooks").mkdir(parents=True)
     (root / ".git" / "config").write_text("[core]\n")
-    name = "KITH_PROBE_API_KEY"
+    name = f"KITH_PROBE_{folder.name}_API_KEY"
     os.environ[name] = canary
     try:
         sleep = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]

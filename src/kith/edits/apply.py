@@ -171,10 +171,11 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
 
 
 def _replace(edit: Replace, before: bytes | None) -> bytes:
+    if before is None and (edit.old.strip() or (edit.line or 1) > 1):
+        raise FileNotFoundError(edit.path)
     if not before and not edit.old.strip():
         return encode(edit.new)
-    if before is None:
-        raise FileNotFoundError(edit.path)
+    assert before is not None
     if not edit.old and edit.line:
         return _insert(edit.new, edit.line, before)
     if not edit.old:

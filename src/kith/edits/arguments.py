@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from kith.edits.diffing import opcodes, signed
-from kith.edits.forms import Edit, EditError, Hunk, Insert, Patch, ReplaceText, Whole
+from kith.edits.forms import Create, Edit, EditError, Hunk, Insert, Patch, ReplaceText, Whole
 from kith.edits.patch import make_hunk
 
 Read = Callable[[str, str], Sequence[Edit]]  # a patch as text, and the file that it is about
@@ -92,6 +92,8 @@ def _edit(value: Mapping[str, Any], path: str, read: Read) -> Iterator[Edit]:
         yield Insert(_named(path), _line(value) + (value.get("command") == "insert"), new)
     elif new is not None:
         yield ReplaceText(_named(path), old or "", new, any(value.get(key) is True for key in _ALL))
+    elif content is not None and value.get("command") == "create":
+        yield Create(_named(path), content)
     elif content is not None and old is None:
         yield Whole(_named(path), content)
     elif old is not None:

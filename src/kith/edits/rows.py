@@ -31,11 +31,6 @@ def split_rows(text: str) -> list[str]:
     return [*rows, last] if last else rows
 
 
-def strip_end(row: str) -> str:
-    """A row without its terminator: what is compared."""
-    return row.removesuffix("\n").removesuffix("\r")
-
-
 def split_keys(text: str) -> list[str]:
     """The rows of a text without their terminators."""
     return keys_of(text.split("\n"), "\r" in text)

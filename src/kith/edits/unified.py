@@ -203,8 +203,9 @@ class _Reader:
         if not any(fewer):
             return
         last = not self._at(self.row).startswith("@@")
-        cut = last and (tail < max(1, lead) or not any(line.strip() for line in self.lines[self.row :]))
-        if lead == 0 and hunk.signs.strip("+") and len(hunk.old) + blanks < (old or 0) and hunk.start != 0:
+        rest = (self.lines[row] for row in range(self.row, len(self.lines)))
+        cut = last and (tail < max(1, lead) or not any(line.strip() for line in rest))
+        if hunk.signs.startswith("+") and hunk.old and fewer[0] and hunk.start != 0:
             raise EditError("A hunk begins with added lines, and has fewer others than its header says.")
         if not self.whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")

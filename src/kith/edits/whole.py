@@ -9,6 +9,8 @@ from kith.edits.paths import path_in
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^`]*)$")
 _SHELL = {"bash", "sh", "shell", "console", "shell-session", "zsh", "powershell", "cmd", "output", "diff"}
+# Blocks with other markers than ours: as a whole file, they would take the place of everything.
+_CONFLICT = tuple(re.compile(each, re.M) for each in (r"^<{5,9} ?\w.*", r"^={5,9}[ \t]*$", r"^>{5,9} ?\w"))
 # "# ... rest of the code unchanged": a whole file that is not whole would lose the rest.
 _LEFT_OUT = re.compile(
     r"^[ \t]*(?:(?:#|//|/\*|<!--|--|;|%)[ \t]*)?(?:\.\.\.|…)[ \t]*(?:\([ \t]*)?"
@@ -55,10 +57,21 @@ def _language(info: str) -> str:
     return info.strip().split(" ")[0].lower()
 
 
+def _conflict(content: str) -> str:
+    """The first of three markers that follow each other, as around two versions of some lines; "" if none."""
+    found: list[re.Match[str]] = []
+    for mark in _CONFLICT:
+        match = mark.search(content, found[-1].end() if found else 0)
+        if match is None:
+            return ""
+        found.append(match)
+    return found[0][0].strip()
+
+
 def _mentioned(lines: Sequence[str], row: int, known: Collection[str]) -> str:
-    """The one known file that the line above a fence names in backticks, or the one path that it is; or ""."""
+    """The one known file that the line above a fence names in backticks, or the path that it is, or ""."""
     above = next((line for line in reversed(lines[:row]) if line.strip()), "")
-    named = {name for name in re.findall(r"`([^`\s]+)`", above) if name in known}
+    named: set[str] = {name for name in re.findall(r"`([^`\s]+)`", above) if name in known}
     if len(named) == 1:
         return named.pop()
     # ".git/hooks/pre-commit" is no name to take, and must not pass for a fence without one either.
@@ -95,6 +108,8 @@ def _read(lines: Sequence[str], row: int, end: int | None, indent: str, path: st
     if end is None:
         raise EditError(f"The fence with {path} is not closed, so the file may be cut. Send it again, whole.")
     content = "".join(line.removeprefix(indent) + "\n" for line in lines[row + 1 : end])
+    if marker := _conflict(content):
+        raise EditError(f"{path} holds {marker!r}: lines to replace begin with '<<<<<<< SEARCH'.")
     if gap := _LEFT_OUT.search(content):
         raise EditError(f"{path} leaves parts out ({gap[0].strip()!r}). Send all of it, or only the change.")
     return Whole(path, content)

@@ -1,5 +1,6 @@
 """What "always" would allow, in the words that every face shows beside that choice."""
 
+from kith.core.hosts import split_target
 from kith.core.values import Question
 from kith.faces.lines import printable
 
@@ -8,7 +9,7 @@ def always_words(question: Question) -> str:
     """The pattern, word for word and visible; "" for a question that has none."""
     if not question.pattern or "always" not in question.choices:
         return ""
-    shown = printable(question.pattern)
-    if question.effect == "net" and ": " not in question.pattern:
-        return f"Always: in this project, sandboxed commands may reach {shown}"
-    return f"Always: in this project, exactly this command: {shown}"
+    hosts, command = split_target(question.pattern) if question.effect == "net" else ((), question.pattern)
+    if question.effect == "net" and not hosts:
+        return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"
+    return f"Always: in this project, exactly this command: {printable(command)}"

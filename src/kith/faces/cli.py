@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -194,6 +195,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str]) -> int:
     """Run a command; returns its exit code. Whatever a person can mend is one sentence, never a traceback."""
     open_streams()
+    _anchor_programs()
     try:
         name, rest = _split(list(argv))
         code = _run(name, _parse(_parser(name), rest))
@@ -214,6 +216,12 @@ def main(argv: Sequence[str]) -> int:
         drop_output()
         _say(f"{error.filename or 'the output'}: {error.strerror}.")
         return EXIT_FAILED
+
+
+def _anchor_programs() -> None:
+    """A relative folder of PATH is the current one, anybody's repository: no program is taken from there."""
+    named = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, named)) or os.defpath
 
 
 def _say(text: str) -> None:

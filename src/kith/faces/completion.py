@@ -102,7 +102,7 @@ def _value_cases(commands: Mapping[str, Choices]) -> str:
     """Shell code that sets `offered` after an option that takes a value; one case where all take the same."""
     lines = []
     for option, taken in _values(commands).items():
-        places = {"": words for words in taken.values()} if len({*taken.values()}) == 1 else taken
+        places = taken if len({*taken.values()}) > 1 else {"": next(iter(taken.values()))}
         for name, words in places.items():
             pattern = f'" {name} "*{option}' if name else f'*" {option}"'
             lines.append(f"        {pattern}) offered='{' '.join(words)}' options='' named='' ;;")

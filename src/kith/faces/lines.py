@@ -142,7 +142,7 @@ def _tool_line(event: ToolEnded) -> tuple[str, str]:
 
 
 def _network(ran: Ran) -> str:
-    """`  network: pypi.org:443 125 kB, refused evil.org:443 (not allowed)`; nothing where nobody was to be reached."""
+    """`  network: pypi.org:443 125 kB, refused evil.org:443 (not allowed)`; nothing where nothing was."""
     places = [
         f"refused {each.place or 'a request'} ({each.refused})"
         if each.refused

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from kith.app.permits import decide_here, forget, held
+from kith.app.permits import decide_here, forget, remembered
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
@@ -21,7 +21,7 @@ def permits_command(args: argparse.Namespace) -> int:
         )
         print(wrapped(f"{printable(args.explain)}  {how}", sys.stdout, indent="  "))
         return EXIT_DONE if decision.allowed else EXIT_REJECTED
-    permits = held(root)
+    permits = remembered(root)
     if args.forget is not None:
         chosen = _chosen(args.forget, len(permits))
         forget(root, tuple(permits[place] for place in chosen))

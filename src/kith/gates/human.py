@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from kith.context.secrets import is_secret_file
 from kith.core.events import Notice
 from kith.core.run import Gate, Run, new_id
-from kith.core.values import Answer, Changes, FileChange, Question, Verdict
+from kith.core.values import Answer, Change, Changes, FileChange, Question, Verdict
 from kith.edits import runs_by_itself, summarise
 
 CHOICES = ("all", "none", "some", "edit", "revise")
+_SECRETS = "by its name it holds secrets, which no model was shown"
 _MOST = 8  # files that the question itself names
 
 
@@ -43,16 +45,21 @@ def change_question(
 
 
 def warnings_of(changes: Changes, named: Sequence[str] = ()) -> dict[str, str]:
-    """The files that run by themselves, but for those `named` beforehand, with who runs them."""
+    """The files that run by themselves, or hold secrets, but for those `named` beforehand, and why."""
     rest = (change for change in changes if not any(fnmatchcase(change.path, each) for each in named))
-    return {change.path: who for change in rest if (who := runs_by_itself(change))}
+    return {change.path: what for change in rest if (what := runs_by_itself(change) or _secret(change))}
+
+
+def _secret(change: Change) -> str:
+    """Whoever wrote the new text saw nothing of what is secret in the old one."""
+    return _SECRETS if is_secret_file(change.path) else ""
 
 
 def _warn(files: Sequence[FileChange]) -> list[str]:
     warned = [file for file in files if file.warning]
     lines = [f"Careful with {_on_a_line(file.path)}: {file.warning}." for file in warned[:_MOST]]
     more = len(warned) - len(lines)
-    return [*lines, f"Careful with {more} more files that run by themselves."] if more else lines
+    return [*lines, f"Careful with {more} more files of this kind."] if more else lines
 
 
 def _on_a_line(path: str) -> str:

@@ -8,6 +8,7 @@ from kith.context.redact import Redactor
 from kith.core.events import Called, Delta, Event, RunEnded, Said
 
 _LONGEST: Final = 2_000  # characters of a line, or a word, that is waited for
+_SHORT: Final = 12  # characters of a word that tell nothing of a secret that it may be the beginning of
 _KEY: Final = "PRIVATE KEY-----"
 # Up to the last place where a word is whole: a blank, or a letter of a language that writes without any.
 _WORDS: Final = re.compile(r"(?s).*[\s\u2e80-\U0003ffff]")
@@ -41,6 +42,14 @@ class Pieces:
         line.text += event.text
         shown = self._show(line, self._whole(line.text))
         return replace(event, text=shown) if shown else None
+
+    def turn(self, event: Event, path: tuple[str, ...]) -> tuple[Event, ...]:
+        """The last word of what was said, before the reply goes on with something else; a long one waits."""
+        lines = self._lines.get(path, {}) if isinstance(event, Delta) else {}
+        others = (line for kind, line in lines.items() if kind != getattr(event, "kind", ""))
+        short = (line for line in others if len(line.text) - line.seen <= _SHORT and _KEY not in line.text)
+        rests = [(line.one, self._show(line, len(line.text))) for line in short]
+        return tuple(replace(one, text=rest) for one, rest in rests if rest)
 
     def end(self, event: Event, path: tuple[str, ...]) -> tuple[Event, ...]:
         """The last pieces of the reply that this event ends."""

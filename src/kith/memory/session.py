@@ -49,6 +49,8 @@ class Session:
     def emit(self, event: Event, path: tuple[str, ...] = ()) -> None:
         """Write an event without its secrets (unless it is only shown), then tell the listeners the same."""
         if is_transient(event):
+            for rest in self._pieces.turn(event, path):
+                self._show(rest, path)
             if shown := self._pieces.take(event, path):
                 self._show(shown, path)
             return

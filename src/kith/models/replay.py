@@ -94,6 +94,8 @@ class Replay:
         written = await _stream(draft, reply)
         usage = replace(usage, output=_tokens(written))
         whole = draft.reply(self.name, False, replace(usage, **reply.get("usage", {})), Timing())
+        # What a server wrote itself, it need not read again.
+        self._seen = _sent(replace(prompt, messages=(*prompt.messages, whole.message)))
         return replace(whole, stop=reply.get("stop", whole.stop))
 
     async def facts(self, emit: Emit = ignore) -> Facts:
@@ -120,12 +122,17 @@ class Replay:
 
     def _read(self, prompt: Prompt) -> Usage:
         """Sizes as a server with a cache reports them: what begins like the last prompt is cached."""
-        rows = message_rows(
-            prompt, lambda call: {"args": dict(call.args)}, lambda result, name: {name: result.text}
-        )
-        text = json.dumps([tool_rows(prompt.tools), rows], ensure_ascii=False)
+        text = _sent(prompt)
         cached, self._seen = _common(self._seen, text), text
         return Usage(_tokens(len(text)), 0, cached // CHARS_PER_TOKEN)
+
+
+def _sent(prompt: Prompt) -> str:
+    """A prompt as a server would get it."""
+    rows = message_rows(
+        prompt, lambda call: {"args": dict(call.args)}, lambda result, name: {name: result.text}
+    )
+    return json.dumps([tool_rows(prompt.tools), rows], ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

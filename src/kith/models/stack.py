@@ -176,12 +176,8 @@ async def look(
         raise
     window = min(filter(None, (facts.window, wish)), default=0)
     if facts.window and wish > facts.window:
-        emit(
-            Notice(
-                f"The server runs {facts.name} with a window of {facts.window:,} tokens, not {wish:,}.",
-                "warning",
-            )
-        )
+        words = f"The server runs {facts.name} with a window of {facts.window:,} tokens, not {wish:,}."
+        emit(Notice(words, "warning"))
     card = card_of(facts.digest)
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)
     # What is thought takes room for good where it goes back; a small window has better uses for it.

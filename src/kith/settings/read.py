@@ -64,16 +64,8 @@ def load_settings(
             merged[key] = value
             origin[key] = source
     tables = {name: _take_table(merged, name) for name in TABLES}
-    return replace(
-        Settings(),
-        **merged,
-        **tables,
-        state=state,
-        cache=cache,
-        config=config,
-        origin=origin,
-        brought=brought,
-    )
+    places: dict[str, Any] = {"state": state, "cache": cache, "config": config}
+    return replace(Settings(), **merged, **tables, **places, origin=origin, brought=brought)
 
 
 def read_brought(root: Path, brought: Brought) -> dict[str, Any]:

@@ -43,14 +43,14 @@ TRUSTING: Final[Look] = _Fixed("")
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Judgement:
     """Whether it needs no question; `reason` says in words for a person why it needs one."""
 
     allowed: bool
     reason: str = ""
 
 
-def decide(line: str, look: Look = UNSEEN) -> Decision:
+def decide(line: str, look: Look = UNSEEN) -> Judgement:
     """Judge a command for bash, run in the tree's own folder; whatever is not plainly understood is asked."""
     try:
         commands = parse(line)
@@ -59,7 +59,7 @@ def decide(line: str, look: Look = UNSEEN) -> Decision:
         reason = f"It is not plainly understood: {error}."
     except NotPermittedError as error:
         reason = f"It may do more than look: {error}."
-    return Decision(not reason, reason)
+    return Judgement(not reason, reason)
 
 
 def _judge(commands: Sequence[Simple], look: Look) -> str:

@@ -188,6 +188,8 @@ def _check_string(node: "Node") -> None:
 
 def _redirect(node: "Node", source: bytes) -> _Operator:
     """Output may go to nowhere or to the other output, input may come from a file."""
+    if source[node.start_byte - 1 : node.start_byte].isdigit():
+        raise NotPlainError("it can be read in two ways")  # 0<a: bash takes the number for a file's
     number, operator, target = "", "", None
     for child in node.children:
         if child.type == "file_descriptor":

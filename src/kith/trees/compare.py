@@ -15,6 +15,7 @@ Stamp = tuple[object, ...]  # a path's state in numbers: as long as it is the sa
 GONE: Stamp = ("gone",)
 Look = Callable[[str], FileState | None]
 
+_MOST_BYTES = 128 << 20  # of all files of a change: they are held in memory
 _CACHES = {
     "__pycache__",
     ".pytest_cache",
@@ -43,9 +44,9 @@ def compare(touched: Touched, before: Look, after: Look) -> Changes:
     """The changes among the touched paths, sorted; `before` and `after` say what lies at one (None: nothing).
 
     Files that may not be read are left out, and so are caches of well-known tools where there were none.
-    Raises TreeError for a file too large to be part of a change.
+    Raises TreeError for a file too large to be part of a change, and for too much in all.
     """
-    found = list[Change]()
+    found, held = list[Change](), 0
     for path in sorted({*touched.present, *touched.gone}):
         try:
             old, new = before(path), after(path) if path in touched.present else None
@@ -55,6 +56,11 @@ def compare(touched: Touched, before: Look, after: Look) -> Changes:
             raise
         if _differ(old, new) and not (old is None and is_cache(path)):
             found.append(_change(path, old, new))
+            held += sum(len(each.content) for each in (old, new) if each)
+            if held > _MOST_BYTES:
+                raise TreeError(
+                    f"the change holds more than {_MOST_BYTES >> 20} MiB; remove what is no part of it"
+                )
     return tuple(found)
 
 

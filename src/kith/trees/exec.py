@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
-from kith.trees.budget import Budget, below
+from kith.trees.allowance import Allowance, below, children_of
 from kith.trees.keeper import MARK, keep, let_go
 from kith.trees.launch import PLAIN, Launch
 from kith.trees.limits import limit_lines, process_lines
@@ -122,13 +122,17 @@ async def capture(
     try:
         prepare()
         _feed(transport, _GO + input)
-        ending = await _watch_over(watch, tree, limits, Budget(limits, place))
+        ending = await _watch_over(watch, tree, limits, Allowance(limits, place))
     finally:
         await _end(transport, watch, tree)
+    code = _exit_code(transport.get_returncode())
+    return _capture_of(watch, code, ending, time.monotonic() - began)
+
+
+def _capture_of(watch: "_Watch", code: int, ending: str, seconds: float) -> Captured:
     timed_out = ending == _TIME
-    code = TIMED_OUT if timed_out else _KILLED if ending else _exit_code(transport.get_returncode())
-    seconds = time.monotonic() - began
     head, tail, cut = watch.output.parts()
+    code = TIMED_OUT if timed_out else _KILLED if ending else code
     return Captured(code, head, tail, cut, seconds, timed_out, "" if timed_out else ending)
 
 
@@ -222,7 +226,7 @@ class _Tree:
             yield from _marked(self.mark)
 
 
-async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, budget: Budget) -> str:
+async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, allowance: Allowance) -> str:
     """Wait for the end; says what brought it about: "" for itself, _TIME, or what was overdrawn."""
     deadline = time.monotonic() + limits.seconds
     while not watch.exited.is_set():
@@ -234,7 +238,7 @@ async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, budget: Bu
         # In a thread: thousands of processes take longer to look through than there may be time for.
         with suppress(TimeoutError):
             async with asyncio.timeout(deadline - time.monotonic()):
-                if excess := await asyncio.to_thread(budget.excess, tree.pid):
+                if excess := await asyncio.to_thread(allowance.excess, tree.pid):
                     return excess
     await _happens(watch.closed, GRACE_S)
     return ""
@@ -249,7 +253,7 @@ async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tre
             # A sandbox ends by itself once its first process is dead, and only then is all of it gone; one
             # that is still being set up has that process soon, or fails.
             for _ in range(200):
-                _kill(tree.members())
+                _kill(children_of(tree.pid))
                 if await _happens(watch.exited, 0.005):
                     return
             _kill_group(transport, tree.pid)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
+from kith.trees.toolchains import search_path
 
 SECONDS = 120.0  # a git command that takes longer is stopped
 
@@ -61,15 +62,15 @@ def git_argv(*args: str) -> list[str]:
     return ["git", "--no-pager", *settings, command, *shown, *rest]
 
 
-def git_env() -> dict[str, str]:
-    """The whole environment for git: paths are inherited, and nothing else.
+def git_env(root: Path) -> dict[str, str]:
+    """The whole environment for git in the tree at `root`: paths are inherited, and nothing else.
 
     Of the user's own configuration two settings are passed on: which folders are safe, and which files
     are ignored everywhere.
     """
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ} | _path(root)
     home = (os.environ.get("HOME", ""), os.environ.get("XDG_CONFIG_HOME", ""))
-    return {**inherited, **_ENVIRONMENT, **_as_environment(_own_settings(home))}
+    return {**inherited, **_ENVIRONMENT, **_as_environment(_own_settings(home, inherited["PATH"]))}
 
 
 def _as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -87,15 +88,20 @@ def _plain_env() -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ} | {"LC_ALL": "C"}
 
 
+def _path(root: Path) -> dict[str, str]:
+    """Where git is looked for: not in the tree, which may hold a program of that name."""
+    return {"PATH": os.pathsep.join(map(str, search_path(root))) or os.defpath}
+
+
 @cache
-def _own_settings(_home: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+def _own_settings(_home: tuple[str, str], path: str) -> tuple[tuple[str, str], ...]:
     found = list[tuple[str, str]]()
     for scope in ("--system", "--global"):
         command = ["git", "--no-pager", "config", scope, "--includes", "--type=path", "-z", "--get-regexp"]
         with suppress(OSError, subprocess.TimeoutExpired):
             ran = subprocess.run(
                 [*command, r"^(safe\.directory|core\.excludesfile)$"],
-                env=_plain_env(),
+                env=_plain_env() | {"PATH": path},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=10,
@@ -121,11 +127,11 @@ async def run_git(
     `index` names a private index file; `env` adds variables (an author, a date). Raises TreeError when git
     is missing or takes longer than SECONDS; a failing command is a GitRan. Cancelling kills the process.
     """
-    whole = git_env() | dict(env or {})
+    whole = git_env(root) | dict(env or {})
     if args[0] == "check-ignore":
         del whole["GIT_LITERAL_PATHSPECS"]  # it refuses to run with it
     if args[0] not in _PLUMBING:
-        settings = [*_own_settings((whole.get("HOME", ""), whole.get("XDG_CONFIG_HOME", "")))]
+        settings = [*_own_settings((whole.get("HOME", ""), whole.get("XDG_CONFIG_HOME", "")), whole["PATH"])]
         whole |= _as_environment([*settings, *await _without_drivers(root)])
     if index is not None:
         whole["GIT_INDEX_FILE"] = str(index)
@@ -198,7 +204,7 @@ async def head(root: Path) -> str:
 async def identity(root: Path) -> dict[str, str]:
     """The user's own name and address as git's variables. Raises TreeError when git knows none."""
     argv = ["git", "--no-pager", "config", "-z", "--get-regexp", r"^user\.(name|email)$"]
-    ran = await _run(root, argv, _plain_env(), None)
+    ran = await _run(root, argv, _plain_env() | _path(root), None)
     found = dict(_parse_settings(ran.stdout))
     name = os.environ.get("GIT_AUTHOR_NAME") or found.get("user.name", "")
     email = os.environ.get("GIT_AUTHOR_EMAIL") or found.get("user.email", "")

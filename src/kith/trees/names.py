@@ -14,13 +14,8 @@ from kith.trees.files import ABSENT, Folder, folders_above, open_folder, told
 from kith.trees.guard import show_path
 
 _LONGEST: Final = 255  # bytes of one name, on nearly every file system
-_HIDDEN: Final = (
-    "Cc",
-    "Cf",
-    "Cs",
-    "Zl",
-    "Zp",
-)  # Unicode's control, format, surrogate and separator characters
+# Unicode's control, format, surrogate and separator characters.
+_HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _MEANINGS: Final = (
     (re.compile(r"^~"), "begins with ~, which shells take for a home folder"),
     (

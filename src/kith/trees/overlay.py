@@ -39,13 +39,13 @@ async def open_overlay(
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        box = Box(root, root, True, toolchains, (state,), _excludes(), folder, hosts=hosts)
+        box = Box(root, root, True, toolchains, (state,), _excludes(root), folder, hosts=hosts)
         yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
 
 
-def _excludes() -> tuple[tuple[Path, Path], ...]:
+def _excludes(root: Path) -> tuple[tuple[Path, Path], ...]:
     """The user's own ignore rules, shown where git looks for them in the box."""
-    env = git_env()
+    env = git_env(root)
     default = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/"), ".config"), "git/ignore")
     pairs = (
         (env[f"GIT_CONFIG_KEY_{n}"], env[f"GIT_CONFIG_VALUE_{n}"])

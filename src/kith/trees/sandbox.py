@@ -13,7 +13,7 @@ from kith.core.workspace import Command, ExecLimits
 from kith.trees.exec import Captured, capture
 from kith.trees.guard import check_path
 from kith.trees.launch import PLAIN, Launch, launch_on
-from kith.trees.network.door import open_door
+from kith.trees.network.gateway import open_gateway
 from kith.trees.seccomp import make_filter
 from kith.trees.toolchains import allowed_environment
 from kith.trees.view import HOME, Box, mounts_of
@@ -33,19 +33,19 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
     box = replace(box, masked=tuple(map(check_path, command.hidden)))
-    async with open_door(command.hosts, box.hosts) as door:
-        box = replace(box, extra=(*box.extra, *door.shown))
-        env = {**door.env, **environment_in(box, command.env)}
+    async with open_gateway(command.hosts, box.hosts) as gateway:
+        box = replace(box, extra=(*box.extra, *gateway.shown))
+        env = {**gateway.env, **environment_in(box, command.env)}
         with Wires() as wires, launch_of(box, limits) as launch:
             done = await capture(
-                wires.bwrap(door.guard([*shell(), command.line])),
+                wires.bwrap(gateway.wrap([*shell(), command.line])),
                 env=BARE,
                 cwd=Path("/"),
                 limits=limits,
                 sandboxed=True,
                 launch=launch,
                 prepare=lambda: wires.tell(bwrap_options(box, env, folder)),
-                pass_fds=(*wires.pass_fds, *door.pass_fds),
+                pass_fds=(*wires.pass_fds, *gateway.pass_fds),
                 place=_disk_of(box),
             )
             ran = done.as_ran(command.line, sandboxed=True)
@@ -53,7 +53,7 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 ran = replace(ran, output=ran.output.replace(_KILLED, ""))
             elif not wires.came_up():
                 raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
-        return replace(ran, reached=door.reached())
+        return replace(ran, reached=gateway.reached())
 
 
 async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input: bytes = b"") -> Captured:

@@ -44,7 +44,12 @@ _KNOWN: dict[str, tuple[str, str] | None] = {
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
-_PASSED = ("LANG", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT")
+# Not every LC_*: people send whatever they like through ssh under such names.
+_LOCALE = ("ALL", "CTYPE", "NUMERIC", "TIME", "COLLATE", "MONETARY", "MESSAGES", "PAPER", "MEASUREMENT")
+_PASSED = (
+    *("LANG", "LANGUAGE", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT"),
+    *(f"LC_{category}" for category in _LOCALE),
+)
 _MOST_READ = 64 << 10  # bytes of a file that the project brings along
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
@@ -171,7 +176,7 @@ def _read(path: Path) -> str:
 
 def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
-    passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith("LC_")}
+    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
     places = os.pathsep.join(map(str, search_path(root))) or os.defpath
     environment = {"LANG": "C.UTF-8", **passed, "PATH": places, **_homes(toolchains)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}

@@ -12,7 +12,7 @@ from kith.core.workspace import Command, ExecLimits, Trial
 from kith.trees.bases import Bases
 from kith.trees.checkpoints import Checkpoints, way_back
 from kith.trees.compare import ByProducts, Stamp, Touched, compare, files_of, is_cache
-from kith.trees.files import FileState
+from kith.trees.files import FileState, told
 from kith.trees.git import run_git
 from kith.trees.guard import check_link, check_path, resolve_links, show_path
 from kith.trees.listing import list_files
@@ -114,12 +114,16 @@ class SideTrial:
 
     async def changes(self) -> Changes:
         async with self._turn:
-            touched = await self._ground.touched(self._by_products.load())
-            present = set(touched.present) - await self._ground.ignored(touched.present)
-            wanted = Touched(present, touched.gone)
-            changes = await asyncio.to_thread(compare, wanted, files_of(self.root), self._ground.look)
-            self._bases.check(changes)
-            return changes
+            with told("what the trial holds"):  # a command may leave folders deeper than any path can say
+                return await self._changes()
+
+    async def _changes(self) -> Changes:
+        touched = await self._ground.touched(self._by_products.load())
+        present = set(touched.present) - await self._ground.ignored(touched.present)
+        wanted = Touched(present, touched.gone)
+        changes = await asyncio.to_thread(compare, wanted, files_of(self.root), self._ground.look)
+        self._bases.check(changes)
+        return changes
 
     async def apply(self, changes: Changes) -> str:
         """Write the changes into the trial; nothing is journaled, so the id is empty."""

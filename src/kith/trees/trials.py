@@ -17,6 +17,7 @@ from kith.trees.sandbox import run_boxed
 from kith.trees.toolchains import find_toolchains
 from kith.trees.view import Box
 
+Wish = Literal["auto", "require", "off", "outside"]  # whether commands are to be confined, and by whom
 _OFF = Abilities("the sandbox is switched off", "the sandbox is switched off")
 
 
@@ -25,7 +26,7 @@ def open_tree(
     state: Path,
     cache: Path,
     *,
-    sandbox: Literal["auto", "require", "off", "outside"] = "auto",
+    sandbox: Wish = "auto",
     limits: SizeLimits = LIMITS,
     hosts: tuple[str, ...] = (),
     config: Path | None = None,
@@ -37,15 +38,10 @@ def open_tree(
     those that every command may reach. Raises TreeError with "require" where the machine cannot, and for a
     folder that holds kith's own state.
     """
-    root, state, cache = root.resolve(), state.absolute(), cache.absolute()
-    if state.resolve().is_relative_to(root):
-        raise TreeError(f"{root} holds kith's own files ({state}); open a project in it instead")
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    state = state.resolve()
+    root, cache = root.resolve(), cache.absolute()
+    state = _make_state(state.absolute(), root)
     own = tuple(filter(None, (state, cache, config)))
-    can = _OFF if sandbox in ("off", "outside") else probe(root, state, cache)
-    if sandbox == "require" and not can.sandbox:
-        raise TreeError(f"Commands cannot be confined: {can.no_sandbox}.")
+    can = _find_abilities(sandbox, root, state, cache)
     confined = can.sandbox or sandbox == "outside"
     toolchains = find_toolchains(root)
 
@@ -63,3 +59,17 @@ def open_tree(
         )
 
     return LocalTree(root, state, runner=run, trials=begin, confined=confined, limits=limits, own=own)
+
+
+def _make_state(state: Path, root: Path) -> Path:
+    if state.resolve().is_relative_to(root):
+        raise TreeError(f"{root} holds kith's own files ({state}); open a project in it instead")
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return state.resolve()
+
+
+def _find_abilities(wish: Wish, root: Path, state: Path, cache: Path) -> Abilities:
+    can = _OFF if wish in ("off", "outside") else probe(root, state, cache)
+    if wish == "require" and not can.sandbox:
+        raise TreeError(f"Commands cannot be confined: {can.no_sandbox}.")
+    return can

@@ -1,12 +1,9 @@
 """A command in a sandbox reaches the hosts that it may reach, through the proxy, and in no other way."""
 
 import asyncio
-import http.server
 import os
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.trials import open_tree
+from website import website
 
 # Every way out that a program may try; each one that works says so.
 PROBES = r"""
@@ -97,25 +95,6 @@ def run(folder: Path, line: str, *hosts: str, own: tuple[str, ...] = ()) -> Ran:
     return asyncio.run(inside())
 
 
-@contextmanager
-def web() -> Iterator[int]:
-    """A web server on this machine that says "here"; gives its port."""
-
-    class Here(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"here\n")
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Here) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("hosts", [(), ("allowed.example.org",)])
 def test_there_is_no_other_way_out(tmp_path: Path, sandbox: None, hosts: tuple[str, ...]) -> None:
@@ -141,7 +120,7 @@ def test_there_is_no_other_way_out(tmp_path: Path, sandbox: None, hosts: tuple[s
 
 
 def test_a_host_that_was_asked_for_is_reached_and_counted(tmp_path: Path, sandbox: None) -> None:
-    with web() as port:
+    with website() as port:
         place = f"127.0.0.1:{port}"
         ran = run(tmp_path, f"curl -sS http://{place}/; curl -sS http://127.0.0.2:{port}/", place)
         assert ran.output == f"here\nkith: 127.0.0.2:{port}: not allowed\n"
@@ -151,7 +130,7 @@ def test_a_host_that_was_asked_for_is_reached_and_counted(tmp_path: Path, sandbo
 
 
 def test_the_persons_own_hosts_need_no_asking(tmp_path: Path, sandbox: None) -> None:
-    with web() as port:
+    with website() as port:
         own = (f"localhost:{port}",)
         assert run(tmp_path, f"curl -sS http://localhost:{port}/", own=own).output == "here\n"
 

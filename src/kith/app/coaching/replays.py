@@ -10,14 +10,13 @@ from typing import Final, TypeVar
 
 from kith.app.asking.roles import find_role, make_player
 from kith.app.models import end_of
-from kith.app.project import Project
+from kith.app.project import Project, tree_at
 from kith.context.rooms import opening_room
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
 from kith.core.events import Event, Judged, RunEnded
 from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
-from kith.core.workspace import SizeLimits
 from kith.memory.coached import COACH, REPLAY, Replayed, options_of, read_replays
 from kith.memory.log import Log
 from kith.memory.session import Session
@@ -28,7 +27,6 @@ from kith.tools import ReadLimits, standard_tools
 from kith.trees.commits import check_out, lay_out
 from kith.trees.toolchains import VENVS
 from kith.trees.trial_folder import remove_tree
-from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome, attempt
 from kith.workflows.bench.exercises import find_exercises
 from kith.workflows.coach.ask import dress, look_at
@@ -164,16 +162,7 @@ async def _beside(project: Project, task: Recorded) -> Project:
         _borrow_environment(Path(task.root))
     origin = {**chosen.origin, "check": "flag"}
     settings = replace(chosen, check=task.check, read_only=False, review=False, origin=origin)
-    limits = SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes)
-    tree = open_tree(
-        folder,
-        chosen.state,
-        chosen.cache,
-        sandbox=chosen.sandbox,
-        limits=limits,
-        hosts=chosen.reachable,
-    )
-    return replace(project, root=folder, settings=settings, tree=tree)
+    return replace(project, root=folder, settings=settings, tree=tree_at(folder, settings))
 
 
 def _make_room(folder: Path) -> None:

@@ -86,7 +86,7 @@ def _read_request(method: str, target: str, minor: str, fields: dict[str, list[s
         for value in values
     ]
     kept += [f"Content-Length: {length}"] if "content-length" in fields else []
-    # One request to a connection: what follows it has no door.
+    # One request to a connection: what follows it leads nowhere.
     lines = [f"{method} {path} HTTP/1.{minor}", *kept, "Connection: close", "", ""]
     return Head(name, port, False, "\r\n".join(lines).encode("latin-1"), length)
 

@@ -21,11 +21,11 @@ _ADDRESS = f"http://127.0.0.1:{PORT}"
 _OPENER = f"""
 import _socket, os, sys
 wire = _socket.socket(fileno=int(sys.argv[1]))
-door = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-door.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
-door.bind(("127.0.0.1", {PORT}))
-door.listen(128)
-given = door.fileno().to_bytes(4, sys.byteorder)
+listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", {PORT}))
+listener.listen(128)
+given = listener.fileno().to_bytes(4, sys.byteorder)
 wire.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
 wire.close()
 os.execv(sys.argv[2], sys.argv[2:])
@@ -37,8 +37,8 @@ _CERTIFICATES = (
 )
 
 
-class Door:
-    """What a sandbox needs for its way out, and who went through. Without hosts there is none."""
+class Gateway:
+    """What a sandbox needs for its way out, and who was reached by it. Without hosts there is none."""
 
     def __init__(self, proxy: Proxy | None, wire: int, hosts: tuple[Host, ...] = ()) -> None:
         self._proxy, self._wire, self._hosts = proxy, wire, hosts
@@ -62,8 +62,8 @@ class Door:
         """Files and folders with certificates, each to be shown at its own path."""
         return tuple((Path(path), Path(path)) for path in _certificates().values()) if self._proxy else ()
 
-    def guard(self, argv: Sequence[str]) -> list[str]:
-        """`argv`, with what opens the door in the sandbox in front of it."""
+    def wrap(self, argv: Sequence[str]) -> list[str]:
+        """`argv`, with what makes the listener in the sandbox in front of it."""
         if not self._proxy:
             return list(argv)
         return [_python(), "-I", "-S", "-c", _OPENER, str(self._wire), *argv]
@@ -73,8 +73,8 @@ class Door:
 
 
 @asynccontextmanager
-async def open_door(asked: Sequence[str], own: Sequence[str] = ()) -> AsyncIterator[Door]:
-    """A door to the hosts that a command asked for, and to the person's own.
+async def open_gateway(asked: Sequence[str], own: Sequence[str] = ()) -> AsyncIterator[Gateway]:
+    """A gateway to the hosts that a command asked for, and to the person's own.
 
     Raises TreeError for what is no host.
     """
@@ -83,7 +83,7 @@ async def open_door(asked: Sequence[str], own: Sequence[str] = ()) -> AsyncItera
     except ValueError as error:
         raise TreeError(str(error)) from error
     if not hosts and not owned:
-        yield Door(None, -1)
+        yield Gateway(None, -1)
         return
     proxy = Proxy(hosts, owned)
     outside, inside = socket.socketpair()
@@ -91,7 +91,7 @@ async def open_door(asked: Sequence[str], own: Sequence[str] = ()) -> AsyncItera
         outside.setblocking(False)
         opening = asyncio.create_task(_listen(outside, proxy))
         try:
-            yield Door(proxy, inside.fileno(), (*hosts, *owned))
+            yield Gateway(proxy, inside.fileno(), (*hosts, *owned))
         finally:
             opening.cancel()
             await asyncio.gather(opening, return_exceptions=True)

@@ -13,7 +13,7 @@ from kith.trees.limits import machine_memory, memory_limit
 _LITTLE: Final = 32  # a machine that has one part in so many left of its memory has almost none
 
 
-class Budget:
+class Allowance:
     """What a command may use of memory, processes and the disk that `place` is on, from now on.
 
     Root is bound by no limit on processes, memory need not be any process's (files in memory), and a disk is
@@ -43,12 +43,13 @@ def below(pid: int) -> Iterator[int]:
     """The descendants of a process, parents first, where there is a /proc to read them from."""
     waiting = [pid]
     while waiting:
-        children = _children_of(waiting.pop())
+        children = children_of(waiting.pop())
         yield from children
         waiting += children
 
 
-def _children_of(pid: int) -> list[int]:
+def children_of(pid: int) -> list[int]:
+    """The processes that a process started, as far as they still live."""
     found = list[int]()
     with suppress(OSError):  # it has ended meanwhile
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  (names are enough)

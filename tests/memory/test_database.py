@@ -1,0 +1,85 @@
+"""Files of SQLite that somebody else has written in: they do nothing, and say so or are made anew."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kith.core.errors import KithError
+from kith.core.events import Notice, RunStarted
+from kith.memory.cache_file import CacheFile
+from kith.memory.index import open_index
+from kith.memory.log import Log
+from kith.memory.session import Session
+
+TRIGGER = "CREATE TRIGGER yes AFTER INSERT ON {} BEGIN DELETE FROM {}; END"
+SCHEMA = "CREATE TABLE notes (name TEXT, text TEXT)"
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    log = Log(tmp_path / "log.sqlite3")
+    with Session(log, "s") as session:
+        session.emit(RunStarted("task", "/p", "", "0"))
+    return log
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [TRIGGER.format("events", "events"), "CREATE VIEW more AS SELECT load_extension('./evil.so')"],
+)
+def test_a_log_with_what_kith_never_makes_is_not_used(log: Log, statement: str) -> None:
+    log.close()
+    change(log.path, statement)
+    with pytest.raises(KithError, match="damaged"):
+        Log(log.path)
+
+
+def test_caches_with_what_kith_never_makes_are_made_anew(tmp_path: Path) -> None:
+    kept = CacheFile(tmp_path, "kind", tmp_path, SCHEMA, "1")
+    kept.change(("INSERT INTO notes VALUES (?, ?)", [("a", "b")]))
+    kept.close()
+    (place,) = (tmp_path / "kind").glob("*.sqlite3")
+    change(place, TRIGGER.format("notes", "notes"))
+    again = CacheFile(tmp_path, "kind", tmp_path, SCHEMA, "1")
+    assert again.usable and again.read("SELECT * FROM notes") == []
+    again.close()
+    index = open_index(tmp_path, tmp_path)
+    index.close()
+    change(index.path, "CREATE VIEW more AS SELECT * FROM files")
+    index = open_index(tmp_path, tmp_path)
+    assert "made anew" in index.note
+    index.close()
+
+
+DEEP = '{"task":' * 3_000
+
+
+@pytest.mark.parametrize(
+    "body", ["", "[]", "null", '"x"', "12", "NaN", DEEP, '{"usage": [1]}', '{"text": {}']
+)
+@pytest.mark.parametrize("kind", ["RunStarted", "Called"])
+def test_an_event_that_is_none_is_said_in_a_sentence(log: Log, kind: str, body: str) -> None:
+    log.append("s", Notice("x"), ())
+    log.query("UPDATE events SET kind = ?, body = ? WHERE kind = 'Notice'", (kind, body))
+    with pytest.raises(KithError, match="damaged"):
+        list(log.events("s"))
+
+
+def test_what_is_forgotten_or_heard_is_not_in_the_file_any_more(log: Log) -> None:
+    log.append("s", Notice("a word that is CANARY"), ())
+    log.post("other", "letter", "", '{"words": "CANARY"}')
+    ((number, _),) = log.posted("other", "letter")
+    log.take([number])
+    log.delete("s")
+    log.close()
+    assert b"CANARY" not in b"".join(
+        path.read_bytes() for path in log.path.parent.iterdir() if path.is_file()
+    )
