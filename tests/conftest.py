@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Properties are tried on fewer examples in the ordinary run; CI's slow run tries many.
-settings.register_profile("quick", max_examples=30)
-settings.register_profile("thorough", max_examples=200)
+# Properties are tried on fewer examples in the ordinary run; CI's slow run tries many. How long one takes
+# says more of what else the machine does.
+settings.register_profile("quick", max_examples=30, deadline=None)
+settings.register_profile("thorough", max_examples=200, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # kith is started hundreds of times: what it is made of is compiled once, whatever the environment says.

@@ -39,13 +39,13 @@ def test_yes_alone_is_no_yes_to_them(kith: Kith) -> None:
     assert status(kith) == "?? .github/\n?? plain.txt\n"
 
 
-def test_a_reply_that_is_written_at_once_needs_the_same(kith: Kith) -> None:
+def test_a_reply_that_is_written_at_once_names_them(kith: Kith) -> None:
     words, reply = ("edits", "apply", "--write"), DIFF.format(path="AGENTS.md")
-    told = kith(*words, input=reply, code=2).stderr
-    assert "AGENTS.md: coding agents follow what it says; --allow-file AGENTS.md" in told
-    assert status(kith) == ""
-    kith(*words, "--allow-file", "AGENTS.md", input=reply)
+    told = kith(*words, input=reply).stderr
+    assert "Careful with AGENTS.md: coding agents follow what it says." in told
     assert status(kith) == "?? AGENTS.md\n"
+    kith("undo")
+    assert "Careful" not in kith(*words, "--allow-file", "AGENTS.md", input=reply).stderr
 
 
 @pytest.mark.slow

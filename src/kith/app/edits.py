@@ -1,18 +1,16 @@
 """Edits that any model wrote, applied to a folder: nothing is run, no gate decides, nobody is asked."""
 
-import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from kith import __version__
 from kith.app.project import Project
-from kith.core.errors import TreeError, UsageError
+from kith.core.errors import TreeError
 from kith.core.events import Applied, RunEnded, RunStarted
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise
-from kith.gates.human import warnings_of
 
 _NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or whole files under their names."
 
@@ -68,8 +66,6 @@ async def _read(tree: Workspace, path: str, listed: bool) -> bytes | None:
 async def write_edits(project: Project, changes: Changes, words: str) -> Applied:
     """Change the tree, in a session of its own, so that it can be taken back. Raises KithError."""
     project.check_writable()
-    for path, who in warnings_of(changes, project.settings.allow_file).items():
-        raise UsageError(f"{path}: {who}; --allow-file {shlex.quote(path)} lets it change.")
     await project.recover(None)
     applied = Applied(await project.tree.apply(changes), summarise(changes))
     with project.session(changes=changes) as session:

@@ -3,14 +3,16 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from kith.app.edits import Given, read_edits, shown, write_edits
 from kith.app.project import Project
-from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError, UsageError
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_REJECTED, TreeError, UsageError
 from kith.edits import EditError, NothingToChange
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
+from kith.gates.human import warnings_of
 from kith.memory.applied import short_id
 
 _LONGEST = 16_000_000  # bytes of a reply
@@ -33,11 +35,27 @@ def apply_command(args: argparse.Namespace) -> int:
         return EXIT_FAILED
     _print("".join(shown(changes, folder)))
     if args.write:
+        if not _may_write(warnings_of(changes, project.settings.allow_file)):
+            return EXIT_REJECTED
         applied = asyncio.run(write_edits(project, changes, "edits apply"))
         sys.stdout.flush()
         taken = f"Take it back: kith undo {short_id(applied.change_id)}"
         print(f"Applied {count(len(changes), 'file')}.  {taken}", file=sys.stderr)
     return EXIT_DONE
+
+
+def _may_write(warnings: Mapping[str, str]) -> bool:
+    """Name the files that run by themselves; whoever is there to be asked has to agree to them."""
+    for path, who in warnings.items():
+        print(f"Careful with {printable(path)}: {who}.", file=sys.stderr)
+    if not warnings or not sys.stderr.isatty():
+        return True
+    try:
+        with Path("/dev/tty").open() as terminal:  # standard input is the reply
+            print("Apply it all the same? [y/n] ", end="", file=sys.stderr, flush=True)
+            return terminal.readline().strip().lower() in ("y", "yes")
+    except OSError:
+        return True
 
 
 def _read_reply() -> str:

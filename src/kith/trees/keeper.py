@@ -1,7 +1,8 @@
 """Ends what kith has started when kith itself dies, however it dies: one small shell waits for that.
 
 bwrap asks the kernel to end it with its parent, but when it is ended so in the middle of its start, the child
-that it has just made waits for it for ever. And without a sandbox nothing ends with its parent at all.
+that it has just made knows nothing of it, and waits or runs for ever: it is ended first, while bwrap is held.
+And without a sandbox nothing ends with its parent at all.
 """
 
 import os
@@ -14,7 +15,14 @@ MARK = "COMMAND_OF_KITH"  # names a command in the environment of all it starts,
 # A line holds all groups of processes that run now, with their marks; the last one counts when kith is gone.
 _SCRIPT = f"""
 while read -r line; do now=$line; done
-for each in $now; do kill -9 "-${{each%%:*}}"; done
+for each in $now; do
+  group=${{each%%:*}}
+  kill -STOP "-$group"
+  for turn in 1 2 3; do
+    read -r below <"/proc/$group/task/$group/children" && kill -9 $below
+  done
+  kill -9 "-$group"
+done
 for each in $now; do
   mark=${{each##*:}}
   [ "$mark" ] || continue
