@@ -240,10 +240,12 @@ def test_nothing_outlives_a_crash_at_any_moment_of_the_start(root: Path) -> None
     for step in range(12):
         argv = [sys.executable, "-c", DIES, str(root), str(0.02 + step * 0.003), f"sleep {token}"]
         assert subprocess.run(argv).returncode == -signal.SIGKILL
-    time.sleep(0.3)
+    end = time.monotonic() + 10
     try:
-        assert not is_alive(f"sleep\0{token}")
-    finally:  # there is an instant in which bwrap itself hangs without its parent, before it runs anything
+        while is_alive(token):  # on a busy machine what ends them takes its time
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
         for file in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
                 if token.encode() in file.read_bytes():

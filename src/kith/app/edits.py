@@ -1,6 +1,6 @@
 """Edits that any model wrote, applied to a folder: nothing is run, no gate decides, nobody is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from kith.core.events import Applied, RunEnded, RunStarted
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise
+from kith.gates.human import warnings_of
 
 _NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or whole files under their names."
 
@@ -73,6 +74,11 @@ async def write_edits(project: Project, changes: Changes, words: str) -> Applied
         session.emit(applied)
         session.emit(RunEnded("done", "Applied."))
     return applied
+
+
+def warnings_for(project: Project, changes: Changes) -> Mapping[str, str]:
+    """Who runs which of the changed files by itself, but for those that the person allowed beforehand."""
+    return warnings_of(changes, project.settings.allow_file)
 
 
 def shown(changes: Changes, folder: str) -> Sequence[str]:

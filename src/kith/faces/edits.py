@@ -6,13 +6,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from kith.app.edits import Given, read_edits, shown, write_edits
+from kith.app.edits import Given, read_edits, shown, warnings_for, write_edits
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_REJECTED, TreeError, UsageError
 from kith.edits import EditError, NothingToChange
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable
-from kith.gates.human import warnings_of
 from kith.memory.applied import short_id
 
 _LONGEST = 16_000_000  # bytes of a reply
@@ -35,7 +34,7 @@ def apply_command(args: argparse.Namespace) -> int:
         return EXIT_FAILED
     _print("".join(shown(changes, folder)))
     if args.write:
-        if not _may_write(warnings_of(changes, project.settings.allow_file)):
+        if not _may_write(warnings_for(project, changes)):
             return EXIT_REJECTED
         applied = asyncio.run(write_edits(project, changes, "edits apply"))
         sys.stdout.flush()
