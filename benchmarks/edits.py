@@ -92,16 +92,22 @@ def by_git(tree: Path) -> None:
 
 def by_kith(tree: Path, patch: Path) -> None:
     edits = find_edits(patch.read_bytes().decode())
-    files = dict[str, bytes | None]()
-    for name in paths_of(edits):
-        with (tree / name).open("rb", buffering=0) as file:
-            files[name] = file.read()
-    changes = make_changes(edits, files)
+    top = os.open(tree, os.O_RDONLY)
+    changes = make_changes(edits, {name: read(top, name) for name in paths_of(edits)})
     for change in changes:
-        (tree / change.path).unlink()
+        os.unlink(change.path, dir_fd=top)
     for change in changes:
-        with (tree / change.path).open("xb", buffering=0) as file:
-            file.write(change.after or b"")
+        file = os.open(change.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=top)
+        os.write(file, change.after or b"")
+        os.close(file)
+    os.close(top)
+
+
+def read(top: int, name: str) -> bytes:
+    file = os.open(name, os.O_RDONLY, dir_fd=top)
+    content = os.read(file, os.fstat(file).st_size)
+    os.close(file)
+    return content
 
 
 def in_memory(changes: Changes, patch: str) -> None:
