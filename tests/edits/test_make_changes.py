@@ -270,3 +270,14 @@ def test_edits_that_change_nothing_are_told_apart_from_those_that_do_not_fit() -
     with pytest.raises(EditError) as refusal:
         make_changes([Replace("a", "x\n", "y\n")], {"a": b"y\n"})
     assert not isinstance(refusal.value, NothingToChange)
+
+
+def test_a_line_that_was_named_is_near_its_text() -> None:
+    rows = "".join(f"row {number}\n" for number in range(1, 41))
+    files: dict[str, bytes | None] = {"a.txt": rows.encode()}
+    (change,) = make_changes([Replace("a.txt", "row 20\n", "new\n", 25)], files)
+    assert change.after == rows.replace("row 20\n", "new\n").encode()
+    with pytest.raises(EditError, match="you named line 2, but these lines stand at 20"):
+        make_changes([Replace("a.txt", "row 20\n", "new\n", 2)], files)
+    longer = [Replace("a.txt", "row 1\n", "x\n" * 30, 1), Replace("a.txt", "row 20\n", "new\n", 20)]
+    assert b"new" in (make_changes(longer, files)[0].after or b"")

@@ -18,7 +18,7 @@ from kith.edits.forms import (
     ReplaceText,
     Whole,
 )
-from kith.edits.match import Place
+from kith.edits.match import Keys, Place, positions
 from kith.edits.paths import check_path
 from kith.edits.replace import replace_text
 from kith.edits.rows import BOM, decode, encode, is_binary, split_keys, split_rows
@@ -26,6 +26,7 @@ from kith.edits.splice import apply_hunks, splice
 
 Files = Mapping[str, bytes | None]
 NO_MODES: Mapping[str, int] = {}
+_NEAR = 10  # lines; models miscount, but not by more
 
 
 def paths_of(edits: Sequence[Edit]) -> tuple[str, ...]:
@@ -102,6 +103,8 @@ class _Draft:
         if isinstance(edit, Patch) and edit.moved_to and edit.moved_to != path:
             self._move(edit, edit.moved_to)
             return
+        if isinstance(edit, Replace) and edit.line:
+            _check_near(edit.old, edit.line, self.files[path])
         self.now[path] = _text_only(_edited(edit, before))
         if isinstance(edit, Patch | Create) and edit.mode:
             self.modes[path] = edit.mode
@@ -131,6 +134,14 @@ class _Draft:
             self.now[edit.path] = None
         self.now[target] = after
         self.modes[target] = edit.mode or self.modes_before[edit.path]
+
+
+def _check_near(old: str, line: int, file: bytes | None) -> None:
+    """Text that a reply saw at a line is not the same text far from there, in the file as it was shown."""
+    if file and old.strip():
+        rows = positions(Keys(split_keys(decode(file))), split_keys(old))
+        if rows and all(abs(row + 1 - line) > _NEAR for row in rows):
+            raise EditError(letter.far(rows, line))
 
 
 def _text_only(after: bytes | None) -> bytes | None:

@@ -48,6 +48,13 @@ def ambiguous(keys: Sequence[str], positions: Sequence[int]) -> str:
     return f"these lines stand in the file {times}, at lines {listed(positions)}. {advice}"
 
 
+def far(positions: Sequence[int], line: int) -> str:
+    """Why text that stands where nobody said it does is left alone."""
+    return (
+        f"you named line {line}, but these lines stand at {listed(positions)}. Name the right line, or none."
+    )
+
+
 def no_file(path: str, known: Collection[str] = ()) -> str:
     """There is no file of that name; one that is called much like it is named."""
     name = path.rpartition("/")[2]
