@@ -13,7 +13,7 @@ from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.anthropic_facts import anthropic_endpoint
 
 pytestmark = pytest.mark.slow
-PROMPT = Prompt("Be brief. " * 40, (say("hi"),), sampling=Sampling(max_tokens=8))
+PROMPT = Prompt("Be brief. " * 40, (say("hi"),), sampling=Sampling(max_tokens=8, temperature=0.0))
 
 
 def test_a_conversation_with_the_engine(engine_url: str) -> None:

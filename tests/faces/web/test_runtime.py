@@ -267,7 +267,7 @@ def test_the_own_engine_answers_in_roles(
 ) -> None:
     monkeypatch.setenv("KITH_ENGINE_IDLE", "1")
     runtime = start("-m", str(tiny_gguf), "--window", "2048", "--max-tokens", "40").ready()
-    told = runtime.ask("reviewer", max_tokens=8).json()
+    told = runtime.ask("reviewer", max_tokens=8, temperature=0).json()
     assert (told["stop"], told["usage"]["output"]) == ("length", 8) and told["usage"]["input"] > 50
     *said, (name, end) = pieces(runtime.ask("reviewer", max_tokens=8, stream=True).text)
     assert name == "end" and "".join(piece.get("text", "") for _, piece in said) == end["text"]
@@ -284,5 +284,10 @@ def test_the_own_engine_answers_in_roles(
         "messages": [{"role": "user", "content": "x"}],
         "response_format": shaped,
     }
-    answer = runtime.client.post("/v1/chat/completions", json=body).json()
-    assert json.loads(answer["choices"][0]["message"]["content"])["good"] in (True, False)
+    whole = None
+    for _ in range(10):  # of a model that knows nothing some answers are mostly blanks, and cut
+        (answer,) = runtime.client.post("/v1/chat/completions", json=body).json()["choices"]
+        if answer["finish_reason"] == "stop":
+            whole = json.loads(answer["message"]["content"])
+            break
+    assert whole and whole["good"] in (True, False)
