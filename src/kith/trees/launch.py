@@ -35,6 +35,16 @@ class Launch:
 PLAIN: Final = Launch()
 
 
+def launch_limited(limits: ExecLimits) -> Launch:
+    """A start at which root's processes are limited, in a namespace of their own, before anybody watches.
+
+    Other users have a limit of the machine's, and may not be allowed what bubblewrap is.
+    """
+    if os.geteuid():
+        return PLAIN
+    return Launch(("unshare", "-Urpf"), (*process_lines(limits), *_limit_of_root(limits)))
+
+
 @contextmanager
 def launch_on(overlay: Path, root: Path, limits: ExecLimits) -> Iterator[Launch]:
     """A start at which the overlay of the folder `overlay` is mounted at `root`.

@@ -12,7 +12,7 @@ from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.exec import Captured, capture
 from kith.trees.guard import check_path
-from kith.trees.launch import PLAIN, Launch, launch_on
+from kith.trees.launch import Launch, launch_limited, launch_on
 from kith.trees.network.gateway import open_gateway
 from kith.trees.seccomp import make_filter
 from kith.trees.toolchains import allowed_environment
@@ -83,7 +83,7 @@ def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
 def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
     """How bwrap is started for this box."""
     if box.overlay is None:
-        yield PLAIN
+        yield launch_limited(limits)
         return
     with launch_on(box.overlay, box.root, limits) as launch:
         yield launch
