@@ -29,7 +29,9 @@ def test_a_command_with_hosts_is_an_effect_of_its_own() -> None:
     reaching = checked(command="pip install toolz", hosts="PyPI.org, files.pythonhosted.org")
     assert BASH.effect_for(reaching) == "net"
     assert BASH.target(reaching) == "pypi.org files.pythonhosted.org: pip install toolz"
-    for nothing in ("", "  "):
+    listed = checked(command="pip install toolz", hosts=["PyPI.org", "files.pythonhosted.org"])
+    assert BASH.target(listed) == BASH.target(reaching)
+    for nothing in ("", "  ", []):
         assert BASH.effect_for(checked(command="true", hosts=nothing)) == "exec"
 
 
@@ -52,7 +54,7 @@ def test_what_was_refused_is_said_after_the_output() -> None:
     assert answer(Ran("curl", 0, "", 0.1, reached=reached[:1])) == "exit code 0, no output"
 
 
-HINT = '(There is no network here. A command that needs it names its hosts: hosts="pypi.org".)'
+HINT = '(There is no network here. A command that needs it names its hosts: hosts=["pypi.org"].)'
 
 
 @pytest.mark.parametrize(

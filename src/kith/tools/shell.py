@@ -25,7 +25,7 @@ _SCHEMA = {
         "command": {"type": "string"},
         "folder": {"type": "string"},
         "timeout": {"type": "integer", "description": "seconds"},
-        "hosts": {"type": "string", "description": "network needed"},
+        "hosts": {"type": "array", "items": {"type": "string"}, "description": "network needed"},
     },
     "required": ["command"],
 }
@@ -36,7 +36,7 @@ _NO_NETWORK = re.compile(
     r"|failed to establish a new connection|could not connect to server|no servers could be reached",
     re.IGNORECASE,
 )
-_HOW_TO_REACH = '(There is no network here. A command that needs it names its hosts: hosts="pypi.org".)'
+_HOW_TO_REACH = '(There is no network here. A command that needs it names its hosts: hosts=["pypi.org"].)'
 # PowerShell forgets the exit code of what it ran, and draws progress bars as XML.
 _POWERSHELL = """$ProgressPreference = 'SilentlyContinue'
 [Console]::OutputEncoding = [Text.Encoding]::UTF8
@@ -69,7 +69,7 @@ def make_shell(
         most = run.limits.exec.seconds
         seconds = min(max(args.get("timeout", most), 1), most)
         try:
-            hosts = parse_hosts(args.get("hosts", ""))
+            hosts = _named(args)
         except ValueError as error:
             return refused(str(error))
         folder = inner_path(run, args.get("folder", "."))
@@ -93,9 +93,13 @@ def _environment(shown: str, run: Run) -> Mapping[str, str]:
 def _hosts_of(args: Mapping[str, Any]) -> tuple[str, ...]:
     """The hosts that a call names; none where they are no hosts, which the call itself answers."""
     try:
-        return parse_hosts(args.get("hosts", ""))
+        return _named(args)
     except ValueError:
         return ()
+
+
+def _named(args: Mapping[str, Any]) -> tuple[str, ...]:
+    return parse_hosts(" ".join(map(str, args.get("hosts", ()))))
 
 
 def _effect(args: Mapping[str, Any]) -> Effect:
