@@ -25,7 +25,7 @@ _SCHEMA = {
         "command": {"type": "string"},
         "folder": {"type": "string"},
         "timeout": {"type": "integer", "description": "seconds"},
-        "hosts": {"type": "array", "items": {"type": "string"}, "description": "network needed"},
+        "hosts": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["command"],
 }

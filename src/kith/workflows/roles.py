@@ -12,7 +12,7 @@ from kith.core.values import Sampling
 from kith.workflows.front_matter import read_front_matter
 
 _CONFINED, _ASKED = (
-    "Commands run in a sandbox without network, unless you name hosts.",
+    "Commands run in a sandbox without network unless you name hosts.",
     "The user is asked about every command.",
 )
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
