@@ -134,6 +134,27 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Forked:
+    """The session begins as a copy of what another one held when its event number `upto` was its last.
+
+    The copy is whole, so the other one may be forgotten; calls, checks and changes stay its own.
+    """
+
+    source: str
+    upto: int
+    said: tuple[Said, ...]
+    compacted: tuple[Compacted, ...] = ()
+    todo: tuple[TodoItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The person gave the session a name of their own."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Carded:
     """Something was learned of a model, to be known in every later session.
 
@@ -309,6 +330,8 @@ Event = (
     | Claimed
     | Concluded
     | Compacted
+    | Forked
+    | Named
     | Carded
     | ToolBegan
     | ToolEnded

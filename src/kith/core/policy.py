@@ -53,12 +53,12 @@ class Policy:
 
 
 READ_ONLY = Policy("read-only", (Rule("read", "*", "allow"),))
-_REACHES_OUT = Rule("net", "*", "ask")
-# In a trial nothing a tool does reaches the user's tree: only the network needs a question before the end.
+_REACHES_OUT = (Rule("net", "*", "ask"), Rule("call", "*", "ask"))
+# In a trial nothing a tool does reaches the user's tree: only what goes beyond needs a question before the end.
 TRIAL = Policy(
-    "trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow"), _REACHES_OUT)
+    "trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow"), *_REACHES_OUT)
 )
 # Where commands cannot be confined (no sandbox on this machine), each one is asked about.
 UNCONFINED = Policy(
-    "unconfined", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "ask"), _REACHES_OUT)
+    "unconfined", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "ask"), *_REACHES_OUT)
 )

@@ -10,6 +10,7 @@ from kith.core.events import (
     Called,
     Compacted,
     Event,
+    Forked,
     Judged,
     Notice,
     Planned,
@@ -83,6 +84,8 @@ class Past:
                 self.ended = event if isinstance(event, RunEnded) else None
             case Said(thread, message):
                 self._hear(thread, message)
+            case Forked():
+                self._copy(event)
             case Stepped(name, "began") if name.startswith("attempt "):
                 self.attempts = int(name.removeprefix("attempt "))
             case Planned(plan):
@@ -128,6 +131,12 @@ class Past:
         self.edits_landed, self.refusal, self.relayed = False, None, None
         if message.author == "person":
             self.refusals = 0
+
+    def _copy(self, fork: Forked) -> None:
+        for said in fork.said:
+            self.threads.setdefault(said.thread, []).append(said.message)
+        self.compacted += fork.compacted
+        self.todo = fork.todo
 
     def _route(self, event: Routed) -> None:
         self.routes.append(event)
