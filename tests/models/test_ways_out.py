@@ -21,6 +21,7 @@ from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
 from kith.settings.named import read_named
+from kith.settings.places import Place
 
 KEY = "sk-very-much-mine-0123456789"
 PLACES = Places(ollama_host="http://127.0.0.1:1", usual=())
@@ -151,7 +152,10 @@ def test_a_pool_goes_on_without_a_server_that_sends_on_to_a_cloud() -> None:
     ],
 )
 def test_no_word_about_a_wrong_address_has_its_key(url: str) -> None:
-    for read in (lambda: Endpoint(url), lambda: read_named("endpoints", "x", {"url": url}, "config.toml")):
+    for read in (
+        lambda: Endpoint(url),
+        lambda: read_named("endpoints", "x", {"url": url}, Place("config.toml")),
+    ):
         try:
             read()
         except KithError as error:

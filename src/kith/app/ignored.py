@@ -5,12 +5,13 @@ from kith.settings import Brought
 
 def ignored_words(brought: Brought) -> str:
     """ "" where there are none, where they count, or where the person has said already that they do not."""
+    holds = f"{brought.names} {'hold' if ' and ' in brought.names else 'holds'}"
     match brought.standing:
         case "new":
-            return "What .kith holds here is ignored until you trust it: kith trust shows it."
+            return f"What {holds} here is ignored until you trust it: kith trust shows it."
         case "changed":
-            return "What .kith holds here has changed since you trusted it, so it is ignored: see kith trust."
+            return f"What {holds} here has changed since you trusted it, so it is ignored: see kith trust."
         case "unfit":
-            return f"What .kith holds here is ignored: {brought.fault}"
+            return f"What {holds} here is ignored: {brought.fault}"
         case _:
             return ""

@@ -31,7 +31,8 @@ from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
 from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
-from kith.memory.log import LOG_FILE, Log, Summary
+from kith.memory.listing import Summary
+from kith.memory.log import LOG_FILE, Log
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session
 from kith.memory.spending import paid_today
@@ -199,7 +200,7 @@ class Project:
         missing = [id for id in await self.tree.applied() if id not in known]
         if session is None and (missing or recovered):
             with self.session() as own:
-                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__))
+                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, {"kind": "recovery"}))
                 self._log_recovered(own, recovered, missing)
                 own.emit(RunEnded("done", "What a crash had cut short is finished."))
         elif session is not None:
@@ -285,7 +286,8 @@ class Project:
         change_id, changes = await self.tree.undo(target.change_id)
         undone = Applied(change_id, summarise(changes), undoes=target.change_id)
         with self.session(changes=changes) as session:
-            session.emit(RunStarted(f"undo {short_id(target.change_id)}", str(self.root), "", __version__))
+            words, options = f"undo {short_id(target.change_id)}", {"kind": "undo"}
+            session.emit(RunStarted(words, str(self.root), "", __version__, options))
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
         return undone

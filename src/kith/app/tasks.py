@@ -11,10 +11,11 @@ from kith.app.asking.roles import find_role, make_player
 from kith.app.asking.terms import Terms, budget_of
 from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
+from kith.app.news import with_news
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
-from kith.core.events import Notice, Resumed, RunStarted
+from kith.core.events import Notice, Resumed
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Answer, Question, Verdict, say
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
     from kith.app.asking.relay import Relay
 
 THREAD = "task"
-NOT_APPLIED = "Your last change was not applied: the files are as they were before it."
-ELSEWHERE = "Another model finished your last task. It changed"
-PARTLY = "Of your last change only a part was kept, in"
-TAKEN_BACK = "Your last change was taken back: the files are as they were before it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ async def run_in(
         run.emit(Resumed())
         await project.recover(session)
     else:
-        options = _options(project, task, session.past().started)
+        options = _options(project, task, session.past())
         run.emit(project.started(task.words, options | {"commit": await clean_commit(project.root)}))
     past = session.past()
     work = _do(project, run, session.id, task, past, opened)
@@ -243,25 +240,10 @@ async def _open_task(
     strategy: Strategy = ORIGINAL,
 ) -> str:
     """The task as the model gets it, after what became of its last change."""
-    words = phrase(task.words, strategy.levers)
+    words = with_news(project, past, phrase(task.words, strategy.levers), window)
     if not past.threads.get(THREAD):
         return await open_task(run, words, opening_room(window), await known.fitting(), look_at(strategy))
-    news = _news_of(project, past.last) if past.last else ""
-    return f"{news}\n\n{words}" if news else words
-
-
-def _news_of(project: Project, last: Past) -> str:
-    """What the model cannot know of its last change; "" when it holds as it was made."""
-    if not last.applied:
-        return NOT_APPLIED if last.touched else ""
-    if not holds(project.log.applied(str(project.root)), last.applied[-1].change_id):
-        return TAKEN_BACK
-    kept = last.applied[-1].files
-    if any(each.after for each in last.routes):
-        return f"{ELSEWHERE} {', '.join(file.path for file in kept)}. Read before you edit them again."
-    if last.proposed and kept != last.proposed:
-        return f"{PARTLY} {', '.join(file.path for file in kept)}. Read before you edit them again."
-    return ""
+    return words
 
 
 def _role(
@@ -299,10 +281,11 @@ def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
 # --- going on after a crash --------------------------------------------------------------
 
 
-def _options(project: Project, task: Task, before: RunStarted | None) -> dict[str, str]:
+def _options(project: Project, task: Task, before: Past) -> dict[str, str]:
     """What a resumed task must not forget; the tools stay what they were `before`, in this conversation."""
     chosen = project.settings
-    symbols = before.options.get("symbols", "no") if before else "yes" if has_symbols(project) else "no"
+    begins = not before.symbols and not before.threads
+    symbols = "yes" if begins and has_symbols(project) else before.symbols or "no"
     read_only = "yes" if chosen.read_only else "no"
     check = "\n".join(chosen.check)
     return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols}

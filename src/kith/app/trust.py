@@ -1,12 +1,16 @@
 """What a folder brings along for kith, in words, and a person's yes or no to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from kith import __version__
 from kith.app.asking.roles import find_role, has_own, role_names
+from kith.app.nested_notes import last_ruling, list_nested, texts_shown
+from kith.app.project import tree_at
+from kith.context.budget import estimate_tokens
+from kith.context.skills import read_skill
 from kith.core.errors import UsageError
 from kith.core.events import Answered, Asked, RunEnded, RunStarted
 from kith.core.run import new_id
@@ -16,7 +20,8 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from kith.memory.trust import FORGET, NO, YES, last_trusted, question_about, said_of, texts_of
 from kith.settings import Brought, Settings, load_settings, read_brought
-from kith.settings.brought import CONFIG
+from kith.settings.brought import CONFIG, NOTES, ROLES, SKILL
+from kith.workflows.templates import read_template
 
 QUESTION: Final = (
     "Trust this as it is? It can only narrow what you allow; one byte more, and you are asked again."
@@ -28,33 +33,43 @@ _COMMANDS: Final = "decides about changes; it runs in the sandbox, and without o
 class Offer:
     """What a folder brings: what that would do, in words for each file, and the files themselves as diffs.
 
-    `again`: something else was trusted here before, and the diffs say what is different now.
+    `nested` are notes in folders inside it, of which some are `unseen`: the person has said nothing of them
+    as they are. `again`: something else was trusted here before, and the diffs say what is different now.
     """
 
     brought: Brought
-    meaning: Mapping[str, tuple[str, ...]]
-    files: tuple[FileChange, ...]
-    again: bool
+    meaning: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: tuple[FileChange, ...] = ()
+    again: bool = False
+    nested: Mapping[str, bytes] = field(default_factory=dict)
+    unseen: bool = False
 
 
-def look_at(root: Path) -> Offer:
+async def look_at(root: Path) -> Offer:
     """What there is in a folder. Raises UsageError for what kith could not read if it were trusted."""
     present = load_settings(root, {})
     brought = present.brought
-    if not brought.files:
-        return Offer(brought, {}, (), again=False)
-    meaning = _meaning(load_settings(root, {}, trusting=True), root)
-    log = present.state / LOG_FILE
-    before = _trusted_before(Log(log), root) if log.is_file() else {}
-    files = summarise(_changes(before, brought.files))
-    return Offer(brought, meaning, files, again=bool(before))
+    nested = {} if brought.standing == "unfit" else await list_nested(tree_at(root, present))
+    if not brought.files and not nested:
+        return Offer(brought)
+    meaning = _meaning(load_settings(root, {}, trusting=True), root, nested)
+    log = Log(present.state / LOG_FILE) if (present.state / LOG_FILE).is_file() else None
+    before = _trusted_before(log, root) if log else {}
+    shown = texts_shown(log, last_ruling(log, root, brought), brought) if log else {}
+    unseen = any(shown.get(path) != data.decode() for path, data in nested.items())
+    files = summarise(_changes(before, {**brought.files, **nested}))
+    return Offer(brought, meaning, files, bool(before), nested, unseen)
 
 
-def decide(root: Path, brought: Brought, *, yes: bool, by: str = "") -> None:
+def decide(
+    root: Path, brought: Brought, *, yes: bool, by: str = "", nested: Mapping[str, bytes] | None = None
+) -> None:
     """Keep a person's answer to what they were shown, and that it was shown."""
-    told = "\n".join(sorted(brought.files))
-    shown, id = summarise(_changes({}, brought.files)), question_about(brought.digest)
-    what = "trust what .kith holds" if yes else "ignore what .kith holds"
+    files = {**brought.files, **(nested or {})}
+    told = "\n".join(sorted(files))
+    shown, id = summarise(_changes({}, files)), question_about(brought.digest)
+    names = Brought(files).names
+    what = f"{'trust' if yes else 'ignore'} what {names} {'hold' if ' and ' in names else 'holds'}"
     with Session(_log(root), new_id()) as session:
         session.emit(RunStarted(what, str(root), "", __version__))
         session.emit(Asked(Question(id, "trust", f"{QUESTION}\n{told}", (YES, NO), files=shown)))
@@ -69,7 +84,7 @@ def forget(root: Path) -> bool:
     if not said_of(log, root):
         return False
     with Session(log, new_id()) as session:
-        session.emit(RunStarted("forget what was said of .kith/", str(root), "", __version__))
+        session.emit(RunStarted("forget what was said of this folder", str(root), "", __version__))
         session.emit(Answered(question_about(""), Answer(FORGET)))
         session.emit(RunEnded("done", "You are asked again."))
     return True
@@ -96,15 +111,42 @@ def _changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[C
 # --- in words --------------------------------------------------------------------------------
 
 
-def _meaning(chosen: Settings, root: Path) -> dict[str, tuple[str, ...]]:
+def _meaning(chosen: Settings, root: Path, nested: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
     """What each file would do. Raises UsageError."""
     meaning: dict[str, tuple[str, ...]] = {}
     for path in sorted(chosen.brought.files):
+        text = chosen.brought.text(path)
         if path == CONFIG:
             meaning[path] = tuple(_of_settings(chosen, root)) or ("sets nothing",)
-        else:
+        elif path in NOTES:
+            meaning[path] = (f"notes that every task begins with ({_size(text)})",)
+        elif path.endswith(f"/{SKILL}"):
+            meaning[path] = (_of_skill(text, path.removesuffix(f"/{SKILL}")),)
+        elif path.startswith(f"{ROLES}/"):
             meaning[path] = (_of_role(Path(path).stem, chosen),)
+        else:
+            meaning[path] = (_of_template(text, path),)
+    for path, data in nested.items():
+        where, size = path.rpartition("/")[0], _size(data.decode())
+        meaning[path] = (f"notes for work in {where}/ ({size})",)
     return meaning
+
+
+def _size(text: str) -> str:
+    return f"{len(text.split()):,} words, about {estimate_tokens(text):,} tokens"
+
+
+def _of_skill(text: str, folder: str) -> str:
+    try:
+        skill = read_skill(text, folder)
+    except UsageError as error:
+        return f"no skill, so it is left out: {error}"
+    return f"skill {skill.name}, which a model may read ({_size(skill.words)}): {skill.about}"
+
+
+def _of_template(text: str, path: str) -> str:
+    name = Path(path).stem
+    return f"template {name}: {read_template(name, text, path).about}"
 
 
 def _of_settings(chosen: Settings, root: Path) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kith.context.budget import fit_middle
+from kith.context.notes import part_notes
 from kith.core.events import Compacted
 from kith.core.values import Effect, Message, Part, Text, Thinking, ToolCall, ToolResult, say
 
@@ -70,9 +71,10 @@ def elide(messages: Sequence[Message], upto: int) -> tuple[Message, ...]:
     asked = {call.id: call for message in messages[:upto] for call in message.calls}
 
     def shortened(part: Part) -> Part:
-        if not isinstance(part, ToolResult) or len(part.text) <= _SHORT:
+        if not isinstance(part, ToolResult):
             return part
-        return replace(part, text=_stub(asked.get(part.call_id), part.text))
+        text, notes = part_notes(part)
+        return replace(part, text=_stub(asked.get(part.call_id), text) + notes) if len(text) > _SHORT else part
 
     def stripped(message: Message) -> Message:
         kept = tuple(shortened(part) for part in message.parts if not isinstance(part, Thinking))

@@ -16,3 +16,8 @@ def opening_room(window: int) -> int:
     They are read before the first answer, and a processor alone reads slowly.
     """
     return min(window or ASSUMED_WINDOW, ASSUMED_WINDOW) // 12
+
+
+def knowledge_room(window: int) -> int:
+    """How many tokens notes for agents and the list of skills may take together: an eighth of the window."""
+    return min(window or ASSUMED_WINDOW, 4 * ASSUMED_WINDOW) // 8

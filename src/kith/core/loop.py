@@ -8,7 +8,7 @@ from typing import Any
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
 from kith.core.hosts import split_target
-from kith.core.model import Prompt, Role, Tool
+from kith.core.model import Beforehand, Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Question, Text, ToolCall, ToolResult, say
 
@@ -20,7 +20,11 @@ CUT = "Not run: your reply was cut at the token limit, so this call is incomplet
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
 EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
 UNHELD = ", though nothing here holds it to that"
-_TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}  # effects that are no verbs themselves
+_TO_DO: Mapping[str, str] = {
+    "exec": "run",
+    "net": "reach",
+    "call": "ask",
+}  # effects that are no verbs themselves
 EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
@@ -94,9 +98,12 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     args, fault = check_args(call.args, tool.schema)
     if fault:
         return _refusal(run, call, f"{tool.name}: {fault}")
-    effect, target = tool.effect_for(args), tool.target(args)
-    if left_over and effect != "read":
+    if left_over and tool.effect_for(args) != "read":
         return ToolResult(call.id, INTERRUPTED, ok=False)
+    looked = await _look(run, tool, args)
+    if looked.refusal:
+        return _refusal(run, call, looked.refusal)
+    effect, target = tool.effect_for(looked.args), tool.target(looked.args)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
         refused = f"to {_TO_DO.get(effect, effect)} {target or 'anything'}"
@@ -109,16 +116,28 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         if answer.choice not in ("yes", "always"):
             return _refusal(run, call, f"This was not allowed: {answer.text or 'the person said no'}.")
     run.emit(ToolBegan(call.id, tool.name, effect, target))
+    return await _run(run, tool, call, looked)
+
+
+async def _look(run: Run, tool: Tool, args: Mapping[str, Any]) -> Beforehand:
+    """Let whoever looks beforehand at a call refuse it, or change its arguments; they are checked again."""
+    if tool.beforehand is None:
+        return Beforehand(args)
+    looked = await tool.beforehand(args, run)
+    args, fault = check_args(looked.args, tool.schema)
+    return replace(looked, args=args, refusal=looked.refusal or (fault and f"{tool.name}: {fault}"))
+
+
+async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> ToolResult:
+    """Run a call that was allowed, and log how it went."""
     began = time.monotonic()
-    answered = await tool.fn(args, run)
-    result = ToolResult(call.id, answered.text, answered.ok, answered.detail)
+    answered = await tool.fn(looked.args, run)
     line = str(answered.detail.get("line", ""))
     ran = answered.detail.get("ran")
-    run.emit(ToolEnded(call.id, tool.name, result.ok, time.monotonic() - began, line, ran))
+    run.emit(ToolEnded(call.id, tool.name, answered.ok, time.monotonic() - began, line, ran))
+    text = f"{answered.text}\n{looked.words}" if looked.words else answered.text
     # The command itself is in the event; the message keeps plain data only.
-    return ToolResult(
-        call.id, answered.text, answered.ok, {k: v for k, v in answered.detail.items() if k != "ran"}
-    )
+    return ToolResult(call.id, text, answered.ok, {k: v for k, v in answered.detail.items() if k != "ran"})
 
 
 def _question(run: Run, name: str, effect: str, target: str) -> str:

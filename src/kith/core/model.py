@@ -15,11 +15,24 @@ Emit = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Beforehand:
+    """What came of a look at a call before anything else: its arguments, perhaps others than were sent.
+
+    `refusal` says to the model why it is not run; `words` are added to its result.
+    """
+
+    args: Mapping[str, Any]
+    words: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """Something a model may do. `effect` and `target(args)` are all that the policy sees.
 
     `fn` gets checked arguments and the run; it answers mistakes of the model with `ok=False` and words for
-    the model. A result whose detail holds `final: True` ends the loop.
+    the model. A result whose detail holds `final: True` ends the loop. `beforehand` looks at a call before
+    the policy does, which then decides about the arguments that came of it.
     """
 
     name: str
@@ -30,6 +43,7 @@ class Tool:
     target: Callable[[Mapping[str, Any]], str] = lambda args: ""
     # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
     effect_of: Callable[[Mapping[str, Any]], Effect] | None = None
+    beforehand: "Callable[[Mapping[str, Any], Run], Awaitable[Beforehand]] | None" = None
 
     def effect_for(self, args: Mapping[str, Any]) -> Effect:
         return self.effect_of(args) if self.effect_of else self.effect

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "tools", "length"]
-Effect = Literal["read", "write", "exec", "net", "call"]  # call: a program outside of the trial is asked to act
+Effect = Literal[
+    "read", "write", "exec", "net", "call"
+]  # call: a program outside of the trial is asked to act
 Decision = Literal["allow", "ask", "deny"]
 
 

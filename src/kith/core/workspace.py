@@ -34,7 +34,7 @@ class Command:
 
     `hidden` are files of the tree that it must not be able to read, as far as the tree can confine it.
     `hosts` are the only ones that it may reach over the network (names or `*.name`, an optional `:port`); a
-    tree that cannot confine it cannot hold it to them.
+    tree that cannot confine it cannot hold it to them. `input` is what it reads from its standard input.
     """
 
     line: str
@@ -42,6 +42,7 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    input: bytes = b""
 
 
 class Workspace(Protocol):

@@ -33,7 +33,7 @@ class Command:
     words: str = ""
 
 
-TALK = Command("", tasks.talk, "repl:talk_command")
+TALK = Command("", tasks.talk, "conversation.command:talk_command")
 COMMANDS = {
     "run": Command(
         "do one task: a tested diff comes out, you say yes", tasks.run, "run:run_command", "[TASK ...]"

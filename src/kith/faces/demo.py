@@ -62,10 +62,11 @@ async def _agree(question: Question) -> Answer:
     """Nobody can be asked: say yes, visibly, to this project of kith's own."""
     from rich.console import Console
 
+    from kith.faces.prompts import ConsoleScreen
     from kith.faces.questions import show_changes
 
     if question.kind == "change":
-        show_changes(Console(stderr=True, highlight=False), question.changes)
+        show_changes(ConsoleScreen(Console(stderr=True, highlight=False)), question.changes)
     answer = "all" if question.kind == "change" else "yes"
     print(f"{question.text} (not a terminal: {answer})", file=sys.stderr)
     return Answer(answer)

@@ -108,6 +108,13 @@ def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
 
 
 def print_receipt(report: dict[str, Any]) -> None:
+    """What the harness saw, on stderr."""
+    indent = " " * len("Receipt: ")
+    lines = f"\n{indent}".join(receipt_lines(report))
+    print(wrapped(f"Receipt: {lines}", sys.stderr, indent), file=sys.stderr)
+
+
+def receipt_lines(report: dict[str, Any]) -> list[str]:
     """What the harness saw: changes, checks, what was not checked, and what the model cost."""
     lines = [_changes_line(report), *(_check_lines(report["receipt"]) if report["changes"] else ())]
     if len(report["models"]) > 1:
@@ -116,8 +123,7 @@ def print_receipt(report: dict[str, Any]) -> None:
         lines.append(_usage_line(report["model"], report["usage"]))
     if report["usd"]:
         lines.append(_cost_line(report))
-    indent = " " * len("Receipt: ")
-    print(wrapped("Receipt: " + f"\n{indent}".join(lines), sys.stderr, indent), file=sys.stderr)
+    return lines
 
 
 def _changes_line(report: dict[str, Any]) -> str:

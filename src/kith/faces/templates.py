@@ -6,11 +6,12 @@ import json
 from kith.app.templates import list_templates
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
+from kith.faces.folder import find_root
 
 
 def templates_command(args: argparse.Namespace) -> int:
     """Each template with its parameters, their types and meanings."""
-    templates = list_templates()
+    templates = list_templates(find_root(args.folder))
     if args.json:
         print(json.dumps(encode(templates), indent=2))
         return EXIT_DONE

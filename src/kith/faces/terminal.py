@@ -10,6 +10,7 @@ from kith.core.events import Asked, Delta, Event
 from kith.core.values import Answer, Question
 from kith.faces.flow import Flow
 from kith.faces.lines import STYLES, line_of, printable, status_of, wrapped
+from kith.faces.prompts import ConsoleScreen
 from kith.faces.questions import ask
 from kith.faces.speakers import council_lines
 
@@ -94,7 +95,7 @@ class TerminalVoice:
 
     async def answer(self, question: Question) -> Answer:
         self.close()
-        return await ask(self.console, question)
+        return await ask(ConsoleScreen(self.console), question)
 
     def close(self) -> None:
         """Take the status line away and end a line that is still open."""

@@ -34,48 +34,55 @@ def trust_command(args: argparse.Namespace) -> int:
     root = find_root(args.folder)
     if args.forget:
         known = forget(root)
-        print("Forgotten; what .kith holds here is ignored." if known else "Nothing was said of this folder.")
+        print("Forgotten; what this folder brings along is ignored." if known else "Nothing was said of this folder.")
         return EXIT_DONE
-    console, offer = _console(), look_at(root)
+    console, offer = _console(), asyncio.run(look_at(root))
     show_offer(console, root, offer)
     standing = offer.brought.standing
     if args.yes and standing == "unfit":
         raise UsageError("That cannot be trusted, so it stays ignored.")
-    if args.show or standing in ("", "unfit", "trusted"):
+    if args.show or (standing in ("", "unfit", "trusted") and not offer.unseen):
         return EXIT_DONE
     if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("Nobody could be asked, so it stays ignored; --yes trusts it as it is shown.")
     yes = args.yes or asyncio.run(ask_about(console))
-    decide(root, offer.brought, yes=yes, by="kith trust --yes" if args.yes else "kith trust")
+    by = "kith trust --yes" if args.yes else "kith trust"
+    decide(root, offer.brought, yes=yes, by=by, nested=offer.nested)
     print("It counts from now on, as it is." if yes else "It stays ignored.")
     return EXIT_DONE if yes else EXIT_REJECTED
 
 
 def ask_at_start(console: "Console", root: Path) -> bool:
     """Once for what is new in a folder: show it and ask; whether it counts from now on."""
-    offer = look_at(root)
+    offer = asyncio.run(look_at(root))
     show_offer(console, root, offer)
     yes = asyncio.run(ask_about(console))
-    decide(root, offer.brought, yes=yes, by="a conversation")
+    decide(root, offer.brought, yes=yes, by="a conversation", nested=offer.nested)
     return yes
 
 
 async def ask_about(console: "Console") -> bool:
     """The question itself, on the terminal."""
+    from kith.faces.prompts import ConsoleScreen
     from kith.faces.questions import ask
 
-    return (await ask(console, Question(new_id(), "trust", QUESTION, ("yes", "no")))).choice == "yes"
+    return (
+        await ask(ConsoleScreen(console), Question(new_id(), "trust", QUESTION, ("yes", "no")))
+    ).choice == "yes"
 
 
 def show_offer(console: "Console", root: Path, offer: Offer) -> None:
     """What each file would do, then the files themselves, or what is different in them."""
+    from kith.faces.prompts import ConsoleScreen
     from kith.faces.questions import print_diff
 
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":
-        _say(console, f"{where}: {printable(brought.fault)} All that .kith holds is ignored.")
+        _say(console, f"{where}: {printable(brought.fault)} All that it brings along is ignored.")
         return
-    if not brought.files:
+    for fault in brought.left_out:
+        _say(console, printable(fault))
+    if not offer.meaning:
         _say(console, f"{where} brings nothing along that kith would interpret.")
         return
     _say(console, f"{where} brings along for kith:", style="bold")
@@ -85,10 +92,18 @@ def show_offer(console: "Console", root: Path, offer: Offer) -> None:
             _say(console, printable(f"    {line}"), indent=" " * 6)
     for file in offer.files:
         console.print()
-        print_diff(console, file.diff)
+        print_diff(ConsoleScreen(console), file.diff)
     since = " Above is how it differs from what you trusted last." if offer.again and offer.files else ""
     console.print()
-    _say(console, f"{_STANDING[brought.standing]}{since}")
+    _say(console, f"{_standing(offer)}{since}")
+
+
+def _standing(offer: Offer) -> str:
+    """How the person stands to what there is; of notes inside alone nothing is said in the settings."""
+    standing = offer.brought.standing
+    if offer.unseen and standing in ("", "trusted"):
+        return "Of the notes in folders inside, some are new to you, so those are ignored."
+    return _STANDING[standing or "trusted"]
 
 
 def _say(console: "Console", text: str, indent: str = "", style: str = "") -> None:

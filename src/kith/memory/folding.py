@@ -6,6 +6,7 @@ from typing import Final
 
 from kith.core.codec import KINDS as ALL
 from kith.core.events import Applied, Called, Engaged, RunStarted
+from kith.memory.asides import without_asides
 from kith.memory.log import Record
 from kith.memory.task_parts import Task
 from kith.routing.rows import CallRow, LegRow
@@ -58,7 +59,7 @@ class Folded:
 def fold_session(session: str, records: Iterable[Record]) -> Folded:
     """The rows of one session, from its events in their order."""
     folded, engaged, task, tasks = Folded(session), dict[str, Engaged](), None, 0
-    for record in records:
+    for record in without_asides(records):
         event = record.event
         folded.first, folded.last = folded.first or record.seq, record.at
         match event:

@@ -10,8 +10,9 @@ from typing import IO, Any
 
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.core.events import Applied, Carded, Event, RunEnded, RunStarted
+from kith.core.events import Applied, Carded, Event, RunStarted
 from kith.memory.database import distrust
+from kith.memory.listing import Summary, list_sessions
 from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import Past, fold
 from kith.memory.refusals import explain_refusal
@@ -44,11 +45,6 @@ CREATE UNIQUE INDEX IF NOT EXISTS first_answers ON post (session, key) WHERE kin
 CREATE INDEX IF NOT EXISTS not_taken ON post (session, kind) WHERE NOT taken;
 """
 
-_LAST_END = """
-SELECT kind FROM events WHERE session = ?
-AND kind IN ('RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -60,18 +56,6 @@ class Record:
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A session in a line: its first task, its folder, when it last did something, how it ended."""
-
-    id: str
-    task: str
-    root: str
-    model: str
-    at: float
-    status: str
-
-
 class Log:
     """The log's file. Reading needs no lock; writing goes through a Session.
 
@@ -81,6 +65,7 @@ class Log:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._cards: dict[str, tuple[int, dict[str, Any]]] = {}  # as far as they were read
+        self._folded = ("", 0, Past())  # the session that was asked for last, up to an event of it
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._in_words("opened"):
@@ -201,8 +186,18 @@ class Log:
             self._db.executemany(take, [(each,) for each in numbers])
 
     def past(self, session: str) -> Past:
-        """What a session's events add up to."""
-        return fold(record.event for record in self.events(session))
+        """What a session's events add up to; only those since it was last asked are read."""
+        known, seq, past = self._folded
+        if known != session or not self._has(session, seq):
+            seq, past = 0, Past()
+        for record in self.events(session, seq):
+            past, seq = fold([record.event], past), record.seq
+        if not self._db.in_transaction:  # else it may be taken back
+            self._folded = session, seq, past
+        return past.snapshot()
+
+    def _has(self, session: str, seq: int) -> bool:
+        return bool(self.query("SELECT 1 FROM events WHERE seq = ? AND session = ?", (seq, session)))
 
     def extent(self) -> tuple[int, int, str]:
         """How many events there are, the newest one's number, and what tells this log from others."""
@@ -226,28 +221,14 @@ class Log:
         query = "SELECT session FROM events WHERE kind = ? GROUP BY session ORDER BY MIN(seq)"
         return [session for (session,) in self.query(query, (kind,))]
 
-    def sessions(self, root: Path | None = None, limit: int = 50, also: Container[str] = ()) -> list[Summary]:
-        """The newest sessions first, those of one folder when `root` is given; of `also` old ones, too."""
-        query = """
-            SELECT session, MAX(seq), MAX(at) FROM events
-            WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session ORDER BY 2 DESC
-        """
-        found: list[Summary] = []
-        for session, _, at in self.query(query):
-            if len(found) < limit or session in also:
-                summary = self._summarise(session, at)
-                found += [summary] if root is None or summary.root == str(root) else []
-        return found
+    def sessions(
+        self, root: Path | None = None, limit: int = 50, also: Container[str] = (), words: str = ""
+    ) -> list[Summary]:
+        """The newest sessions first, those of one folder when `root` is given; of `also` old ones, too.
 
-    def _summarise(self, session: str, at: float) -> Summary:
-        started = self._one(session, "RunStarted", "ASC")
-        ended = self._one(session, "RunEnded", "DESC")
-        task, root, model = "", "", ""
-        if isinstance(started, RunStarted):
-            task, root, model = started.task, started.root, started.model
-        last = self.query(_LAST_END, (session,))
-        status = ended.status if isinstance(ended, RunEnded) and last[0][0] == "RunEnded" else "unfinished"
-        return Summary(session, task, root, model, at, status)
+        With `words`, those in whose id, name, tasks or last words all of them stand.
+        """
+        return list(list_sessions(self.query, str(root) if root else None, limit, also, words))
 
     def _one(self, session: str, kind: str, order: str) -> Event | None:
         query = f"SELECT body FROM events WHERE session = ? AND kind = ? ORDER BY seq {order} LIMIT 1"

@@ -1,7 +1,8 @@
 """What a session's log adds up to: enough to resume it, and the receipt of what was really done."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from kith.core.decisions import Routed
@@ -12,6 +13,7 @@ from kith.core.events import (
     Event,
     Forked,
     Judged,
+    Named,
     Notice,
     Planned,
     Proposed,
@@ -25,6 +27,7 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
+from kith.memory.asides import QUIET, is_aside
 
 _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 
@@ -45,7 +48,10 @@ class Read:
 
 @dataclass(slots=True)
 class Past:
-    """The fold of a session: conversations since its beginning, everything else since its last task."""
+    """The fold of a session: conversations since its beginning, everything else since its last task.
+
+    What the person ran themselves is no task, and leaves the last one as it was.
+    """
 
     started: RunStarted | None = None
     ended: RunEnded | None = None
@@ -75,6 +81,10 @@ class Past:
     routes: list[Routed] = field(default_factory=list)
     relays: int = 0  # how often another model took over in the session
     relayed: Routed | None = None  # how the present one did, while it has not been told what was done before
+    title: str = ""  # the name that the person gave the session
+    symbols: str = ""  # whether models were offered the index here: "yes", "no", "" before the first task
+    aside: RunStarted | None = None  # the command of the person's own that is running
+    untold: list[Ran] = field(default_factory=list)  # what they ran since, and the model was not told of
 
     def take(self, event: Event) -> None:
         """Take one more event of the same task in."""
@@ -96,21 +106,64 @@ class Past:
                 self.proposed, self.proposed_in = files, max(self.attempts, 1)
                 self.findings = ()
             case Applied() | Called() | Compacted():
-                self._lists[type(event)].append(event)
-                self.compactions += isinstance(event, Compacted)
-                self.read = self._read_by(event) or self.read
+                self._add(event)
             case ToolEnded(ran=Ran() as ran):
                 self.commands.append(ran)
             case Judged() | Routed():
                 self._judge(event) if isinstance(event, Judged) else self._route(event)
             case Reviewed(findings):
                 self.findings = findings
+            case _:
+                self._note(event)
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Named(title):
+                self.title = title
             case Notice(text, "warning"):
                 self.notices.append(text)
 
-    @property
-    def _lists(self) -> dict[type, list[Any]]:
-        return {Applied: self.applied, Called: self.calls, Compacted: self.compacted}
+    def take_aside(self, event: Event) -> None:
+        """Take in an event of a command that the person runs."""
+        quiet = self.aside is not None and self.aside.options.get(QUIET) == "yes"
+        match event:
+            case RunEnded():
+                self.aside = None
+            case Named(title):
+                self.title = title
+            case ToolEnded(ran=Ran() as ran) if not quiet:
+                self.untold.append(ran)
+
+    def next_task(self, started: RunStarted) -> "Past":
+        """The fold as a new task begins: conversations and the list stay, the rest starts anew."""
+        return Past(
+            started,
+            threads=self.threads,
+            compacted=self.compacted,
+            read=self.read,
+            todo=self.todo,
+            last=replace(self, last=None) if self.started else None,
+            tasks=self.tasks + 1,
+            relays=self.relays,
+            title=self.title,
+            symbols=started.options.get("symbols", self.symbols),
+            untold=self.untold,
+        )
+
+    def snapshot(self) -> "Past":
+        """The same, which stays as it is when this one goes on."""
+        same = copy(self)
+        same.threads = {name: list(messages) for name, messages in self.threads.items()}
+        for each in fields(self):
+            if isinstance(value := getattr(self, each.name), list):
+                setattr(same, each.name, list(value))
+        return same
+
+    def _add(self, event: Applied | Called | Compacted) -> None:
+        lists: dict[type, list[Any]] = {Applied: self.applied, Called: self.calls, Compacted: self.compacted}
+        lists[type(event)].append(event)
+        self.compactions += isinstance(event, Compacted)
+        self.read = self._read_by(event) or self.read
 
     def _read_by(self, event: Event) -> Read | None:
         """What was read for an answer that goes into a thread: the one in which somebody spoke last."""
@@ -127,7 +180,8 @@ class Past:
     def _hear(self, thread: str, message: Message) -> None:
         self.threads.setdefault(thread, []).append(message)
         self.thread = thread
-        self.task_said = self.task_said or message.role == "user"
+        if message.role == "user" and not self.task_said:
+            self.task_said, self.untold = True, []  # the task's own words tell what was run before it
         self.edits_landed, self.refusal, self.relayed = False, None, None
         if message.author == "person":
             self.refusals = 0
@@ -135,7 +189,7 @@ class Past:
     def _copy(self, fork: Forked) -> None:
         for said in fork.said:
             self.threads.setdefault(said.thread, []).append(said.message)
-        self.compacted += fork.compacted
+        self.compacted.extend(fork.compacted)
         self.todo = fork.todo
 
     def _route(self, event: Routed) -> None:
@@ -191,22 +245,15 @@ def _touches(event: Event) -> bool:
     return bool(event.files) if isinstance(event, Proposed) else getattr(event, "effect", "") == "write"
 
 
-def fold(events: Iterable[Event]) -> Past:
-    """What these events add up to; a new task keeps conversations and the list, the rest starts anew."""
-    past = Past()
+def fold(events: Iterable[Event], past: Past | None = None) -> Past:
+    """What these events add up to, after what was folded before (`past`, which is used up)."""
+    past = past or Past()
     for event in events:
         if isinstance(event, RunStarted):
-            last = replace(past, last=None) if past.started else None
-            past = Past(
-                event,
-                threads=past.threads,
-                compacted=past.compacted,
-                read=past.read,
-                todo=past.todo,
-                last=last,
-                tasks=past.tasks + 1,
-                relays=past.relays,
-            )
+            past.aside = event if is_aside(event) else None
+            past = past if past.aside else past.next_task(event)
+        elif past.aside:
+            past.take_aside(event)
         else:
             past.take(event)
     return past

@@ -4,22 +4,20 @@ import json
 
 from kith.core.codec import decode
 from kith.core.values import Question
+from kith.memory.asides import KIND
 from kith.memory.inbox import Inbox
+from kith.memory.listing import last_task
 from kith.memory.log import Log
 
-_LAST_TURN = """
-SELECT kind, body FROM events WHERE session = ?
-AND kind IN ('RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
-"""
-_LAST_KIND = """
+_LAST_KIND = f"""
 SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
-ORDER BY seq DESC LIMIT 1
+AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}' ORDER BY seq DESC LIMIT 1
 """
 # Ends that nobody goes on from, of the commands that can be gone on with.
 OVER = {"run": ("done", "rejected", "failed"), "build": ("done", "rejected")}
 _LAST = """
-SELECT kind, body FROM events WHERE session = ?
-AND kind IN ('Asked', 'Answered', 'RunStarted', 'RunEnded', 'Resumed') ORDER BY seq DESC LIMIT 1
+SELECT kind, body FROM events WHERE session = ? AND seq > ? AND kind IN ('Asked', 'Answered')
+ORDER BY seq DESC LIMIT 1
 """
 
 
@@ -29,7 +27,8 @@ def open_question(log: Log, session: str) -> Question | None:
     A question outlives the process that asked it only in the log: whether anybody still waits for the answer,
     `Log.is_open` says.
     """
-    for kind, body in log.query(_LAST, (session,)):
+    begin, end = last_task(log.query, session)
+    for kind, body in log.query(_LAST, (session, begin)) if begin and not end else ():
         if kind == "Asked":
             question: Question = decode(json.loads(body)["question"], Question)
             return None if Inbox(log, session).answer_to(question.id) else question
@@ -38,7 +37,8 @@ def open_question(log: Log, session: str) -> Question | None:
 
 def was_cut_off(log: Log, session: str) -> bool:
     """Whether the log tells of no end of the last task: somebody works on it, or the process has died."""
-    return any(kind != "RunEnded" for kind, _ in log.query(_LAST_TURN, (session,)))
+    begin, end = last_task(log.query, session)
+    return begin > 0 and not end
 
 
 def can_resume(log: Log, session: str) -> bool:
@@ -46,8 +46,8 @@ def can_resume(log: Log, session: str) -> bool:
     kind = last_kind(log, session)
     if kind not in OVER:
         return False
-    ((last, body),) = log.query(_LAST_TURN, (session,))
-    return last != "RunEnded" or json.loads(body)["status"] not in OVER[kind]
+    _, end = last_task(log.query, session)
+    return not end or json.loads(end)["status"] not in OVER[kind]
 
 
 def last_kind(log: Log, session: str) -> str:

@@ -53,6 +53,11 @@ def last_trusted(said: tuple[Ruling, ...]) -> Ruling | None:
     return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
 
 
+def ruling_on(said: tuple[Ruling, ...], digest: str) -> Ruling | None:
+    """The last answer about files with this digest."""
+    return next((each for each in reversed(said) if each.digest == digest), None)
+
+
 def texts_of(log: Log, said: Ruling) -> dict[str, str]:
     """The files as they were shown for an answer, as far as the log holds them: path -> text."""
     for record in log.events(said.session, kinds=("Asked",)):

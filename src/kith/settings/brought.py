@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -13,8 +13,12 @@ from kith.core.errors import UsageError
 FOLDER: Final = ".kith"
 CONFIG: Final = ".kith/config.toml"
 ROLES: Final = ".kith/roles"
+TEMPLATES: Final = ".kith/templates"
+SKILLS: Final = (".kith/skills", ".agents/skills", ".claude/skills")
+SKILL: Final = "SKILL.md"
+NOTES: Final = ("AGENTS.md", "CLAUDE.md")  # for agents, in any folder; the first that there is counts
 _LARGEST: Final = 64 << 10  # bytes of one file: a person is to read it
-_MOST: Final = 50  # roles
+_MOST: Final = 50  # roles, templates, skills of one folder
 # Nothing waits for a pipe, and no link is followed to a file that the folder does not hold.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -24,11 +28,16 @@ Standing = Literal["", "new", "changed", "declined", "trusted", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """Files by their paths, and how the person stands to them; `fault` says why they are unfit."""
+    """Files by their paths, and how the person stands to them; `fault` says why they are unfit.
+
+    `left_out`: sentences on notes, skills and templates that nobody could trust as they are, which keeps
+    nothing else from being trusted.
+    """
 
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     standing: Standing = ""
     fault: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -43,6 +52,27 @@ class Brought:
         data = self.files.get(path, b"") if self.standing == "trusted" else b""
         return data.decode("utf-8-sig")
 
+    @property
+    def notes(self) -> str:
+        """The path of the project's notes for agents; "" where there are none."""
+        return next((name for name in NOTES if name in self.files), "")
+
+    @property
+    def skills(self) -> tuple[str, ...]:
+        """The paths of its skills."""
+        return tuple(path for path in self.files if path.endswith(f"/{SKILL}"))
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The paths of its templates."""
+        return tuple(path for path in self.files if path.startswith(f"{TEMPLATES}/"))
+
+    @property
+    def names(self) -> str:
+        """What there is at the top of the folder, in words: `AGENTS.md and .kith`."""
+        *most, last = sorted({path.partition("/")[0] for path in self.files}, reverse=True) or [FOLDER]
+        return f"{', '.join(most)} and {last}" if most else last
+
 
 def find_brought(root: Path) -> Brought:
     """Read what would be interpreted; nobody has been asked whether it may."""
@@ -50,7 +80,23 @@ def find_brought(root: Path) -> Brought:
         files = dict(_read_all(root))
     except UsageError as error:
         return Brought(standing="unfit", fault=str(error))
-    return Brought(files, "new" if files else "")
+    left_out: list[str] = []
+    for path in _find_knowledge(root, left_out):
+        try:
+            files[path] = _read(root, path)
+        except UsageError as error:
+            left_out.append(str(error))
+    return Brought(files, "new" if files else "", left_out=tuple(left_out))
+
+
+def find_notes(folder: Path) -> str:
+    """The name of the notes for agents in a folder: the first plain file that is not empty, else ""."""
+    return next((name for name in NOTES if _is_filled(folder / name)), "")
+
+
+def read_notes(root: Path, path: str) -> bytes:
+    """Notes of a folder inside. Raises UsageError for what is no plain text of a size that a person reads."""
+    return _read(root, path)
 
 
 def read_plain(path: Path, most: int) -> bytes | None:
@@ -75,6 +121,58 @@ def _read_all(root: Path) -> Iterator[tuple[str, bytes]]:
         yield from ((f"{ROLES}/{name}", _read(root, f"{ROLES}/{name}")) for name in names)
 
 
+def _find_knowledge(root: Path, left_out: list[str]) -> Iterator[str]:
+    """The paths of notes, skills and templates. Sentences on what is left out are added to `left_out`."""
+    notes = find_notes(root)
+    if notes:
+        yield notes
+    else:
+        left_out += [_linked(name) for name in NOTES if (root / name).is_symlink()]
+    for folder in SKILLS:
+        skills = [f"{name}/{SKILL}" for name in _list(root, folder, left_out)]
+        yield from _first_of(root, folder, skills, left_out)
+    templates = [name for name in _list(root, TEMPLATES, left_out) if name.endswith(".md")]
+    yield from _first_of(root, TEMPLATES, templates, left_out)
+
+
+def _list(root: Path, folder: str, left_out: list[str]) -> list[str]:
+    """The names in a folder that is there, through no link."""
+    try:
+        there = _is_folder(root, folder.partition("/")[0]) and _is_folder(root, folder)
+        return sorted(os.listdir(root / folder)) if there else []  # noqa: PTH208
+    except UsageError as error:
+        if not _leads_to_another(root, folder):
+            left_out.append(str(error))
+    except OSError as error:
+        left_out.append(f"{folder} cannot be read: {error.strerror}.")
+    return []
+
+
+def _leads_to_another(root: Path, folder: str) -> bool:
+    """Whether a link leads to a folder of skills that is looked into anyway."""
+    others = [root / each for each in SKILLS if each != folder]
+    return any(each.is_dir() and each.resolve() == (root / folder).resolve() for each in others)
+
+
+def _first_of(root: Path, folder: str, names: Sequence[str], left_out: list[str]) -> Iterator[str]:
+    there = [f"{folder}/{name}" for name in names if os.path.lexists(root / folder / name)]
+    if len(there) > _MOST:
+        left_out.append(f"{folder} holds {len(there)} files, of which the first {_MOST} are looked at.")
+    yield from there[:_MOST]
+
+
+def _is_filled(path: Path) -> bool:
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
+
+
+def _linked(path: str) -> str:
+    return f"{path} is a link, and kith follows none to what it would interpret."
+
+
 def _is_folder(root: Path, path: str) -> bool:
     """Whether there is a folder, no link to one; a plain file of this name is none of kith's business."""
     try:
@@ -82,7 +180,7 @@ def _is_folder(root: Path, path: str) -> bool:
     except OSError:
         return False
     if stat.S_ISLNK(mode):
-        raise UsageError(f"{path} is a link, and kith follows none to what it would interpret.")
+        raise UsageError(_linked(path))
     return stat.S_ISDIR(mode)
 
 
@@ -90,9 +188,8 @@ def _read(root: Path, path: str) -> bytes:
     try:
         data = read_plain(root / path, _LARGEST + 1)
     except OSError as error:
-        link = (root / path).is_symlink()
-        why = "is a link, and kith follows none to what it would interpret" if link else "cannot be read"
-        raise UsageError(f"{path} {why}{'' if link else f': {error.strerror}'}.") from error
+        why = _linked(path) if (root / path).is_symlink() else f"{path} cannot be read: {error.strerror}."
+        raise UsageError(why) from error
     if data is None:
         raise UsageError(f"{path} is not a file.")
     if len(data) > _LARGEST:

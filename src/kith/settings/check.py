@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
 from kith.core.values import Sampling
+from kith.settings.places import Place
 from kith.settings.values import Building, Coaching, Conferring, Engine, Routing, Settings
 
 # Groups of settings: each is a table in the file, and its keys are called `table.key`.
@@ -22,8 +23,9 @@ TABLES: Mapping[str, type] = {
 }
 # Tables whose keys are names that the person chose, and the keys of other things.
 NAMED = ("endpoints", "gates", "pools", "projects")
+LISTS = ("hooks",)  # of tables
 _KEYS_OF_SERVICES = ("openai_api_key", "anthropic_api_key", "gemini_api_key")
-_NOT_KEYS = {"origin", "brought", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *TABLES}
+_NOT_KEYS = {"origin", "brought", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *LISTS, *TABLES}
 _HINTS = get_type_hints(Settings)
 KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
 IN_TABLES = {
@@ -71,20 +73,22 @@ _MOST: Mapping[str, float] = {"route.audit": 1, "coach.live": 1}
 
 def is_key(key: str) -> bool:
     """Whether there is such a setting, or such a group of settings."""
-    return key in KEYS or key in (*NAMED, *TABLES) or key.partition(".")[0] in TABLES
+    return key in KEYS or key in (*NAMED, *LISTS, *TABLES) or key.partition(".")[0] in TABLES
 
 
-def check_value(key: str, value: Any, where: str, allowed: set[str] | None = None) -> Any:
+def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
     if key in (*NAMED, *TABLES):
         raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
+    if key in LISTS:
+        raise UsageError(f"{where}: {key!r} is a list of tables, not a value.")
     hint: Any = IN_TABLES.get(key) or KEYS.get(key)
     if hint is None:
-        known = sorted(allowed or [*KEYS, *NAMED, *IN_TABLES])
+        known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *TABLES, *IN_TABLES])
         raise UsageError(f"{where}: {unknown_key(key, known)}")
-    fitted = _fit(value, hint)
+    fitted = fit(value, hint)
     if fitted is None:
-        raise UsageError(f"{where}: {key} must be {_in_words(hint)}, not {value!r}.")
+        raise UsageError(f"{where}: {key} must be {in_words(hint)}, not {value!r}.")
     if key in _LEAST and not fitted >= _LEAST[key]:
         raise UsageError(f"{where}: {key} must be at least {_LEAST[key]:g}, not {value!r}.")
     if key in _MOST and fitted > _MOST[key]:
@@ -94,7 +98,7 @@ def check_value(key: str, value: Any, where: str, allowed: set[str] | None = Non
     return _clean_hosts(fitted, where) if key == "hosts" else fitted
 
 
-def _clean_hosts(hosts: Sequence[str], where: str) -> tuple[str, ...]:
+def _clean_hosts(hosts: Sequence[str], where: Place | str) -> tuple[str, ...]:
     try:
         return tuple(str(parse_host(each)) for each in hosts)
     except ValueError as error:
@@ -114,13 +118,15 @@ def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What to say of a key that does not exist: the nearest, or all."""
-    close = difflib.get_close_matches(key, known, 1)
+    inside = [each for each in known if each.endswith(f".{key}")]  # its table was forgotten
+    close = inside or difflib.get_close_matches(key, known)
+    close.sort(key=lambda each: sorted(each) != sorted(key))  # letters that changed places: the common slip
     return f"unknown key {key!r}; " + (
         f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}."
     )
 
 
-def _fit(value: Any, hint: Any) -> Any:
+def fit(value: Any, hint: Any) -> Any:
     """The value as the hint's type (strings from the environment included), or None."""
     if get_origin(hint) is Literal:
         return value if value in get_args(hint) else None
@@ -152,7 +158,8 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def _in_words(hint: Any) -> str:
+def in_words(hint: Any) -> str:
+    """What a type of values is called in an error."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(get_args(hint))
     if get_origin(hint) is tuple:

@@ -5,13 +5,15 @@ from typing import Any, get_args, get_type_hints
 
 from kith.core.errors import UsageError
 from kith.settings.check import check_value, flatten, unknown_key
+from kith.settings.hooks import read_hooks
+from kith.settings.places import Place
 from kith.settings.values import Endpoint
 
 # What -m NAME/MODEL means already.
 _TAKEN = ("replay", "file", "anthropic", "gemini", "route")
 
 
-def read_named(table: str, name: str, data: Any, where: str) -> Any:
+def read_named(table: str, name: str, data: Any, where: Place) -> Any:
     """What a table holds under a name. Raises UsageError saying where it stands and what is wrong."""
     match table:
         case "endpoints":
@@ -26,28 +28,28 @@ def read_named(table: str, name: str, data: Any, where: str) -> Any:
             return _read_project(name, data, where)
 
 
-def _read_endpoint(name: str, data: Any, where: str) -> Endpoint:
+def _read_endpoint(name: str, data: Any, where: Place) -> Endpoint:
     kinds = get_args(get_type_hints(Endpoint)["kind"])
     if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise UsageError(f"{where}: endpoint {name!r} needs a url.")
     if not re.fullmatch(r"https?://[^/\s?#][^?#]*", data["url"]):
         shown = re.split("[?#]", data["url"].rpartition("@")[2])[0]  # beside that there may be a key
         raise UsageError(
-            f"{where}: {shown!r} is no address of a server; it should look like http://host:port, and "
-            "a key belongs into a variable, named by key_env."
+            f"{where.at('url')}: {shown!r} is no address of a server; it should look like http://host:port, "
+            "and a key belongs into a variable, named by key_env."
         )
     _check_name("an endpoint", name, where)
     for key in data:
         if key not in ("kind", "url", "key_env", "cloud"):
-            raise UsageError(f"{where}: {unknown_key(key, ['kind', 'key_env', 'url', 'cloud'])}")
+            raise UsageError(f"{where.at(key)}: {unknown_key(key, ['kind', 'key_env', 'url', 'cloud'])}")
     if data.get("kind", "openai") not in kinds:
-        raise UsageError(f"{where}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
+        raise UsageError(f"{where.at('kind')}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
     if not isinstance(data.get("cloud", True), bool):
-        raise UsageError(f"{where}: cloud must be true or false, not {data['cloud']!r}.")
+        raise UsageError(f"{where.at('cloud')}: cloud must be true or false, not {data['cloud']!r}.")
     return Endpoint(data.get("kind", "openai"), data["url"], str(data.get("key_env", "")), data.get("cloud"))
 
 
-def _read_pool(name: str, data: Any, where: str) -> tuple[str, ...]:
+def _read_pool(name: str, data: Any, where: Place) -> tuple[str, ...]:
     """The names of the endpoints (or the addresses) that share the work."""
     _check_name("a pool", name, where)
     good = isinstance(data, list) and all(isinstance(each, str) and each.strip() for each in data)
@@ -56,27 +58,22 @@ def _read_pool(name: str, data: Any, where: str) -> tuple[str, ...]:
     return tuple(data)
 
 
-def _read_project(folder: str, data: Any, where: str) -> dict[str, Any]:
+def _read_project(folder: str, data: Any, where: Place) -> dict[str, Any]:
     """The user's own settings for one project, as those of a file."""
     if not isinstance(data, dict):
         raise UsageError(f"{where}: projects.{folder!r} must be a table of settings.")
     if not folder.startswith(("/", "~")):
         raise UsageError(f"{where}: {folder!r} is no absolute path of a folder.")
-    return {key: check_value(key, value, where) for key, value in flatten(data)}
+    return {
+        key: read_hooks(value, where.at(key), brought=False)
+        if key == "hooks"
+        else check_value(key, value, where.at(key))
+        for key, value in flatten(data)
+    }
 
 
-def _check_name(what: str, name: str, where: str) -> None:
+def _check_name(what: str, name: str, where: Place) -> None:
     if "/" in name:
         raise UsageError(f"{where}: {what} cannot be called {name!r}; a name holds no slash.")
     if name in _TAKEN:
         raise UsageError(f"{where}: {what} cannot be called {name!r}; -m {name} has a meaning of its own.")
-
-
-def line_of(text: str, key: str) -> int:
-    """The line on which a key, or a table, begins; 1 where it is not found."""
-    table, _, name = (re.escape(part) for part in key.rpartition("."))
-    heading = re.compile(rf"\s*\[\s*{table}\b")
-    pattern = re.compile(rf"\s*(\[\s*)?[\"']?(\w+\.)?[\"']?{name}\b")
-    lines = list(enumerate(text.split("\n"), 1))
-    begin = next((n for n, line in lines if table and heading.match(line)), 1)
-    return next((n for n, line in lines if n >= begin and pattern.match(line)), 1)

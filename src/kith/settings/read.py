@@ -1,8 +1,6 @@
 """Settings from where they stand: the user's file, the project's file, the environment, the flags."""
 
 import os
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +8,19 @@ from typing import Any
 
 from kith.core.errors import KithError, UsageError
 from kith.settings.brought import CONFIG, Brought, Standing, find_brought
-from kith.settings.check import NAMED, TABLES, check_value, flatten, is_key
-from kith.settings.named import line_of, read_named
+from kith.settings.check import LISTS, NAMED, TABLES, check_value, flatten, is_key
+from kith.settings.files import find_file, parse, read_text
+from kith.settings.hooks import read_hooks
+from kith.settings.named import read_named
 from kith.settings.values import Settings
 
 # Even once it is trusted, a project's own file only says how the project is checked, and narrows the rest.
 PROJECT_KEYS = {
-    *("check", "gates", "max_steps", "tries", "read_only", "build.coverage"),
+    *("check", "gates", "hooks", "max_steps", "tries", "read_only", "build.coverage"),
     *("cloud", "max_task_usd", "max_day_usd"),
 }
 _CLOUD = ("never", "ask", "allow")  # each lets through more than the one before
+_EDITORS = ("VISUAL", "EDITOR")  # every program's: what is chosen for kith goes before them
 _NO_SETTINGS = ("KITH_SERVE_TOKEN", "KITH_RUNTIME_TOKEN")  # secrets of commands
 # Where two name the same setting, the later one wins.
 _PEOPLES_VARIABLES = {
@@ -46,9 +47,10 @@ def load_settings(
     brought = find_brought(root)
     if brought.files:
         brought = replace(brought, standing="trusted" if trusting else _standing(brought, root, state))
-    layers: list[tuple[str, dict[str, Any]]] = []
-    user_file, project_file = config / "config.toml", root / CONFIG
-    users = _parse(user_file, _read_text(user_file), None)
+    editors = [environ[name] for name in _EDITORS if environ.get(name)]
+    layers: list[tuple[str, dict[str, Any]]] = [("environment", {"editor": each}) for each in editors[:1]]
+    user_file, project_file = find_file(config), root / CONFIG
+    users = read_values(user_file, read_text(user_file), None)
     of_projects = users.pop("projects", {})
     layers.append((str(user_file), users))
     layers += [(str(user_file), values) for folder, values in of_projects.items() if _holds(folder, root)]
@@ -61,7 +63,7 @@ def load_settings(
         for key, value in layer.items():
             if source == str(project_file) and not _narrows(key, value, merged):
                 continue
-            merged[key] = value
+            merged[key] = (*merged.get(key, ()), *value) if key in LISTS else value
             origin[key] = source
     tables = {name: _take_table(merged, name) for name in TABLES}
     places: dict[str, Any] = {"state": state, "cache": cache, "config": config}
@@ -70,7 +72,7 @@ def load_settings(
 
 def read_brought(root: Path, brought: Brought) -> dict[str, Any]:
     """What a project's own file sets, where it is trusted. Raises UsageError for any other key."""
-    return _parse(root / CONFIG, brought.text(CONFIG), PROJECT_KEYS)
+    return read_values(root / CONFIG, brought.text(CONFIG), PROJECT_KEYS)
 
 
 def _standing(brought: Brought, root: Path, state: Path) -> Standing:
@@ -102,7 +104,7 @@ def _take_table(merged: dict[str, Any], table: str) -> Any:
 
 def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
     """Whether a project's value asks for no more than the user already allows."""
-    if key in ("check", "gates"):  # they run in the sandbox, or are asked about
+    if key in ("check", "gates", "hooks"):  # they run in the sandbox, or are asked about
         return True
     if key == "build.coverage":
         return bool(value >= (merged.get(key) or 0))
@@ -129,48 +131,24 @@ def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, P
         ) from error
 
 
-def _parse(path: Path, text: str, allowed: set[str] | None) -> dict[str, Any]:
-    """The values of a configuration file; `allowed` are the keys that it may hold, None for all."""
-    try:
-        data = tomllib.loads(text)
-    except RecursionError as error:
-        raise UsageError(f"{path}: its values are nested too deeply.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(_in_place(path, text, str(error))) from error
+def read_values(path: Path, text: str, allowed: set[str] | None) -> dict[str, Any]:
+    """The values of a configuration file; `allowed` are the keys that it may hold, None for all.
+
+    Raises UsageError naming the line, and the nearest key.
+    """
+    data, place = parse(path, text)
     values: dict[str, Any] = {}
     for key, value in flatten(data):
-        where = f"{path}, line {line_of(text, key)}"
+        where = place.at(key)
         if allowed is not None and key not in allowed and is_key(key):
             raise UsageError(f"{where}: a project may not set {key!r}; put it into your own configuration.")
         if key in NAMED and isinstance(value, dict):
-            values[key] = {
-                name: read_named(key, name, each, f"{path}, line {line_of(text, name)}")
-                for name, each in value.items()
-            }
+            values[key] = {name: read_named(key, name, each, where.at(name)) for name, each in value.items()}
+        elif key == "hooks":
+            values[key] = read_hooks(value, where, brought=allowed is not None)
         else:
             values[key] = check_value(key, value, where, allowed)
     return values
-
-
-def _read_text(path: Path) -> str:
-    """The file's text, "" when there is none. Raises UsageError."""
-    try:
-        if path.exists() and not path.is_file():  # a pipe or a device would never end
-            raise UsageError(f"{path} is not a file.")
-        return path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not written in UTF-8 (byte {error.start}).") from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _in_place(path: Path, text: str, error: str) -> str:
-    """tomllib's words ("... (at line 1, column 9)", "... (at end of document)") with the place first."""
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", error, re.DOTALL)
-    what, line = (found[1], found[2]) if found else (error, None)
-    return f"{path}, line {line or len(text.rstrip().splitlines())}: not valid TOML: {what}."
 
 
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -80,6 +80,23 @@ class Conferring:
 
 
 @dataclass(frozen=True, slots=True)
+class Hook:
+    """A command that kith runs at a moment of its work, and tells of it in JSON.
+
+    `tool` are patterns for the tools that it is about; `where` it runs: on the person's machine, or in the
+    trial's sandbox, as every one does that the project `brought`. `place` is where it is written.
+    """
+
+    on: Literal["start", "before_tool", "after_tool", "stop"]
+    command: str
+    tool: tuple[str, ...] = ("*",)
+    seconds: float = 60.0
+    where: Literal["machine", "trial"] = "machine"
+    brought: bool = False
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every choice, read once. `origin` tells where each value that is not a default came from."""
 
@@ -111,6 +128,11 @@ class Settings:
     )
     max_file_bytes: int = 1_000_000
     max_change_bytes: int = 2_000_000
+    keys: Literal["emacs", "vi"] = "emacs"  # of the line that a conversation is typed into
+    mode: Literal["ask", "plan", "auto"] = "ask"  # in which a conversation begins
+    theme: Literal["auto", "dark", "light", "none"] = "auto"  # none: without colours
+    screen_reader: bool = False  # plain lines in their order: nothing moves, nothing is drawn again
+    editor: str = ""  # the command for texts too long for a line; none: $VISUAL, then $EDITOR
     sampling: Sampling = Sampling()
     engine: Engine = Engine()
     build: Building = Building()
@@ -119,6 +141,7 @@ class Settings:
     confer: Conferring = Conferring()
     gates: Mapping[str, str] = field(default_factory=dict)  # a project's own: name -> command
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    hooks: tuple[Hook, ...] = ()  # the person's, then the project's
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> endpoints
     ollama_host: str = ""
     openai_base_url: str = ""

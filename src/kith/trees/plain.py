@@ -25,5 +25,6 @@ async def run_plain(
         env=allowed_environment(root, toolchains, command.env) | private,
         cwd=folder,
         limits=limits,
+        input=command.input,
         sandboxed=False,
     )

@@ -42,6 +42,7 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 env=BARE,
                 cwd=Path("/"),
                 limits=limits,
+                input=command.input,
                 sandboxed=True,
                 launch=launch,
                 prepare=lambda: wires.tell(bwrap_options(box, env, folder)),

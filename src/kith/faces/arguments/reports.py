@@ -28,6 +28,7 @@ def profile(parser: argparse.ArgumentParser) -> None:
 
 
 def templates(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
     add_json(parser)
 
 

@@ -2,18 +2,16 @@
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING
 
 from kith.core.errors import EXIT_FAILED, KithError
 from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
 from kith.core.values import Answer, Question
 from kith.faces.always import always_words
 from kith.faces.client.remote import Find, follow, reach
-from kith.faces.questions import ask, press, print_asked, print_diff, type_line
+from kith.faces.prompts import ConsoleScreen
+from kith.faces.questions import ask, print_asked, print_diff
+from kith.faces.screen import Screen
 from kith.faces.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 async def show_to_the_end(find: Find, session: str, yes: bool) -> int:
@@ -103,18 +101,19 @@ class Asking:
         if not isinstance(self._voice, TerminalVoice) or not sys.stdin.isatty():
             return await PlainVoice().answer(question)
         self._voice.close()
-        return await (_ask_change if question.kind == "change" else ask)(self._voice.console, question)
+        screen = ConsoleScreen(self._voice.console)
+        return await (_ask_change if question.kind == "change" else ask)(screen, question)
 
 
-async def _ask_change(console: "Console", question: Question) -> Answer:
+async def _ask_change(screen: Screen, question: Question) -> Answer:
     """Show the diffs, which is all that is here of a change, and ask."""
     for file in question.files:
-        console.print()
-        print_diff(console, file.diff)
+        screen.show("")
+        print_diff(screen, file.diff)
     while True:
-        print_asked(console, question)
-        key = await press("[a]ll  [n]one  [s]ay what to do differently: ", "ans")
+        print_asked(screen, question)
+        key = await screen.press("[a]ll  [n]one  [s]ay what to do differently", "ans")
         if key != "s":
             return Answer("all" if key == "a" else "none")
-        if said := await type_line("What should be different? "):
+        if said := await screen.type_line("What should be different?"):
             return Answer("revise", said)

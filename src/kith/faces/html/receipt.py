@@ -6,9 +6,10 @@ from typing import Any, Final
 from kith.core.money import dollars
 from kith.faces.html.entries import read_event
 from kith.faces.html.markup import NOTHING, Html, element, joined
-from kith.faces.html.meter import Meter, took
+from kith.faces.html.meter import took
 from kith.faces.html.outputs import clipped
 from kith.faces.lines import count
+from kith.faces.meter import Meter
 from kith.memory.applied import short_id
 from kith.memory.live import Seen
 from kith.memory.past import fold

@@ -12,12 +12,13 @@ from kith.faces.html.drafts import SLOT
 from kith.faces.html.entries import read_body
 from kith.faces.html.lazy_patches import LazyPatch, draw_all, shielded, tell_bug
 from kith.faces.html.markup import NOTHING, Html, element, joined
-from kith.faces.html.meter import Meter, meter_html
+from kith.faces.html.meter import meter_html
 from kith.faces.html.panels import Draw, build_section, plan_section, question_section
 from kith.faces.html.patches import Patch
 from kith.faces.html.receipt import KINDS, describe, receipt_html
 from kith.faces.html.story import Story
 from kith.faces.html.todo import todo_html
+from kith.faces.meter import Meter
 from kith.memory.live import Position, Seen
 
 NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for

@@ -14,8 +14,9 @@ from kith.core.errors import UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter, unheard_sessions
+from kith.memory.listing import Summary
 from kith.memory.live import Position, Watch
-from kith.memory.log import Log, Summary
+from kith.memory.log import Log
 from kith.memory.questions import can_resume, open_question, was_cut_off
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -15,7 +15,7 @@ from kith.faces.serve.desk import Desk
 from kith.faces.serve.pages.stream import Shown
 from kith.faces.serve.problems import Refused
 from kith.memory.inbox import Inbox
-from kith.memory.log import Summary
+from kith.memory.listing import Summary
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _MOST: Final = 100  # sessions in the list
@@ -94,4 +94,4 @@ def _row(desk: Desk, summary: Summary, project: str) -> Row:
     status = summary.status
     if status == "unfinished" and desk.is_working(summary.id):
         status = "asks" if desk.question(summary.id) else "working"
-    return Row(summary.id, summary.task, summary.at, status, summary.model, project)
+    return Row(summary.id, summary.title, summary.at, status, summary.model, project)

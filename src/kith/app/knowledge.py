@@ -1,0 +1,147 @@
+"""What a project and its person know beforehand: notes for agents and skills, as far as they count here."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kith.context.budget import estimate_tokens
+from kith.context.notes import OF_USER, Note, share_room, tell_note
+from kith.context.rooms import knowledge_room, output_room
+from kith.context.skills import Skill, list_skills, read_skill
+from kith.core.errors import TreeError, UsageError
+from kith.core.events import Notice
+from kith.core.model import Emit, Tool
+from kith.settings import Settings
+from kith.settings.brought import NOTES, SKILL
+from kith.tools.skill import make_skill
+
+OWN_SKILLS: Final = "skills"
+_LARGEST: Final = 1 << 20  # bytes of one of the person's own files
+_LISTED: Final = 200  # files of one skill
+Parts = tuple[tuple[str, str], ...]  # name and text of each
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Notes of the person and of the project, and skills by their names; `faults` says what is left out."""
+
+    notes: tuple[Note, ...] = ()
+    skills: tuple[Skill, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+def gather(chosen: Settings) -> Knowledge:
+    """What counts: the person's own, and a project's where it is trusted."""
+    notes = [*_own_notes(chosen.config), *_notes_of_project(chosen)]
+    skills: dict[str, Skill] = {}
+    faults = list(chosen.brought.left_out)
+    for text, folder, own in (*_skills_of_project(chosen), *_own_skills(chosen.config)):
+        try:
+            skill = read_skill(text, folder)
+        except UsageError as error:
+            faults.append(f"{error} It is left out.")
+            continue
+        files = tuple(_files_below(Path(folder))) if own else ()
+        skills[skill.name] = Skill(skill.name, skill.about, skill.words, folder, own, files)
+    return Knowledge(tuple(notes), tuple(skills[name] for name in sorted(skills)), tuple(faults))
+
+
+def _notes_of_project(chosen: Settings) -> Iterator[Note]:
+    path = chosen.brought.notes
+    text = chosen.brought.text(path) if path else ""
+    if text.strip():
+        yield Note(path, text)
+
+
+def _skills_of_project(chosen: Settings) -> Iterator[tuple[str, str, bool]]:
+    for path in chosen.brought.skills:
+        if text := chosen.brought.text(path):
+            yield text, path.removesuffix(f"/{SKILL}"), False
+
+
+def _own_notes(config: Path) -> Iterator[Note]:
+    """The person's own, in their folder of configuration; a link is theirs to make."""
+    for name in NOTES:
+        text = _read_own(config / name) if (config / name).is_file() else ""
+        if text.strip():
+            yield Note(_from_home(config / name), text, OF_USER)
+            return
+
+
+def _own_skills(config: Path) -> Iterator[tuple[str, str, bool]]:
+    for path in sorted((config / OWN_SKILLS).glob(f"*/{SKILL}")):
+        yield _read_own(path), str(path.parent), True
+
+
+def _read_own(path: Path) -> str:
+    """Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not written in UTF-8"
+        raise UsageError(f"{path} cannot be read: {reason}.") from error
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """The files of a skill, without its words."""
+    found = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = (Path(place) / name).relative_to(folder).as_posix()
+            if path != SKILL and found < _LISTED:
+                found += 1
+                yield path
+
+
+def _from_home(path: Path) -> str:
+    home = os.environ.get("HOME", "")
+    return f"~/{path.relative_to(home)}" if home and path.is_relative_to(home) else str(path)
+
+
+# --- in the first message ------------------------------------------------------------------------
+
+
+def opening_of(knowledge: Knowledge, window: int) -> Parts:
+    """What the first message of a conversation begins with, within its share of the window."""
+    room = knowledge_room(window)
+    needs = [estimate_tokens(f"{note.heading} ({note.path})\n{note.text}") + 1 for note in knowledge.notes]
+    listed = estimate_tokens(list_skills(knowledge.skills, room))
+    *rooms, for_skills = share_room([*needs, listed], room)
+    names = ("your notes" if note.heading == OF_USER else "project notes" for note in knowledge.notes)
+    told = (tell_note(note, room) for note, room in zip(knowledge.notes, rooms, strict=True))
+    parts = (*zip(names, told, strict=True), ("skills", list_skills(knowledge.skills, for_skills)))
+    return tuple((name, text) for name, text in parts if text)
+
+
+def tell_faults(knowledge: Knowledge, window: int, emit: Emit) -> None:
+    """Say what is left out, and what is shown in part only."""
+    for fault in knowledge.faults:
+        emit(Notice(fault, "warning"))
+    shown = "\n".join(text for _, text in opening_of(knowledge, window))
+    for note in knowledge.notes:
+        if note.text.strip() not in shown:
+            tokens = estimate_tokens(note.text)
+            room = f"an eighth of its window is {knowledge_room(window):,}"
+            emit(Notice(f"{note.path} has about {tokens:,} tokens; the model sees a part: {room}.", "warning"))
+
+
+# --- while the model works -----------------------------------------------------------------------
+
+
+def skill_tool(knowledge: Knowledge, window: int) -> Tool:
+    """The tool by which a model reads a skill."""
+    return make_skill(knowledge.skills, _read_beside, output_room(window, 24_000))
+
+
+def _read_beside(skill: Skill, file: str) -> bytes:
+    """A file of one of the person's own skills. Raises TreeError for any other."""
+    if file != SKILL and file not in skill.files:
+        raise TreeError(f"the skill {skill.name} has no file {file!r}")
+    try:
+        return _read_own(Path(skill.folder) / file).encode()
+    except UsageError as error:
+        raise TreeError(str(error)) from error

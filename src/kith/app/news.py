@@ -1,0 +1,65 @@
+"""What a model cannot know when it is spoken to again: what became of its change, what the person ran."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kith.app.project import Project
+from kith.context.budget import fit_middle
+from kith.context.rooms import output_room
+from kith.core.values import Ran
+from kith.memory.applied import holds
+from kith.memory.past import Past
+
+NOT_APPLIED: Final = "Your last change was not applied: the files are as they were before it."
+ELSEWHERE: Final = "Another model finished your last task. It changed"
+PARTLY: Final = "Of your last change only a part was kept, in"
+TAKEN_BACK: Final = "Your last change was taken back: the files are as they were before it."
+LATER: Final = "Since then, these files were changed:"
+READ_AGAIN: Final = "Read before you edit them again."
+NEWS: Final = "news"  # the option of a fork's first event in which its news stand
+_MOST: Final = 12_000  # characters of all that the person ran
+
+
+def with_news(project: Project, past: Past, words: str, window: int) -> str:
+    """A task's words, after what the model has to know before it reads them."""
+    parts = (news_of(project, past.last) if past.last else "", tell_commands(past.untold, window), words)
+    return "\n\n".join(filter(None, parts))
+
+
+def news_of(project: Project, last: Past) -> str:
+    """What the model cannot know of its last change; "" when it holds as it was made."""
+    if last.started and NEWS in last.started.options:
+        return last.started.options[NEWS]
+    if not last.applied:
+        return NOT_APPLIED if last.touched else ""
+    if not holds(project.log.applied(str(project.root)), last.applied[-1].change_id):
+        return TAKEN_BACK
+    kept = last.applied[-1].files
+    if any(each.after for each in last.routes):
+        return name_files(ELSEWHERE, (file.path for file in kept))
+    if last.proposed and kept != last.proposed:
+        return name_files(PARTLY, (file.path for file in kept))
+    return ""
+
+
+def name_files(what: str, paths: Iterable[str]) -> str:
+    """A sentence that ends in these files, and what to do about them."""
+    return f"{what} {', '.join(paths)}. {READ_AGAIN}"
+
+
+def tell_commands(ran: Sequence[Ran], window: int) -> str:
+    """The commands that the person ran themselves, with their output, in room for a window of so many tokens."""
+    room = output_room(window, _MOST) // len(ran) if ran else 0
+    return "\n\n".join(_told(each, room) for each in ran)
+
+
+def _told(ran: Ran, room: int) -> str:
+    output = fit_middle(ran.output.strip("\n"), room)
+    fence = "`" * max(3, _longest_run(output) + 1)
+    shown = f"\n{fence}\n{output}\n{fence}" if output else " (it printed nothing)"
+    return f"I ran `{ran.command}` (exit code {ran.code}):{shown}"
+
+
+def _longest_run(text: str) -> int:
+    """The longest run of backticks at the beginning of a line."""
+    return max((len(line) - len(line.lstrip("`")) for line in text.split("\n")), default=0)

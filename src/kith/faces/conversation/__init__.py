@@ -1,0 +1,1 @@
+"""A conversation in a terminal: a line that is always free, and what happens above it."""

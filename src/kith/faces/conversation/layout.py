@@ -1,0 +1,77 @@
+"""How the lower end of the screen is laid out: what lives, what is written, suggestions, a status."""
+
+from typing import TYPE_CHECKING, Final
+
+from prompt_toolkit.filters import Condition, has_completions
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenuControl
+from prompt_toolkit.layout.processors import AfterInput, AppendAutoSuggestion, ConditionalProcessor
+from prompt_toolkit.styles import Style
+
+if TYPE_CHECKING:
+    from kith.faces.conversation.terminal import Terminal
+
+_MOST_LINES: Final = 12  # of the message that is written
+_MOST_ROWS: Final = 8  # of suggestions
+STYLE: Final = Style.from_dict(
+    {
+        "rule": "fg:ansibrightblack",
+        "prompt": "bold",
+        "hint": "fg:ansibrightblack",
+        "completion-menu": "noinherit",
+        "completion-menu.completion": "noinherit",
+        "completion-menu.completion.current": "noinherit bold reverse",
+        "completion-menu.meta.completion": "noinherit fg:ansibrightblack",
+        "completion-menu.meta.completion.current": "noinherit bold reverse",
+    }
+)
+
+
+def make_layout(terminal: "Terminal") -> Layout:
+    """Regions, a rule, the line, a rule, suggestions or the status."""
+    written = Condition(lambda: bool(terminal.buffer.text))
+    hint = AfterInput(lambda: [("class:hint", terminal.hint)])
+    writing = Window(
+        BufferControl(
+            terminal.buffer, input_processors=[AppendAutoSuggestion(), ConditionalProcessor(hint, ~written)]
+        ),
+        height=Dimension(min=1, max=_MOST_LINES),
+        dont_extend_height=True,
+        wrap_lines=True,
+        get_line_prefix=lambda line, wrapped: _prefix(terminal, line, wrapped),
+    )
+    suggesting = has_completions & Condition(lambda: not terminal.busy_asking)
+    suggestions = Window(CompletionsMenuControl(), height=Dimension(max=_MOST_ROWS), dont_extend_height=True)
+    status = Window(
+        FormattedTextControl(lambda: ANSI(terminal.status(terminal.width))), dont_extend_height=True
+    )
+    lively = Window(FormattedTextControl(terminal.fragments), dont_extend_height=True, wrap_lines=False)
+    container = HSplit(
+        [
+            lively,
+            _rule(),
+            writing,
+            _rule(),
+            ConditionalContainer(suggestions, suggesting),
+            ConditionalContainer(status, ~suggesting),
+        ]
+    )
+    return Layout(container, focused_element=writing)
+
+
+def _rule() -> Window:
+    return Window(height=1, char="─", style="class:rule")
+
+
+def _prefix(terminal: "Terminal", line: int, wrapped: int) -> AnyFormattedText:
+    mark = "? " if terminal.busy_asking else "> "
+    return [("class:prompt", mark if line == 0 and not wrapped else "  ")]

@@ -1,0 +1,22 @@
+"""How a task ended, for the conversation: its words, unless they were shown as they came, and the receipt."""
+
+from typing import TYPE_CHECKING
+
+from kith.faces.lines import printable
+
+if TYPE_CHECKING:
+    from kith.app.project import Result
+    from kith.faces.conversation.talk import Talk
+
+
+def show_result(talk: "Talk", result: "Result") -> None:
+    """The last words of a task and what the harness saw."""
+    from kith.faces.run import receipt_lines
+
+    text, status = result.report["text"], result.report["status"]
+    if status != "done":
+        talk.say(printable(text), "red")
+    elif text and text.strip() not in talk.voice.shown:
+        talk.say(printable(text))
+    if result.report["changes"]:
+        talk.say(printable("\n".join(receipt_lines(result.report))), "dim")

@@ -1,0 +1,75 @@
+"""The last line of the screen: model, window, cache, speed, time, money, mode, and where bytes went."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from kith.core.codec import encode
+from kith.core.events import Called, Engaged, Event, RunEnded, RunStarted
+from kith.core.money import dollars
+from kith.faces.figures import figure
+from kith.faces.lines import printable
+from kith.faces.meter import Meter
+
+_GAP: Final = "  "
+
+
+@dataclass(slots=True)
+class StatusLine:
+    """What the line says; `hear` is called by the thread that works, `line` by the one that draws."""
+
+    mode: str = "ask"
+    meter: Meter = field(default_factory=Meter)
+    places: list[str] = field(default_factory=list)  # that were sent anything, in the order of the first time
+    clock: Callable[[], float] = time.time
+
+    def hear(self, event: Event) -> None:
+        """One more event."""
+        if isinstance(event, RunStarted | RunEnded | Engaged | Called):
+            self.meter.take(type(event).__name__, encode(event), self.clock())
+        if isinstance(event, Engaged):
+            place = place_of(event)
+            if place not in self.places:
+                self.places.append(place)
+
+    def line(self, width: int) -> str:
+        """As much as fits, the most important things first; with colours (ANSI)."""
+        mode = f"{self.mode} mode"
+        shown, used = [f"\x1b[7m {mode} \x1b[0m"], len(mode) + 2
+        for part in self._parts():
+            if used + len(_GAP) + len(part) < width:
+                shown.append(f"\x1b[2m{part}\x1b[0m")
+                used += len(_GAP) + len(part)
+        return _GAP.join(shown)
+
+    def _parts(self) -> Iterator[str]:
+        meter = self.meter
+        if meter.model:
+            yield printable(meter.model)
+        if meter.window and meter.held:
+            yield f"{_thousands(meter.held)}/{_thousands(meter.window)} {meter.held / meter.window:.0%}"
+        if meter.usd:
+            yield dollars(meter.usd)
+        if meter.reused is not None:
+            yield f"cache {meter.reused:.0%}"
+        if meter.read_rate:
+            yield f"reads {figure(meter.read_rate)} writes {figure(meter.write_rate)} tok/s"
+        if meter.began:
+            yield _took((self.clock() if meter.running else meter.last) - meter.began)
+        if self.places:
+            yield f"-> {', '.join(map(printable, self.places))}"
+
+
+def place_of(event: Engaged) -> str:
+    """Where what this model is asked goes to: a host, or this machine's own engine."""
+    return urlsplit(event.server).netloc or event.server or "nowhere"
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)
+
+
+def _took(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"

@@ -1,0 +1,303 @@
+"""A conversation's work, in a thread of its own: it does what the person sends, one thing at a time."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from kith.core.errors import KithError, NoModelError
+from kith.core.events import Event, Said
+from kith.core.run import new_id
+from kith.core.values import Answer, Message, Question, Text
+from kith.faces.conversation.voice import Voice
+from kith.faces.lines import printable
+
+if TYPE_CHECKING:
+    from kith.app.project import Project, Result
+    from kith.app.tasks import Opened
+    from kith.faces.conversation.statusline import StatusLine
+    from kith.faces.conversation.terminal import Terminal
+    from kith.memory.past import Past
+
+Mode = Literal["ask", "plan", "auto"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+STOPPED = "Stopped; what was said stays. Say how to go on."
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a conversation begins: where it goes on (`resume`: an id or its beginning, "last", or "" for anew),
+    and what is said first."""
+
+    resume: str = ""
+    words: str = ""
+
+
+class Talk:
+    """One open conversation in one folder.
+
+    `submit`, `stop` and `close` are for the terminal's thread; all else happens in the loop that runs `live`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        flags: Mapping[str, Any],
+        terminal: "Terminal",
+        status: "StatusLine",
+        begin: Beginning,
+    ) -> None:
+        self.root, self.flags, self.begin = root, flags, begin
+        self.terminal, self.status, self.voice = terminal, status, Voice(terminal)
+        self.mode: Mode = "ask"
+        self.id = new_id()
+        self.project: Project
+        self.opened: Opened | None = None
+        self.notes: list[str] = []  # for the model, with the next task: what a council decided, what was run
+        self.queue: deque[str] = deque()  # what waits for its turn
+        self.steering: list[str] = []  # what the model at work has not heard yet
+        self.working = False  # on a task, or on a command that takes time
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._something = asyncio.Event()
+        self._asking = asyncio.Lock()
+        self._closing = False
+
+    @property
+    def past(self) -> "Past":
+        return self.project.log.past(self.id)
+
+    # --- for the terminal's thread -----------------------------------------------------------
+
+    def submit(self, words: str) -> None:
+        """What the person sent: a command, a task, or words for the model at work."""
+        self._call(self._take, words)
+
+    def stop(self) -> None:
+        """End what goes on now; what was said stays."""
+        self._call(self._stop)
+
+    def close(self) -> None:
+        """End everything; `live` returns soon."""
+        self._call(self._close)
+
+    def take_back(self) -> str:
+        """What was sent last and waits still, to be written anew; "" where nothing waits."""
+        with suppress(IndexError):
+            words = self.queue.pop()
+            self._show_queue()
+            return words
+        return ""
+
+    def _call(self, do: Any, *args: Any) -> None:
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(do, *args)
+
+    # --- the loop ----------------------------------------------------------------------------
+
+    async def live(self) -> None:
+        """Do what is sent until `close`. Raises KithError where the folder or the settings are unfit."""
+        from kith.faces.conversation.opening import open_conversation
+
+        self._loop = asyncio.get_running_loop()
+        await open_conversation(self)
+        while not self._closing:
+            if not self.queue:
+                self._something.clear()
+                await self._something.wait()
+                continue
+            await self._do_one(self.queue.popleft())
+        if self.opened:
+            await self.opened.aclose()
+
+    async def _do_one(self, words: str) -> None:
+        self._show_queue()
+        self.working = True
+        self._task = asyncio.ensure_future(self._answer(words))
+        try:
+            await self._task
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.voice.rest()
+            if not self._closing:
+                self.say(STOPPED, "yellow")
+        finally:
+            self.working, self._task = False, None
+            self.voice.rest()
+            self._gather_unheard()
+
+    async def _answer(self, words: str) -> None:
+        """A command or a task; a person's mistake costs one sentence."""
+        from kith.faces.conversation.commands import answer
+
+        try:
+            await answer(self, words)
+        except KithError as error:
+            self.voice.rest()
+            self.say(printable(str(error)), "red")
+
+    def _take(self, words: str) -> None:
+        from kith.faces.conversation.commands import at_any_time
+
+        if self.working and (now := at_any_time(words)):
+            self._beside = asyncio.ensure_future(self._answer_beside(now, words))
+            return
+        if self.working and self._session_open and not words.startswith(("/", "!")):
+            self._steer(words)
+            return
+        self.queue.append(words)
+        self._show_queue()
+        self._something.set()
+
+    async def _answer_beside(self, now: Any, words: str) -> None:
+        try:
+            await now(self, words.partition(" ")[2].strip())
+        except KithError as error:
+            self.say(printable(str(error)), "red")
+
+    def _stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+
+    def _close(self) -> None:
+        self._closing = True
+        self.queue.clear()
+        self._something.set()
+        self._stop()
+
+    # --- steering ----------------------------------------------------------------------------
+
+    _session_open = False
+    _beside: "asyncio.Future[None] | None" = None
+
+    def _steer(self, words: str) -> None:
+        """The model hears it before it thinks again."""
+        from kith.memory.inbox import Inbox, Letter
+
+        Inbox(self.project.log, self.id).write(Letter(words, by="the terminal"))
+        self.steering.append(words)
+        self._show_queue()
+
+    def _gather_unheard(self) -> None:
+        """What no model heard before its work was over is the next task."""
+        if not self.steering:
+            return
+        from kith.memory.inbox import Inbox
+
+        unheard = [letter.words for letter in Inbox(self.project.log, self.id).letters()]
+        self.steering.clear()
+        if unheard:
+            self.queue.appendleft("\n\n".join(unheard))
+        self._show_queue()
+
+    def _show_queue(self) -> None:
+        lines = [f"  ↳ {_first(words)}  (heard at the next step)" for words in self.steering]
+        lines += [f"  ↳ {_first(words)}  (afterwards; Up takes it back)" for words in self.queue]
+        self.terminal.live("queue", "\n".join(f"\x1b[2m{line}\x1b[0m" for line in lines))
+
+    # --- tasks -------------------------------------------------------------------------------
+
+    def say(self, text: str, style: str = "") -> None:
+        """Words of kith's own; what is foreign in them was made printable."""
+        self.terminal.show(text, style=style)
+
+    async def do(self, words: str, *, plan: bool = False) -> "Result":
+        """Give a task to the model, in a trial. Cancelled when the person stops it."""
+        from kith.app.tasks import Task, run_in
+
+        if self.notes:
+            words, self.notes = "\n\n".join([words, *self.notes]), []
+        project = self.project
+        if self.mode == "plan" and not plan:
+            project = replace(project, settings=replace(project.settings, read_only=True))
+        with self.session() as session:
+            await self.open_model()
+            try:
+                result = await run_in(
+                    project, session, Task(words, plan="show" if plan else "no"), self.answer, self.opened
+                )
+            except asyncio.CancelledError:
+                self._keep_partial(session)
+                raise
+        self._show_result(result)
+        return result
+
+    def session(self) -> Any:
+        """The session, open for one piece of work whose events are shown."""
+        return _Open(self)
+
+    async def open_model(self) -> None:
+        """Have the model ready, where it is not chosen for each task."""
+        from kith.app.asking.pins import is_routed
+
+        if self.opened is None and not is_routed(self.project.settings):
+            with suppress(NoModelError):  # the run itself says what to do about it
+                self.opened = await self.project.open_model(self.hear)
+
+    def hear(self, event: Event, path: tuple[str, ...] = ()) -> None:
+        """An event of the session, or of a model that is opened."""
+        self.status.hear(event)
+        if (
+            isinstance(event, Said)
+            and event.message.author == "person"
+            and event.message.text in self.steering
+        ):
+            self.steering.remove(event.message.text)
+            self._show_queue()
+            self.say(f"> {printable(event.message.text)}", "bold")
+        self.voice.hear(event, path)
+
+    def _note_heard(self, words: str) -> None:
+        if words in self.steering:
+            self.steering.remove(words)
+            self._show_queue()
+            self.say(f"> {printable(words)}", "bold")
+
+    async def answer(self, question: Question) -> Answer:
+        """Put a question to the person, one at a time; in auto mode only the last one."""
+        from kith.faces.questions import ask
+
+        if self.mode == "auto" and question.kind == "tool" and question.effect != "exec":
+            return Answer("no", "nobody is asked in auto mode", by="auto mode")
+        async with self._asking:
+            self.voice.rest()
+            return await ask(self.terminal, question)
+
+    def _keep_partial(self, session: Any) -> None:
+        """What a model said before it was stopped belongs to the conversation."""
+        from kith.app.tasks import THREAD
+
+        if said := self.voice.said.strip():
+            author = self.opened.facts.name if self.opened else ""
+            session.emit(Said(THREAD, Message("assistant", (Text(said),), author, complete=False)))
+
+    def _show_result(self, result: "Result") -> None:
+        from kith.faces.conversation.results import show_result
+
+        show_result(self, result)
+
+
+class _Open:
+    """The conversation's session while something is done in it."""
+
+    def __init__(self, talk: Talk) -> None:
+        from kith.memory.session import Session
+
+        self._talk, self._session = talk, Session(talk.project.log, talk.id)
+
+    def __enter__(self) -> Any:
+        session = self._session.__enter__()
+        session.listeners.append(self._talk.hear)
+        self._talk.voice.begin()
+        self._talk._session_open = True
+        return session
+
+    def __exit__(self, *error: Any) -> None:
+        self._talk._session_open = False
+        self._session.__exit__(*error)
+
+
+def _first(words: str) -> str:
+    return printable(words.strip().split("\n")[0])[:60]

@@ -1,0 +1,380 @@
+"""The terminal of a conversation: what was shown stays above, what lives is below, keys are always free."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.key_binding import KeyBindings
+
+from kith.faces.conversation.layout import STYLE, make_layout
+from kith.faces.conversation.output import at_once, open_output
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+T = TypeVar("T")
+Region = str | Callable[[int], str]  # text with colours (ANSI), or what makes it for so many columns
+FRAME_S: Final = 1 / 30  # between two pictures, at the least
+BEAT_S: Final = 0.1  # between two pictures of what moves by itself
+ARMED_S: Final = 0.3  # a key that comes sooner was meant for something else
+REGIONS: Final = ("stream", "activity", "todo", "queue", "question")  # from top to bottom
+
+
+@dataclass(slots=True)
+class _Question:
+    """A key that is waited for."""
+
+    keys: Sequence[str]
+    answer: "asyncio.Future[str]"
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass(slots=True)
+class _Picking:
+    """A row that is waited for."""
+
+    rows: Sequence[str]
+    chosen: int
+    answer: "asyncio.Future[int | None]"
+
+
+class Terminal:
+    """The `Screen` of a conversation; `show`, `live` and the questions may be called from any thread.
+
+    `submit` gets what the person sends, `status` makes the last line for so many columns.
+    """
+
+    def __init__(
+        self,
+        submit: Callable[[str], None],
+        status: Callable[[int], str] = lambda width: "",
+        *,
+        buffer: Buffer | None = None,
+        keys: KeyBindings | None = None,
+        vi: bool = False,
+    ) -> None:
+        self._submit, self.status = submit, status
+        self._above: deque[str] = deque()
+        self._regions: dict[str, Region] = {}
+        self._height = 0  # lines of the regions in the last picture
+        self._question: _Question | None = None
+        self._picking: _Picking | None = None
+        self._line: asyncio.Future[str] | None = None
+        self._said = ""  # words that came where a key was asked for
+        self._last_key = 0.0
+        self._console: Console | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._woken = asyncio.Event()
+        self._suspended = 0
+        self.buffer = buffer or Buffer(multiline=True)
+        self.hint = ""  # in the line while nothing is written
+        self.output = open_output()
+        from prompt_toolkit.enums import EditingMode
+
+        self.app: Application[int] = Application(
+            layout=make_layout(self),
+            key_bindings=keys,
+            style=STYLE,
+            output=self.output,
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            erase_when_done=True,
+        )
+        self.app.ttimeoutlen = 0.05  # Esc is a key of its own
+        self.app.timeoutlen = 0.3
+        self.app.key_processor.before_key_press += self._note_key
+
+    # --- life --------------------------------------------------------------------------------
+
+    async def run(self) -> int:
+        """Until somebody calls `leave`; returns what that gave."""
+        self._loop = asyncio.get_running_loop()
+        drawing = asyncio.ensure_future(self._draw())
+        try:
+            return await self.app.run_async(handle_sigint=False)
+        finally:
+            drawing.cancel()
+            self._flush()
+
+    def leave(self, code: int = 0) -> None:
+        """End `run`; from any thread."""
+        self._in_loop(
+            lambda: self.app.exit(result=code) if self.app.is_running and not self.app.is_done else None
+        )
+
+    # --- showing -----------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        return self.output.get_size().columns
+
+    def show(self, *what: "RenderableType", style: str = "") -> None:
+        """Put this below all that was shown."""
+        self.show_lines(self.paint(*what, style=style))
+
+    def show_lines(self, text: str) -> None:
+        """The same for text that is painted already; it ends with a line break."""
+        if text:
+            self._above.append(text)
+            self._wake()
+
+    def live(self, name: str, region: Region | None) -> None:
+        """What is shown in one of the REGIONS from now on."""
+        if region:
+            self._regions[name] = region
+        else:
+            self._regions.pop(name, None)
+        self._wake()
+
+    def paint(self, *what: "RenderableType", style: str = "") -> str:
+        """Renderables as text with colours, as wide as the terminal."""
+        from rich.console import Console
+
+        if self._console is None:
+            self._console = Console(highlight=False, markup=False)
+        console = self._console
+        console.width = self.width
+        with console.capture() as captured:
+            for each in what:
+                console.print(each, style=style or None)
+        return captured.get()
+
+    # --- asking ------------------------------------------------------------------------------
+
+    async def press(self, words: str, keys: Sequence[str]) -> str:
+        """One key of `keys`. Words and Enter in place of one count as "s": `type_line` gives them."""
+        return await self._asked(self._press(words, keys))
+
+    async def type_line(self, words: str, draft: str = "") -> str:
+        """A text, sent with Enter; "" after Esc."""
+        return await self._asked(self._type_line(words, draft))
+
+    async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
+        """The number of a row, chosen by arrows and Enter; None after Esc."""
+        return await self._asked(self._pick(words, rows, chosen))
+
+    async def edit(self, content: bytes, name: str) -> bytes:
+        """The content after a visit to the person's editor."""
+        return await self._asked(self._edit(content, name))
+
+    async def view(self, title: str, what: "RenderableType") -> None:
+        """Something long, on a screen of its own."""
+        await self._asked(self._view(title, self.paint(what)))
+
+    async def _press(self, words: str, keys: Sequence[str]) -> str:
+        self._question = _Question(keys, asyncio.get_running_loop().create_future())
+        self.live("question", words)
+        try:
+            return await self._question.answer
+        finally:
+            self._question = None
+            self.live("question", None)
+
+    async def _type_line(self, words: str, draft: str) -> str:
+        if self._said:
+            said, self._said = self._said, ""
+            return said
+        before, self._line = self.buffer.document, asyncio.get_running_loop().create_future()
+        self.buffer.text = draft
+        self.buffer.cursor_position = len(draft)
+        self.live("question", words)
+        try:
+            return await self._line
+        finally:
+            self._line = None
+            self.buffer.document = before
+            self.live("question", None)
+
+    async def _pick(self, words: str, rows: Sequence[str], chosen: int) -> int | None:
+        self._picking = _Picking(rows, chosen, asyncio.get_running_loop().create_future())
+        self.live("question", lambda width: self._rows(words, width))
+        try:
+            return await self._picking.answer
+        finally:
+            self._picking = None
+            self.live("question", None)
+
+    def _rows(self, words: str, width: int) -> str:
+        """The rows around the chosen one."""
+        if not (picking := self._picking):
+            return ""
+        room = max(3, self.output.get_size().rows - 8)
+        first = max(0, min(picking.chosen - room // 2, len(picking.rows) - room))
+        lines = [words]
+        for number, row in enumerate(picking.rows[first : first + room], first):
+            mark = "\x1b[1m> " if number == picking.chosen else "  "
+            lines.append(f"{mark}{row[: width - 3]}\x1b[0m")
+        return "\n".join(lines)
+
+    async def _edit(self, content: bytes, name: str) -> bytes:
+        from kith.faces.editor import open_editor
+
+        async with self.aside():
+            after, fault = await open_editor(content, name)
+        if fault:
+            self.show(fault, style="red")
+        return after
+
+    async def _view(self, title: str, text: str) -> None:
+        from kith.faces.conversation.viewer import view
+
+        async with self.aside():
+            await view(title, text)
+
+    def aside(self) -> "_Aside":
+        """The terminal is somebody else's meanwhile."""
+        return _Aside(self)
+
+    # --- keys --------------------------------------------------------------------------------
+
+    @property
+    def asks(self) -> bool:
+        """Whether a key would answer a question now: it is not for what the person is writing."""
+        now, question = time.monotonic(), self._question
+        ready = question is not None and now - max(question.since, self._last_key) > ARMED_S
+        return ready and not self.buffer.text
+
+    @property
+    def picks(self) -> bool:
+        return self._picking is not None
+
+    @property
+    def busy_asking(self) -> bool:
+        """Whether the person is asked anything now."""
+        return bool(self._question or self._picking or self._line)
+
+    def take_key(self, key: str) -> bool:
+        """A key while a question `asks`; False where it is none of the question's."""
+        question = self._question
+        if question is None or key not in question.keys:
+            return False
+        _settle(question.answer, key)
+        return True
+
+    def move(self, rows: int) -> None:
+        """Another row while one is picked."""
+        if self._picking:
+            self._picking.chosen = max(0, min(self._picking.chosen + rows, len(self._picking.rows) - 1))
+            self._wake()
+
+    def give_up(self) -> bool:
+        """Esc: no line, no row; False where neither was asked for."""
+        if self._picking:
+            _settle(self._picking.answer, None)
+        elif self._line:
+            _settle(self._line, "")
+        else:
+            return False
+        return True
+
+    def send(self) -> None:
+        """Enter: a row, a line, words in place of a key, or something new."""
+        if self._picking:
+            _settle(self._picking.answer, self._picking.chosen)
+            return
+        words = self.buffer.text
+        if self._line:
+            _settle(self._line, words)
+        elif question := self._question:
+            if words.strip() and "s" in question.keys:
+                self._said = words
+                self.buffer.reset()
+                _settle(question.answer, "s")
+        elif words.strip():
+            self.buffer.append_to_history()
+            self.buffer.reset()
+            self._submit(words)
+
+    def _note_key(self, processor: Any) -> None:
+        self._last_key = time.monotonic()
+
+    # --- drawing -----------------------------------------------------------------------------
+
+    def fragments(self) -> StyleAndTextTuples:
+        """The live regions, for the layout."""
+        width, room = self.width, max(3, self.output.get_size().rows - 6)
+        lines: list[str] = []
+        for name in REGIONS:
+            if region := self._regions.get(name):
+                text = region(width) if callable(region) else region
+                lines += text.rstrip("\n").split("\n") if text else []
+        self._height = len(lines)
+        return to_formatted_text(ANSI("\n".join(lines[-room:]))) if lines else []
+
+    async def _draw(self) -> None:
+        """A picture when something is new, and while something moves; never more often than anybody sees."""
+        while True:
+            moving = any(callable(region) for region in tuple(self._regions.values()))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), BEAT_S if moving else None)
+            self._woken.clear()
+            if not self._suspended:
+                self._flush()
+            await asyncio.sleep(FRAME_S)
+
+    def _flush(self) -> None:
+        new = "".join(self._take_above())
+        if not self.app.is_running:
+            self.output.write_raw(new)
+            self.output.flush()
+            return
+        before = self._height
+        if not new and self._count() >= before:
+            self.app.invalidate()
+            return
+        with at_once(self.output):
+            self.app.renderer.erase()
+            self.output.write_raw(new)
+            self.app._redraw()
+
+    def _count(self) -> int:
+        self.fragments()
+        return self._height
+
+    def _take_above(self) -> list[str]:
+        taken: list[str] = []
+        while self._above:
+            taken.append(self._above.popleft())
+        return taken
+
+    def _wake(self) -> None:
+        self._in_loop(self._woken.set)
+
+    def _in_loop(self, do: Callable[[], object]) -> None:
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(do)
+
+    async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do it in the terminal's own loop, whichever loop asks for it."""
+        assert self._loop is not None
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+
+class _Aside:
+    """While it is entered, the terminal draws nothing and reads no keys."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        from prompt_toolkit.application import in_terminal
+
+        self._terminal, self._context = terminal, in_terminal()
+
+    async def __aenter__(self) -> None:
+        self._terminal._flush()
+        self._terminal._suspended += 1
+        await self._context.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._context.__aexit__(*error)
+        self._terminal._suspended -= 1
+        self._terminal._wake()
+
+
+def _settle(future: "asyncio.Future[T]", value: T) -> None:
+    if not future.done():
+        future.set_result(value)

@@ -1,0 +1,59 @@
+"""A text in the person's own editor."""
+
+import asyncio
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+_EDITOR_S: Final = 2.0  # an editor that is asked to leave may take so long
+
+
+async def open_editor(content: bytes, name: str, chosen: str = "") -> tuple[bytes, str]:
+    """The content after a visit to `chosen`, $VISUAL or $EDITOR; unchanged, and why, if that went wrong."""
+    editor = chosen or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder, _terminal_as_it_was():
+        file = Path(folder) / Path(name).name
+        file.write_bytes(content)
+        try:
+            process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
+            code = await _wait_or_end(process)
+        except (OSError, ValueError) as error:
+            return content, f"The editor {editor!r} cannot be started: {error}."
+        if code:
+            return content, f"The editor ended with {code}; nothing was taken over."
+        return file.read_bytes(), ""
+
+
+async def _wait_or_end(process: asyncio.subprocess.Process) -> int:
+    """How it ended; where nobody needs it any more (another face was first), it is ended."""
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _EDITOR_S)
+        if process.returncode is None:
+            process.kill()
+        raise
+
+
+@contextmanager
+def _terminal_as_it_was() -> Iterator[None]:
+    """An editor that is ended may leave the terminal raw."""
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin.fileno())
+    try:
+        yield
+    except asyncio.CancelledError:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
+        raise

@@ -1,0 +1,131 @@
+"""A terminal that is asked one prompt at a time: `kith run` and its kin, between lines that stay."""
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prompt_toolkit.output import Output
+    from rich.console import Console, RenderableType
+
+
+class ConsoleScreen:
+    """The `Screen` of a rich console."""
+
+    def __init__(self, console: "Console") -> None:
+        self.console = console
+
+    @property
+    def width(self) -> int:
+        return self.console.width
+
+    def show(self, *what: "RenderableType", style: str = "") -> None:
+        """Text is taken as it is, and broken by the terminal."""
+        for each in what:
+            self.console.print(each, style=style or None, markup=False, soft_wrap=isinstance(each, str))
+
+    async def press(self, words: str, keys: Sequence[str]) -> str:
+        """One key; Ctrl-C cancels the run, end of input means "n"."""
+        return await press(f"{words}: ", keys)
+
+    async def type_line(self, words: str, draft: str = "") -> str:
+        """A line of text; "" at the end of input, which Ctrl-D is."""
+        return await type_line(f"{words} ", draft)
+
+    async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
+        """A row by its number, typed."""
+        for number, row in enumerate(rows, 1):
+            self.show(f"{number:3} {row}")
+        said = await type_line(f"{words} (a number) ", str(chosen + 1))
+        return int(said) - 1 if said.isdigit() and 0 < int(said) <= len(rows) else None
+
+    async def edit(self, content: bytes, name: str) -> bytes:
+        """A visit to the editor."""
+        from kith.faces.editor import open_editor
+
+        after, fault = await open_editor(content, name)
+        if fault:
+            self.show(fault, style="red")
+        return after
+
+    async def view(self, title: str, what: "RenderableType") -> None:
+        """In a pager, where there is one."""
+        with self.console.pager(styles=True):
+            self.show(what)
+
+
+async def press(words: str, keys: Sequence[str]) -> str:
+    """One key of `keys`; Ctrl-C cancels the run, end of input means "n"."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+
+    def bind(key: str) -> None:
+        @bindings.add(key)
+        def _(event: KeyPressEvent) -> None:
+            event.app.current_buffer.text = key
+            event.app.exit(result=key)
+
+    for key in keys:
+        bind(key)
+
+    @bindings.add("enter")
+    @bindings.add("c-j")
+    @bindings.add("<any>")
+    def _(event: KeyPressEvent) -> None:
+        """Any other key does nothing."""
+
+    session = PromptSession[str](key_bindings=bindings, output=_stderr())
+    drop_type_ahead()  # a key that was pressed before the question was seen is no answer to it
+    with _ctrl_c_cancels():
+        try:
+            return await session.prompt_async(words)
+        except EOFError:
+            return "n"
+
+
+async def type_line(words: str, draft: str = "") -> str:
+    """A line of text; "" at the end of input, which Ctrl-D is."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        """Enter alone may belong to the key before, and what is typed next must not be taken for keys."""
+        if event.app.current_buffer.text.strip():
+            event.app.current_buffer.validate_and_handle()
+
+    session = PromptSession[str](key_bindings=bindings, output=_stderr(), placeholder="(Ctrl-D goes back)")
+    with _ctrl_c_cancels():
+        try:
+            return (await session.prompt_async(words, default=draft)).strip()
+        except EOFError:
+            return ""
+
+
+@contextmanager
+def _ctrl_c_cancels() -> Iterator[None]:
+    """At a prompt Ctrl-C is a key; it means the same there as anywhere else."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise asyncio.CancelledError from None
+
+
+def drop_type_ahead() -> None:
+    """Forget what was typed and not read yet."""
+    if sys.stdin.isatty() and sys.platform != "win32":
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def _stderr() -> "Output":
+    from prompt_toolkit.output import create_output
+
+    return create_output(stdout=sys.stderr)

@@ -1,0 +1,78 @@
+"""The signs of the screen, for terminals that show Unicode and for those that do not."""
+
+import locale
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import IO, Final
+
+_BARE_TERMS: Final = ("dumb", "linux", "vt100", "vt220", "cons25", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """One sign for each thing; every one of them is a single column wide, but for `spinner`'s frames none moves."""
+
+    bullet: str = "•"
+    quote: str = "│"
+    rule: str = "─"
+    cross: str = "┼"
+    column: str = "│"
+    good: str = "✓"
+    bad: str = "✗"
+    note: str = "·"
+    warning: str = "!"
+    prompt: str = "❯"
+    todo: str = "☐"
+    active: str = "▸"
+    done: str = "☑"
+    more: str = "…"
+    arrow: str = "→"
+    reached: str = "━"
+    ahead: str = "╌"
+    filled: str = "█"
+    free: str = "░"
+    wrapped: str = "↪"
+    spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+    @property
+    def is_ascii(self) -> bool:
+        """True for the signs that any terminal has."""
+        return self.bullet.isascii()
+
+
+UNICODE: Final = Glyphs()
+ASCII: Final = Glyphs(
+    bullet="-",
+    quote="|",
+    rule="-",
+    cross="+",
+    column="|",
+    good="+",
+    bad="x",
+    note="-",
+    warning="!",
+    prompt=">",
+    todo="o",
+    active=">",
+    done="x",
+    more="~",
+    arrow=">",
+    reached="=",
+    ahead=".",
+    filled="#",
+    free=".",
+    wrapped="\\",
+    spinner="|/-\\",
+)
+
+
+def choose_glyphs(stream: IO[str] | None = None, environment: Mapping[str, str] | None = None) -> Glyphs:
+    """Unicode where the stream's encoding and the terminal can show it."""
+    environment = os.environ if environment is None else environment
+    stream = sys.stdout if stream is None else stream
+    encoding = getattr(stream, "encoding", None) or locale.getpreferredencoding(False)
+    if environment.get("TERM", "").partition("-")[0] in _BARE_TERMS:
+        return ASCII
+    return UNICODE if encoding.lower().replace("-", "").startswith("utf8") else ASCII

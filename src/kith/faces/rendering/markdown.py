@@ -1,0 +1,93 @@
+"""Markdown as it arrives: lines that are finished for good, and the end of the text as it looks so far."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from kith.faces.rendering.blocks import Blocks
+from kith.faces.rendering.glyphs import UNICODE, Glyphs
+from kith.faces.rendering.spans import Line
+
+READABLE: Final = 100  # columns; longer lines of words are hard to read
+_TAIL: Final = 12  # lines
+
+
+class MarkdownStream:
+    """A reply in pieces. What `take` and `end` return never changes again; `tail` is what they keep back.
+
+    In whatever pieces a text comes, its lines are the same. The work for a piece does not grow with the text.
+    `width` counts columns and may be set at any time, for lines to come. Lines of code are as long as they are.
+    """
+
+    def __init__(self, width: int, glyphs: Glyphs = UNICODE, *, tail: int = _TAIL, marks: bool = False) -> None:
+        self._blocks = Blocks(width, glyphs, marks)
+        self._partial: list[str] = []  # the last line, in pieces
+        self._inside = False  # the beginning of the last line is in its paragraph already
+        self._most = tail
+
+    @property
+    def width(self) -> int:
+        """The columns of a line."""
+        return self._blocks.width
+
+    @width.setter
+    def width(self, columns: int) -> None:
+        self._blocks.width = columns
+
+    def take(self, piece: str) -> list[Line]:
+        """The lines that one more piece of the text finished."""
+        *whole, rest = piece.replace("\r", "").split("\n")
+        for line in whole:
+            self._end_line(line)
+        if rest and self._inside:
+            self._blocks.go_on(rest)
+        elif rest:
+            self._partial.append(rest)
+            self._open_line()
+        return self._blocks.finished()
+
+    def end(self) -> list[Line]:
+        """What was kept back: the text is over. Another one may follow."""
+        if self._partial or self._inside:
+            self._end_line("")
+        self._blocks.close()
+        lines = self._blocks.finished()
+        self._blocks = Blocks(self._blocks.width, self._blocks.glyphs, self._blocks.marks)
+        return lines
+
+    @property
+    def tail(self) -> list[Line]:
+        """The lines of the unfinished block, to be drawn in place: its last ones, if it is long."""
+        ghost = self._blocks.ghost()
+        if self._partial:
+            ghost.preview("".join(self._partial))
+        ghost.close(ended=False)
+        return ghost.finished()[-self._most :]
+
+    def _end_line(self, rest: str) -> None:
+        if self._inside:
+            self._blocks.go_on(f"{rest}\n")
+            self._inside = False
+            return
+        line = "".join([*self._partial, rest])
+        self._partial.clear()
+        self._blocks.take(line)
+
+    def _open_line(self) -> None:
+        """A long line of words does not wait for its end."""
+        line = "".join(self._partial) if len(self._partial) < 64 else ""
+        if self._blocks.is_open_text(line):
+            self._blocks.take(line, ended=False)
+            self._partial.clear()
+            self._inside = True
+
+
+def render_markdown(text: str, width: int, glyphs: Glyphs = UNICODE, *, marks: bool = False) -> list[Line]:
+    """A whole text as lines."""
+    stream = MarkdownStream(width, glyphs, marks=marks)
+    return [*stream.take(text), *stream.end()]
+
+
+def render_pieces(pieces: Iterable[str], width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """A text that came in pieces, as lines."""
+    stream = MarkdownStream(width, glyphs)
+    return [line for piece in pieces for line in stream.take(piece)] + stream.end()

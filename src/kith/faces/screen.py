@@ -1,0 +1,37 @@
+"""What a face needs of a terminal to show something and to be answered, however that is kept."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+class Screen(Protocol):
+    """A terminal that shows things for good, and asks.
+
+    Foreign text is made printable by whoever shows it. The questions raise CancelledError when the person
+    stops, or nobody needs the answer any more.
+    """
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+
+    def show(self, *what: "RenderableType", style: str = "") -> None:
+        """Put this below all that was shown; text is taken as it is, without rich's markup."""
+
+    async def press(self, words: str, keys: Sequence[str]) -> str:
+        """One key of `keys`, asked for by `words`; "n" where nobody can press one any more."""
+
+    async def type_line(self, words: str, draft: str = "") -> str:
+        """A line of words, begun with `draft`; "" where the person does not want to."""
+
+    async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
+        """The number of one of these rows, None where the person wants none."""
+
+    async def edit(self, content: bytes, name: str) -> bytes:
+        """The content after a visit to the person's editor; as it was where that went wrong."""
+
+    async def view(self, title: str, what: "RenderableType") -> None:
+        """Something long, to be scrolled through until the person has seen enough."""

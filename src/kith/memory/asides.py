@@ -1,0 +1,34 @@
+"""What a person ran themselves in a conversation: it stands beside the tasks, and cuts none in two."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol, TypeVar
+
+from kith.core.events import Event, RunEnded, RunStarted
+
+KIND: Final = "command"  # of the run that holds such a command
+QUIET: Final = "quiet"  # its option, "yes" where the model is not told of it
+
+
+class _Recorded(Protocol):
+    @property
+    def event(self) -> Event: ...
+
+
+R = TypeVar("R", bound=_Recorded)
+
+
+def is_aside(event: Event) -> bool:
+    """Whether a command of the person's own begins."""
+    return isinstance(event, RunStarted) and event.options.get("kind") == KIND
+
+
+def without_asides(records: Iterable[R]) -> Iterator[R]:
+    """The records of everything else."""
+    aside = False
+    for record in records:
+        if isinstance(record.event, RunStarted):
+            aside = is_aside(record.event)
+        if not aside:
+            yield record
+        elif isinstance(record.event, RunEnded):
+            aside = False

@@ -1,0 +1,110 @@
+"""On which line of a configuration file each key stands: for sentences that name the place of a mistake."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+# The keys from the top of a file down to a value; entries of a list are numbered from 0.
+KeyPath = tuple[str | int, ...]
+
+_PART: Final = re.compile(r"""[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""")
+_KEY: Final = rf"(?:{_PART.pattern})(?:[ \t]*\.[ \t]*(?:{_PART.pattern}))*"
+_HEADING: Final = re.compile(rf"(\[\[?)[ \t]*({_KEY})[ \t]*\]")
+_ASSIGNMENT: Final = re.compile(rf"({_KEY})[ \t]*=")
+_BLANK: Final = re.compile(r"(?:\s|#[^\n]*)+")
+# What a value is made of, as far as its end goes: texts hold brackets and line ends that mean nothing.
+_TOKEN: Final = re.compile(
+    r'''"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[^"'\#]''', re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file, and the keys that lead to it; as a text "FILE, line N".
+
+    `lines` holds what is known of the file's lines, from 1; what is not known is where its table begins.
+    """
+
+    file: Path | str
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    path: KeyPath = ()
+
+    def at(self, key: str | int) -> "Place":
+        """The place of a key in this table, or of a key called `table.key`."""
+        path = (*self.path, key)
+        if isinstance(key, str) and path not in self.lines:
+            path = (*self.path, *key.split("."))
+        return replace(self, path=path)
+
+    def __str__(self) -> str:
+        known = (self.lines.get(self.path[:end]) for end in range(len(self.path), 0, -1))
+        return f"{self.file}, line {next(filter(None, known), 1)}"
+
+
+def find_lines(text: str) -> dict[KeyPath, int]:
+    """The lines of all keys, tables and entries of lists of tables in `text`, which is valid TOML."""
+    lines: dict[KeyPath, int] = {}
+    counts: dict[KeyPath, int] = {}  # entries so far, of each list of tables
+    table: KeyPath = ()
+    for opening, parts, line in _statements(text):
+        if not opening:
+            lines.setdefault((*table, *parts), line)
+            continue
+        path = _follow(parts, counts, whole=opening == "[")
+        if opening == "[[":
+            counts[path] = counts.get(path, 0) + 1
+            lines.setdefault(path, line)
+            path = (*path, counts[path] - 1)
+        lines.setdefault(path, line)
+        table = path
+    return lines
+
+
+def read_key(text: str) -> tuple[str, ...]:
+    """The parts of a key as TOML writes it: `a."b.c"` has two. Raises ValueError for what is none."""
+    if not re.fullmatch(_KEY, text):
+        raise ValueError(f"{text!r} is no key")
+    return tuple(
+        tomllib.loads(f"x = {part}")["x"] if part[0] in "\"'" else part for part in _PART.findall(text)
+    )
+
+
+def _follow(parts: tuple[str, ...], counts: Mapping[KeyPath, int], *, whole: bool) -> KeyPath:
+    """The path of a heading: below a list of tables it means the last entry, and so does one of its own."""
+    path: KeyPath = ()
+    for at, part in enumerate(parts):
+        path = (*path, part)
+        if path in counts and (whole or at < len(parts) - 1):
+            path = (*path, counts[path] - 1)
+    return path
+
+
+def _statements(text: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """Each heading ("[" or "[[") and each assignment (""), with its key and its line."""
+    position, line, counted = 0, 1, 0
+    while True:
+        blank = _BLANK.match(text, position)
+        position = blank.end() if blank else position
+        line, counted = line + text.count("\n", counted, position), position
+        if heading := _HEADING.match(text, position):
+            yield heading[1], read_key(heading[2]), line
+            position = heading.end() + (heading[1] == "[[")
+        elif assignment := _ASSIGNMENT.match(text, position):
+            yield "", read_key(assignment[1]), line
+            position = _end_of_value(text, assignment.end())
+        else:
+            return
+
+
+def _end_of_value(text: str, position: int) -> int:
+    """Where the line ends on which a value does; its brackets may span several."""
+    depth = 0
+    while position < len(text) and (token := _TOKEN.match(text, position)):
+        if token[0] == "\n" and not depth:
+            break
+        depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
+        position = token.end()
+    return position
