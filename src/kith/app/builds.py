@@ -3,10 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from kith.app.asking.cast import open_cast
 from kith.app.codebase.index import open_known
+from kith.app.knowledge import tell_notes_of
 from kith.app.project import Project, Result
 from kith.core.errors import UsageError
 from kith.core.events import Resumed
@@ -114,6 +116,7 @@ def _options(project: Project, agree: bool) -> BuildOptions:
         trusted=bool(chosen.check) and not chosen.origin.get("check", "").startswith(str(project.root)),
         suite=ExecLimits(seconds=chosen.check_timeout),
         sizes=SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
+        known=partial(tell_notes_of, chosen),
     )
 
 

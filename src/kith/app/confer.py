@@ -12,6 +12,7 @@ from kith.app.asking.panel import ability_of, measured_legs, weigh_councils
 from kith.app.asking.roles import find_role
 from kith.app.asking.terms import Terms
 from kith.app.codebase.index import open_known
+from kith.app.knowledge import tell_notes_of
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
@@ -166,6 +167,8 @@ async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurr
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:
         shown = await open_task(run, motion.question, opening_room(window), await known.fitting())
+    notes = tell_notes_of(project.settings, window)
+    shown = f"{notes}\n\n{shown}" if notes else shown
     ledger = Ledger(project.settings.confer.tokens)
     tested = motion.apply and await project.is_tested(run)
     return Council(id, kind, motion.question, shown, members, ledger, tested, hurry)

@@ -1,18 +1,20 @@
 """What a project and its person know beforehand: notes for agents and skills, as far as they count here."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from kith.context.budget import estimate_tokens
+from kith.context.compact import opening
 from kith.context.notes import OF_USER, Note, share_room, tell_note
 from kith.context.rooms import knowledge_room, output_room
-from kith.context.skills import Skill, list_skills, read_skill
+from kith.context.skills import HEADING, Skill, list_skills, read_skill
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit, Tool
+from kith.core.values import Message
 from kith.settings import Settings
 from kith.settings.brought import NOTES, SKILL
 from kith.tools.skill import make_skill
@@ -117,6 +119,16 @@ def opening_of(knowledge: Knowledge, window: int) -> Parts:
     return tuple((name, text) for name, text in parts if text)
 
 
+def tell_known(knowledge: Knowledge, window: int) -> str:
+    """The same as one text."""
+    return "\n\n".join(text for _, text in opening_of(knowledge, window))
+
+
+def tell_notes_of(chosen: Settings, window: int) -> str:
+    """The notes alone: for roles that read no skills."""
+    return tell_known(Knowledge(gather(chosen).notes), window)
+
+
 def tell_faults(knowledge: Knowledge, window: int, emit: Emit) -> None:
     """Say what is left out, and what is shown in part only."""
     for fault in knowledge.faults:
@@ -126,10 +138,19 @@ def tell_faults(knowledge: Knowledge, window: int, emit: Emit) -> None:
         if note.text.strip() not in shown:
             tokens = estimate_tokens(note.text)
             room = f"an eighth of its window is {knowledge_room(window):,}"
-            emit(Notice(f"{note.path} has about {tokens:,} tokens; the model sees a part: {room}.", "warning"))
+            emit(
+                Notice(f"{note.path} has about {tokens:,} tokens; the model sees a part: {room}.", "warning")
+            )
 
 
 # --- while the model works -----------------------------------------------------------------------
+
+
+def offers_skills(knowledge: Knowledge, said: Sequence[Message]) -> bool:
+    """Whether a model may read skills: where the conversation begins with them, or begins now and there are any."""
+    if not said:
+        return bool(knowledge.skills)
+    return any(f"{HEADING}\n" in message.text for message in said[: opening(said)])
 
 
 def skill_tool(knowledge: Knowledge, window: int) -> Tool:

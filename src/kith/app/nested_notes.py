@@ -1,7 +1,6 @@
 """Notes for agents in the folders of a project: found where a file is touched, counting as they were shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,7 @@ from kith.context.notes import TOLD, Note
 from kith.context.rooms import knowledge_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice
-from kith.core.model import Emit, Role
+from kith.core.model import Emit, Tool
 from kith.core.values import Message
 from kith.memory.log import Log
 from kith.memory.trust import YES, Ruling, ruling_on, said_of, texts_of
@@ -52,14 +51,15 @@ def texts_shown(log: Log, ruling: Ruling | None, brought: Brought) -> Mapping[st
     return {path: text for path, text in shown.items() if path not in brought.files}
 
 
-def with_nested(project: Project, role: Role, said: Iterable[Message], window: int, emit: Emit) -> Role:
-    """The role, whose tools tell the notes of a folder when they first touch a file below it.
+def with_nested(
+    project: Project, tools: tuple[Tool, ...], said: Iterable[Message], window: int, emit: Emit
+) -> tuple[Tool, ...]:
+    """The tools, which tell the notes of a folder when they first touch a file below it.
 
     `said` is the conversation so far: what it holds is not told again.
     """
     told = {path for message in said for result in message.results for path in result.detail.get(TOLD, ())}
-    tools = tell_notes(role.tools, _finder(project, emit), told, knowledge_room(window))
-    return replace(role, tools=tools)
+    return tell_notes(tools, _finder(project, emit), told, knowledge_room(window))
 
 
 def _finder(project: Project, emit: Emit) -> FindNotes:

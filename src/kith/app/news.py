@@ -22,8 +22,8 @@ _MOST: Final = 12_000  # characters of all that the person ran
 
 def with_news(project: Project, past: Past, words: str, window: int) -> str:
     """A task's words, after what the model has to know before it reads them."""
-    parts = (news_of(project, past.last) if past.last else "", tell_commands(past.untold, window), words)
-    return "\n\n".join(filter(None, parts))
+    news = news_of(project, past.last) if past.last and past.threads else ""
+    return "\n\n".join(filter(None, (news, tell_commands(past.untold, window), words)))
 
 
 def news_of(project: Project, last: Past) -> str:
@@ -48,8 +48,8 @@ def name_files(what: str, paths: Iterable[str]) -> str:
 
 
 def tell_commands(ran: Sequence[Ran], window: int) -> str:
-    """The commands that the person ran themselves, with their output, in room for a window of so many tokens."""
-    room = output_room(window, _MOST) // len(ran) if ran else 0
+    """The commands that the person ran, with as much output as a window of so many tokens carries."""
+    room = output_room(window, _MOST) // max(1, len(ran))
     return "\n\n".join(_told(each, room) for each in ran)
 
 

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kith.app.asking.pins import is_routed, pin
-from kith.app.asking.roles import find_role, make_player
-from kith.app.asking.terms import Terms, budget_of
+from kith.app.asking.terms import Terms
+from kith.app.asking.worker import make_worker
 from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
+from kith.app.knowledge import gather, tell_faults, tell_known
 from kith.app.news import with_news
 from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
-from kith.core.model import Prompt, Role, Tool
+from kith.core.model import Prompt, Role
 from kith.core.run import Answerer, Run, Thread, new_id
-from kith.core.values import Answer, Question, Verdict, say
+from kith.core.values import Verdict
 from kith.memory.applied import holds
 from kith.memory.log import Log
 from kith.memory.past import Past
@@ -27,15 +28,13 @@ from kith.memory.session import Listener, Session
 from kith.models.stack import Opened as Opened
 from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
-from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
-from kith.workflows.coach.ask import dress, look_at
+from kith.workflows.coach.ask import look_at
 from kith.workflows.direct import make_direct, parse_direct
-from kith.workflows.explain import Cost, explain
-from kith.workflows.opening import open_task, opening_parts
+from kith.workflows.opening import open_task
 from kith.workflows.relay import GivenUp, Leg, goal_of
 
 if TYPE_CHECKING:
@@ -51,16 +50,6 @@ class Task:
     words: str
     plan: Literal["no", "yes", "show"] = "no"
     resume: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """What the first request of a task would cost, in tokens; `exact` when the server counted them."""
-
-    model: str
-    window: int
-    exact: bool
-    costs: tuple[Cost, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +140,8 @@ async def _ask_model(
             strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
             if opening and (0 < opened.window < room or strategy.id):
                 words = await _open_task(project, run, task, past, opened.window, known, strategy)
+            if opening and not past.threads.get(THREAD):
+                words = _begin(project, run, opened.window, words)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
             job = Job(project, run, id, terms, relay, (known.look or look_nowhere) if offered else None)
@@ -224,10 +215,21 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     kind = _kind_of(Task(goal), past)
     strategy = find_strategy(job.project, opened, kind, job.id, past)
     await job.terms.admit(opened)
-    role = _role(job.project, opened, past, job.look, job.terms, strategy)
+    known = gather(job.project.settings)
+    role = make_worker(
+        job.project, opened, past, known, job.look, job.terms, strategy, tuple(thread.messages)
+    )
+    told = tell_known(known, opened.window)
     if job.relay is None or not job.relay.more:
-        return Leg(role, thread, goal)
-    return Leg(job.relay.hopeful(role), thread, goal, last=False)
+        return Leg(role, thread, goal, known=told)
+    return Leg(job.relay.hopeful(role), thread, goal, last=False, known=told)
+
+
+def _begin(project: Project, run: Run, window: int, words: str) -> str:
+    """A conversation's first words, after what is known beforehand: that comes first, since it stays the same."""
+    known = gather(project.settings)
+    tell_faults(known, window, run.emit)
+    return "\n\n".join(filter(None, (tell_known(known, window), words)))
 
 
 async def _open_task(
@@ -244,38 +246,6 @@ async def _open_task(
     if not past.threads.get(THREAD):
         return await open_task(run, words, opening_room(window), await known.fitting(), look_at(strategy))
     return words
-
-
-def _role(
-    project: Project,
-    opened: Opened,
-    past: Past,
-    look: Look | None = None,
-    terms: Terms | None = None,
-    strategy: Strategy = ORIGINAL,
-) -> Role:
-    tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
-    if terms:
-        tools += _delegation_tools(terms, opened)
-        model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
-    else:
-        model = opened.wrap(budget_of(project.settings), past.compacted)
-    spec = find_role("worker", project.settings)
-    veiled = terms is not None and terms.veils(opened)
-    role = dress(make_player(project, spec, opened, model, tools, veiled=veiled).role, strategy)
-    if (read := past.read) and read.model == opened.facts.name:
-        said = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
-        opened.recall(said, past.compacted[: read.compactions], read.tokens)
-    return role
-
-
-def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
-    """What a model in the cloud hands work to local ones with, where some were named."""
-    if not (opened.facts.cloud and terms.project.settings.route.local):
-        return ()
-    from kith.app.asking.delegate import delegation_tools
-
-    return delegation_tools(terms, opened)
 
 
 # --- going on after a crash --------------------------------------------------------------
@@ -323,33 +293,24 @@ async def warm_up(project: Project) -> None:
     KithError.
     """
     apart = replace(project, log=Log(project.log.path))
-    async with aclosing(await _open_first(apart)) as opened:
-        role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)
+    async with aclosing(await open_first(apart)) as opened:
+        role = first_worker(project, opened)
         await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 
 
-async def _open_first(project: Project) -> Opened:
+def first_worker(project: Project, opened: Opened) -> Role:
+    """The worker as it would begin a conversation now."""
+    look = look_nowhere if has_symbols(project) else None
+    return make_worker(project, opened, Past(), gather(project.settings), look)
+
+
+async def open_first(project: Project) -> Opened:
     """The model that a task would begin with, most likely."""
     if not is_routed(project.settings):
         return await project.open_model(lambda event: None)
     from kith.app.asking.route import look_around
 
     return await project.open_model(lambda event: None, (await look_around(project)).arms[0])
-
-
-async def explain_task(project: Project, task: str) -> Explained:
-    """What the first request of a task would cost; it is not sent. Raises KithError."""
-    async with aclosing(await _open_first(project)) as opened:
-        run = Run(lambda event, path: None, _nobody, project.tree)
-        parts = await opening_parts(run, task, opening_room(opened.window))
-        role = _role(project, opened, Past(), look_nowhere if has_symbols(project) else None)
-        exact = await opened.provider.count(Prompt(role.system, (say("hi"),))) is not None
-        costs = await explain(role, parts, opened.count)
-    return Explained(opened.facts.name, opened.window, exact, costs)
-
-
-async def _nobody(question: Question) -> Answer:
-    return Answer("no")
 
 
 def _progress_of(past: Past) -> Progress:

@@ -74,7 +74,9 @@ def elide(messages: Sequence[Message], upto: int) -> tuple[Message, ...]:
         if not isinstance(part, ToolResult):
             return part
         text, notes = part_notes(part)
-        return replace(part, text=_stub(asked.get(part.call_id), text) + notes) if len(text) > _SHORT else part
+        return (
+            replace(part, text=_stub(asked.get(part.call_id), text) + notes) if len(text) > _SHORT else part
+        )
 
     def stripped(message: Message) -> Message:
         kept = tuple(shortened(part) for part in message.parts if not isinstance(part, Thinking))

@@ -134,6 +134,19 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn that a fork has copied: the person's words, which came `after` so many of the copied messages.
+
+    `at` counts seconds since the epoch; `changes` are the ids of what was applied in it.
+    """
+
+    words: str
+    after: int
+    at: float
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Forked:
     """The session begins as a copy of what another one held when its event number `upto` was its last.
 
@@ -145,6 +158,7 @@ class Forked:
     said: tuple[Said, ...]
     compacted: tuple[Compacted, ...] = ()
     todo: tuple[TodoItem, ...] = ()
+    spoken: tuple[Spoken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 from kith.app.models import end_of
 from kith.app.project import Project
-from kith.app.tasks import Explained, Task, explain_task, run_task
+from kith.app.filling import Explained, explain_task
+from kith.app.tasks import Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, KithError
 from kith.core.events import Event

@@ -34,7 +34,11 @@ def trust_command(args: argparse.Namespace) -> int:
     root = find_root(args.folder)
     if args.forget:
         known = forget(root)
-        print("Forgotten; what this folder brings along is ignored." if known else "Nothing was said of this folder.")
+        print(
+            "Forgotten; what this folder brings along is ignored."
+            if known
+            else "Nothing was said of this folder."
+        )
         return EXIT_DONE
     console, offer = _console(), asyncio.run(look_at(root))
     show_offer(console, root, offer)

@@ -1,9 +1,9 @@
 """JSON Schemas of other programs' tools, in the small part of the language that every model server takes.
 
-A plain schema holds `type` (one), `description`, `properties`, `required`, `items`, `enum`, and `anyOf` only where
-a value may be of several simple types. Servers that make a grammar of a tool's schema refuse much of the rest, or
-make one that is too large: references, recursion, patterns, bounds. What is left out is told in the description,
-and the tool's own server checks it in any case.
+A plain schema holds `type` (one), `description`, `properties`, `required`, `items`, `enum`, and `anyOf` only
+where a value may be of several simple types. Servers that make a grammar of a tool's schema refuse much of the
+rest, or make one that is too large: references, recursion, patterns, bounds. What is left out is told in the
+description, and the tool's own server checks it in any case.
 """
 
 import re
@@ -44,7 +44,7 @@ def plain_schema(schema: Any) -> dict[str, Any]:
 
 
 def complete(args: Mapping[str, Any], schema: Any) -> dict[str, Any]:
-    """The arguments as the tool's own schema wants them: what it requires and was left out is null if it may be."""
+    """The arguments as the tool's own schema wants them: what it requires and may be null is not left out."""
     if not isinstance(schema, Mapping):
         return dict(args)
     if _takes_any(schema):

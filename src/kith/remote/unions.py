@@ -16,8 +16,8 @@ def kind_of_value(value: Any) -> str:
 def unite(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """One schema for what fits any of these; None for none of them.
 
-    Objects become one with the properties of all. Where a list, or an object, may stand for something simpler,
-    only that is left: whoever writes it loses nothing. Simple types stay side by side in `anyOf`.
+    Objects become one with the properties of all. Where a list, or else an object, may stand beside something
+    simpler, only that is left, since it says the same and more. Simple types stay side by side in `anyOf`.
     """
     if not schemas:
         return None
@@ -31,13 +31,10 @@ def unite(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     elif kinds["object"]:
         made = _unite_objects(kinds["object"])
     else:
-        if kinds["number"]:
-            kinds["number"], kinds["integer"] = (
-                [{"type": "number"}] if kinds["integer"] else kinds["number"],
-                [],
-            )
+        if kinds["number"] and kinds.pop("integer"):
+            kinds["number"] = [{"type": "number"}]
         simple = [_unite_simple(kind, parts) for kind, parts in kinds.items() if parts]
-        made = simple[0] if len(simple) == 1 else {"anyOf": [_bare(each) for each in simple]}
+        made = simple[0] if len(simple) == 1 else {"anyOf": simple}
     return {**made, "description": words} if words else made
 
 
@@ -63,8 +60,3 @@ def _unite_objects(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
     required = [name for name in names if all(name in part.get("required", ()) for part in parts)]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
-
-
-def _bare(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A simple type without a description of its own."""
-    return {key: value for key, value in schema.items() if key in ("type", "enum")}

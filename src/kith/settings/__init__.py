@@ -3,7 +3,16 @@
 from kith.settings.brought import Brought
 from kith.settings.read import find_folders, load_settings, read_brought
 from kith.settings.show import describe_settings
-from kith.settings.values import Building, Coaching, Conferring, Endpoint, Engine, Routing, Settings
+from kith.settings.values import (
+    Building,
+    Coaching,
+    Conferring,
+    Endpoint,
+    Engine,
+    Hook,
+    Routing,
+    Settings,
+)
 
 __all__ = [
     "Brought",
@@ -12,6 +21,7 @@ __all__ = [
     "Conferring",
     "Endpoint",
     "Engine",
+    "Hook",
     "Routing",
     "Settings",
     "describe_settings",

@@ -133,6 +133,8 @@ class Settings:
     theme: Literal["auto", "dark", "light", "none"] = "auto"  # none: without colours
     screen_reader: bool = False  # plain lines in their order: nothing moves, nothing is drawn again
     editor: str = ""  # the command for texts too long for a line; none: $VISUAL, then $EDITOR
+    system: str = ""  # a file with the words that a model begins with, in place of kith's own
+    append_system: str = ""  # a file with words to add to them
     sampling: Sampling = Sampling()
     engine: Engine = Engine()
     build: Building = Building()

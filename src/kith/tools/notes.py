@@ -15,9 +15,7 @@ TOUCHING: Final = frozenset({"read", "edit", "write"})
 FindNotes = Callable[[str], Awaitable[Sequence[Note]]]
 
 
-def tell_notes(
-    tools: tuple[Tool, ...], find: FindNotes, told: Iterable[str], room: int
-) -> tuple[Tool, ...]:
+def tell_notes(tools: tuple[Tool, ...], find: FindNotes, told: Iterable[str], room: int) -> tuple[Tool, ...]:
     """The same tools; those that touch files answer with the notes, in `room` tokens, that are not yet `told`.
 
     `told` are the paths of those that the conversation holds.

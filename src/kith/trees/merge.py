@@ -11,12 +11,17 @@ from kith.trees.records import load_changes
 from kith.trees.swap import is_same, look
 
 
+class GoneError(TreeError):
+    """Of a change there is nothing left to take back."""
+
+
 async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
     """What has to change now to take the applied change `change_id` back, be it the last one or an older one.
 
     A file that nobody touched since gets its old content; in one that was edited since, the edits stay and
     the change is taken out around them. Nothing is written: hand the result to `apply_changes` with
-    `undoes=change_id`. Raises TreeError naming the files where the two cannot be told apart.
+    `undoes=change_id`. Raises TreeError naming the files where the two cannot be told apart, GoneError where
+    nothing is left of the change.
     """
     wanted, conflicts = list[Change](), list[str]()
     for change in load_changes(state, change_id):
@@ -30,7 +35,7 @@ async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
     if conflicts:
         raise TreeError(f"edited since, in the same places: {', '.join(conflicts)}; nothing was changed")
     if not wanted:
-        raise TreeError(f"there is nothing left to take back of change {change_id}")
+        raise GoneError(f"there is nothing left to take back of change {change_id}")
     return tuple(wanted)
 
 

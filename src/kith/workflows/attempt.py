@@ -7,7 +7,7 @@ from kith.core.errors import NoModelError, TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
-from kith.core.run import Run, Thread
+from kith.core.run import Gate, Run, Thread
 from kith.core.values import Change, Changes, Message, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
@@ -28,6 +28,7 @@ BESIDE = (
 
 
 RENEWED = "Your tree was edited meanwhile, so nothing was applied. This is the change on what is there now:"
+HOOKS = "hooks"  # who says no where the model may not end its work
 STOPPED = "The model was stopped before it said so, but all checks pass now."
 
 
@@ -73,7 +74,7 @@ class Tried:
             progress,
             refusals=progress.refusals + bool(no),
             refusal=no,
-            compared=progress.compared or self.verdict.by != "edits",
+            compared=progress.compared or self.verdict.by not in ("edits", HOOKS),
             before=progress.before or self.before,
             landed=False,
         )
@@ -219,10 +220,21 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
         if verdict.ok and not changes and _edits_beside_calls(thread):
             verdict = Verdict(False, BESIDE, "edits")
             step.emit(Judged("edits", False, number, BESIDE))
+        if verdict.ok and judges.ending:
+            verdict = await may_end(step, judges.ending, changes, number)
         if verdict.ok and (changes or judges.must_check):
             judged = await judge(step, judges, changes, number, compare=not progress.compared)
             return Tried(changes, *judged)
     return Tried(changes, verdict)
+
+
+async def may_end(run: Run, ending: Gate, changes: Changes, attempt: int) -> Verdict:
+    """Whether the model may end its work here; a no is logged like any gate's."""
+    verdict = await ending(run, changes)
+    if not verdict.ok:
+        run.emit(Judged(HOOKS, False, attempt, verdict.feedback))
+        return replace(verdict, by=HOOKS)
+    return Verdict(True, by="edits")
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:

@@ -25,7 +25,8 @@ class Judges:
     `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one.
     `must_check`: the person named a check, so it runs even when nothing was changed. `review`: a model's
     notes on the change are told beside it. `audit` looks once more at what the gates let pass. `named`: files
-    that run by themselves, as patterns, which the person allowed to change beforehand.
+    that run by themselves, as patterns, which the person allowed to change beforehand. `ending` is asked
+    whenever the model has ended its work, whether or not it changed anything.
     """
 
     gates: Callable[[], Awaitable[Sequence[Gate]]]
@@ -36,6 +37,7 @@ class Judges:
     review: bool = False
     audit: Callable[[Run, Changes], Awaitable[None]] | None = None
     named: Sequence[str] = ()
+    ending: Gate | None = None
 
 
 @dataclass(frozen=True, slots=True)

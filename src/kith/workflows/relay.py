@@ -24,13 +24,15 @@ _CHARS: Final = 3  # of code, for one token
 class Leg:
     """One model's part of a task: who works, in which conversation, and the goal in the person's words.
 
-    `last`: there is nobody who could take over from it.
+    `last`: there is nobody who could take over from it. `known`: what is known beforehand, for a model that
+    begins a conversation of its own.
     """
 
     role: Role
     thread: Thread
     goal: str
     last: bool = True
+    known: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, abandon
     if changes:
         how = "kept" if kept else "set back"
         run.emit(Notice(f"What {given_up.by} wrote is {how}: {abandoned.in_words}."))
-    return write_packet(leg.goal, given_up.why, changes, kept, abandoned.refusal)
+    packet = write_packet(leg.goal, given_up.why, changes, kept, abandoned.refusal)
+    return f"{leg.known}\n\n{packet}" if leg.known else packet
 
 
 async def _as_left(trial: Trial, name: str) -> Changes:

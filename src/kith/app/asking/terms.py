@@ -79,10 +79,15 @@ class Terms:
             opened.keeper.keep_back(self._known)
 
     def show(self, opened: Opened, tools: tuple[Tool, ...], *others: Opened) -> tuple[Tool, ...]:
-        """The tools as an admitted model gets them: no private files, if it is in the cloud.
+        """The tools as an admitted model gets them: hooks see its calls; no private files in the cloud.
 
         `others` read along; so one of them in the cloud is enough.
         """
+        if self.project.settings.hooks:
+            from kith.app.hooks import ProjectHooks
+            from kith.tools.hooks import show_calls
+
+            tools = show_calls(tools, ProjectHooks(self.project, self.session))
         veil = self._veil(opened, *others)
         if veil is None:
             return tools

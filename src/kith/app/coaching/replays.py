@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 from kith.app.asking.roles import find_role, make_player
 from kith.app.models import end_of
+from kith.app.knowledge import tell_notes_of
 from kith.app.project import Project, tree_at
 from kith.context.rooms import opening_room
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
@@ -121,6 +122,8 @@ async def _attempt(
     words = phrase(task.words, strategy.levers)
     try:
         words = await open_task(run, words, opening_room(opened.window), showing=look_at(strategy))
+        notes = "" if task.exercise else tell_notes_of(project.settings, opened.window)
+        words = f"{notes}\n\n{words}" if notes else words
         leg = Leg(_role(project, opened, strategy), Thread("task"), task.words)
         run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
         outcome = await attempt(run, leg, words, project.judges(run))

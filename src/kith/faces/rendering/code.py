@@ -41,10 +41,14 @@ _ROLES: Final = (
     ("Subheading", "diff.place"),
 )
 _DEFINES: Final = ("Name.Function", "Name.Class", "Name.Tag", "Name.Decorator")
-_C_LIKE: Final = frozenset(
-    ("c", "cpp", "java", "javascript", "typescript", "go", "csharp", "css", "scss", "sql", "swift", "scala", "php")
+_C_LIKE: Final = (
+    *("c", "cpp", "java", "javascript", "typescript", "go", "csharp", "css", "scss"),
+    *("sql", "swift", "scala", "php"),
 )
-_COMMENTS: Final = {name: ("/*", "*/") for name in _C_LIKE} | {"html": ("<!--", "-->"), "xml": ("<!--", "-->")}
+_COMMENTS: Final = {name: ("/*", "*/") for name in _C_LIKE} | {
+    "html": ("<!--", "-->"),
+    "xml": ("<!--", "-->"),
+}
 
 
 class Colours:

@@ -12,7 +12,7 @@ _BARE_TERMS: Final = ("dumb", "linux", "vt100", "vt220", "cons25", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """One sign for each thing; every one of them is a single column wide, but for `spinner`'s frames none moves."""
+    """One sign for each thing, a single column wide; `spinner` holds the frames of what moves."""
 
     bullet: str = "•"
     quote: str = "│"

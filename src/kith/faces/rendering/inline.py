@@ -11,16 +11,20 @@ from typing import Final
 
 from kith.faces.rendering.spans import Atom
 
-REACH: Final = 1_000  # characters between the marks of one emphasis, code or link; so long an end is waited for
+REACH: Final = (
+    1_000  # characters between the marks of one emphasis, code or link; so long an end is waited for
+)
 
 _TOKEN: Final = re.compile(
-    r"""(?P<escape>\\[!-/:-@\[-`{-~])|(?P<ticks>`+)|(?P<link>!?\[)|(?P<delimiter>\*+|_+|~~)|(?P<br><br/?>)
+    r"""(?P<escape>\\[!-/:-@\[-`{-~])|(?P<ticks>`+)|(?P<link>!?\[)|(?P<name>\b__\w{1,60}?__(?!\w))|(?P<delimiter>\*+|_+|~~)|(?P<br><br/?>)
     |(?P<auto><(?:https?://|mailto:)[^\s<>]{1,1000}>)|(?P<url>https?://[^\s<>`*"']{1,1000})
-    |(?P<entity>&(?:amp|lt|gt|quot|nbsp|\#[0-9]{1,6});)|(?P<name>\b__\w{1,60}?__(?!\w))""",
+    |(?P<entity>&(?:amp|lt|gt|quot|nbsp|\#[0-9]{1,6});)""",
     re.VERBOSE,
 )
 _LABEL: Final = r"\[((?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,500})\]"
-_LINK: Final = re.compile(rf"""{_LABEL}\(\s?((?:[^()\s]|\([^()\s]*\)){{0,1000}})(?:\s+["'][^"'\n]{{0,200}}["'])?\s?\)""")
+_LINK: Final = re.compile(
+    rf"""{_LABEL}\(\s?((?:[^()\s]|\([^()\s]*\)){{0,1000}})(?:\s+["'][^"'\n]{{0,200}}["'])?\s?\)"""
+)
 _LINK_SO_FAR: Final = re.compile(rf"(?:{_LABEL}(?:\([^)]*)?|\[[^\]]*)\Z")
 _SENTENCE_END: Final = ".,;:!?)]"
 

@@ -18,7 +18,9 @@ class MarkdownStream:
     `width` counts columns and may be set at any time, for lines to come. Lines of code are as long as they are.
     """
 
-    def __init__(self, width: int, glyphs: Glyphs = UNICODE, *, tail: int = _TAIL, marks: bool = False) -> None:
+    def __init__(
+        self, width: int, glyphs: Glyphs = UNICODE, *, tail: int = _TAIL, marks: bool = False
+    ) -> None:
         self._blocks = Blocks(width, glyphs, marks)
         self._partial: list[str] = []  # the last line, in pieces
         self._inside = False  # the beginning of the last line is in its paragraph already
@@ -74,7 +76,9 @@ class MarkdownStream:
 
     def _open_line(self) -> None:
         """A long line of words does not wait for its end."""
-        line = "".join(self._partial) if len(self._partial) < 64 else ""
+        if self._blocks.in_code:
+            return
+        line = "".join(self._partial)
         if self._blocks.is_open_text(line):
             self._blocks.take(line, ended=False)
             self._partial.clear()

@@ -1,4 +1,4 @@
-"""Lines of a screen as values: words with the roles they play, and how such lines are measured, broken and cut."""
+"""Lines of a screen as values: words with their roles, and how they are measured, broken and cut."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,14 +10,17 @@ from kith.faces.lines import printable
 _NARROWEST: Final = 8  # columns that words get, however deep they stand
 _TAB: Final = 4
 # Scripts without blanks: a line may end after each of their characters.
-_WIDE: Final = "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]"
+_WIDE: Final = (
+    "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3"
+    "\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]"
+)
 _PIECE: Final = re.compile(rf"\n|[ \t]+|{_WIDE}[\u0300-\u036f]*|(?:(?!{_WIDE})[^ \t\n])+")
 # What makes an emoji of a sign, or one of two; without it each is drawn by itself.
 _JOINERS: Final = re.compile("(?<=[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f\u200d]+")
 
 
 class Span(NamedTuple):
-    """Words and the role they play (`strong`, `code.keyword`), for a palette to look up; several are parted by blanks."""
+    """Words and the roles they play (`strong`, `code.keyword link`), for a palette to look up."""
 
     text: str
     role: str = ""
@@ -133,7 +136,7 @@ def pad(line: Line, width: int, align: str = "left") -> Line:
 
 
 def wrap(line: Iterable[Span], width: int, first: Line = (), others: Line = ()) -> list[Line]:
-    """A line on as many as it takes, broken between words; the first begins with `first`, the rest with `others`."""
+    """A line on as many as it takes, broken between words; `first` and `others` are what they begin with."""
     atoms = [Atom(span.text, span.role, 0) for span in line]
     return [row.line for row in wrap_atoms(atoms, width, first, others)]
 

@@ -1,6 +1,6 @@
 """What a person may choose about a build."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kith.core.workspace import ExecLimits, SizeLimits
@@ -12,7 +12,8 @@ class BuildOptions:
 
     `coverage`: percent of the lines that the tests must run; None: measured where it costs little and only
     said; 0: not measured. `commands`: the project's own gates, by name. `trusted`: the person needs no
-    question before the project's tests run without a sandbox.
+    question before the project's tests run without a sandbox. `known`: what is known beforehand, as a model
+    with a window of so many tokens is told it.
     """
 
     max_retries: int = 3  # of a task, after its first try
@@ -28,3 +29,4 @@ class BuildOptions:
     trusted: bool = False
     suite: ExecLimits = ExecLimits(seconds=900.0)
     sizes: SizeLimits = SizeLimits()
+    known: Callable[[int], str] = lambda window: ""

@@ -121,7 +121,9 @@ async def begin(
     if work.build.spoken:
         return
     if look and not thread.messages:
+        known = work.options.known(player.window)
         words = await open_task(work.run, words, opening_room(player.window or ASSUMED_WINDOW))
+        words = f"{known}\n\n{words}" if known else words
     begin_turn(work.run, thread, say(words, author))
 
 

@@ -1,0 +1,61 @@
+"""The worker of a task: in which words it is told who it is, with which tools, played by which model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kith.app.asking.own_words import in_own_words
+from kith.app.asking.roles import find_role, make_player
+from kith.app.asking.terms import Terms, budget_of
+from kith.app.knowledge import Knowledge, offers_skills, skill_tool
+from kith.app.nested_notes import with_nested
+from kith.app.project import Project
+from kith.core.model import Prompt, Role, Tool
+from kith.core.values import Message
+from kith.memory.past import Past
+from kith.models.stack import Opened
+from kith.routing.strategies import ORIGINAL, Strategy
+from kith.tools import ReadLimits, standard_tools
+from kith.tools.symbols import Look
+from kith.workflows.coach.ask import dress
+
+
+def make_worker(
+    project: Project,
+    opened: Opened,
+    past: Past,
+    known: Knowledge,
+    look: Look | None = None,
+    terms: Terms | None = None,
+    strategy: Strategy = ORIGINAL,
+    said: Sequence[Message] = (),
+) -> Role:
+    """The worker, played by `opened`; `look` asks the index, `terms` are those of a session, where it has one.
+
+    `said` is the conversation so far, which keeps the tools that it began with.
+    """
+    tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
+    if terms:
+        tools += _delegation_tools(terms, opened)
+        model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
+    else:
+        model = opened.wrap(budget_of(project.settings), past.compacted)
+    if offers_skills(known, said):
+        tools += (skill_tool(known, opened.window),)
+    spec = in_own_words(find_role("worker", project.settings), project.settings)
+    veiled = terms is not None and terms.veils(opened)
+    role = dress(make_player(project, spec, opened, model, tools, veiled=veiled).role, strategy)
+    if terms:
+        role = replace(role, tools=with_nested(project, role.tools, said, opened.window, terms.run.emit))
+    if (read := past.read) and read.model == opened.facts.name:
+        sent = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
+        opened.recall(sent, past.compacted[: read.compactions], read.tokens)
+    return role
+
+
+def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
+    """What a model in the cloud hands work to local ones with, where some were named."""
+    if not (opened.facts.cloud and terms.project.settings.route.local):
+        return ()
+    from kith.app.asking.delegate import delegation_tools
+
+    return delegation_tools(terms, opened)

@@ -1,0 +1,390 @@
+"""Markdown's blocks, a source line at a time: paragraphs, headings, lists, quotes, code, tables, rules.
+
+Source: CommonMark 0.31.2, "Blocks", and GitHub's tables and task lists. It is kinder to lists that are indented
+too little, and a line's end stays a line's end, as models mean it.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kith.faces.rendering.code import Colours
+from kith.faces.rendering.glyphs import Glyphs
+from kith.faces.rendering.inline import parse_inline
+from kith.faces.rendering.spans import Line, Span, columns_of, readable, wrap_atoms
+from kith.faces.rendering.tables import Table, is_delimiter
+
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_RULE: Final = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_QUOTE: Final = re.compile(r" {0,3}> ?")
+_ITEM: Final = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
+_TASK: Final = re.compile(r"\[([ xX])\][ \t]+")
+_INDENTED: Final = " " * 4
+_HELD: Final = re.compile(r"[ ]{0,3}(?:[|#]|`{3}|~{3}|[-*_=\s]*$)")  # what only a line's end decides
+
+
+@dataclass(slots=True)
+class _Place:
+    """A quote or a list item that the text stands in; `edge` and `inner` are the columns of its mark and words."""
+
+    mark: Line
+    others: Line
+    edge: int = 0
+    inner: int = 0
+    is_item: bool = False
+    begun: bool = False  # its mark was shown
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    """Words that are not finished: what of their source is not shown yet, and the character before it."""
+
+    source: str
+    first: Line
+    others: Line
+    role: str = ""
+    before: str = " "
+    lines: int = 1  # of the source
+
+
+@dataclass(slots=True)
+class _Fence:
+    """A block of code; "" as its mark is code by indentation."""
+
+    mark: str
+    indent: int
+    colours: Colours
+    prefix: Line
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Takes lines of Markdown, gives lines of a screen; holds only what is not certain yet."""
+
+    width: int
+    glyphs: Glyphs
+    marks: bool = False
+    _places: list[_Place] = field(default_factory=list)
+    _paragraph: _Paragraph | None = None
+    _fence: _Fence | None = None
+    _table: Table | None = None
+    _blank: bool = False  # a blank line is due before what comes next
+    _shared: Line = ()  # what that line begins with: the places that were there before
+    _any: bool = False  # something was shown
+    _out: list[Line] = field(default_factory=list)
+
+    def finished(self) -> list[Line]:
+        """The lines that were finished since the last time."""
+        lines, self._out = self._out, []
+        return lines
+
+    def ghost(self) -> "Blocks":
+        """A copy that may be closed, to see how the text looks so far."""
+        return replace(
+            self,
+            _places=[replace(place) for place in self._places],
+            _paragraph=replace(self._paragraph) if self._paragraph else None,
+            _fence=replace(self._fence, colours=self._fence.colours.copy()) if self._fence else None,
+            _table=self._table.copy() if self._table else None,
+            _out=[],
+        )
+
+    @property
+    def in_code(self) -> bool:
+        """True inside a block of code."""
+        return self._fence is not None
+
+    # --- lines ---------------------------------------------------------------------------------
+
+    def take(self, line: str, ended: bool = True) -> None:
+        """One line of the source; not `ended`: its rest comes by `go_on`."""
+        line = readable(line)
+        rest, matched = self._match_places(line)
+        if self._fence is not None and self._take_code(rest, matched):
+            return
+        if not rest.strip():
+            self._take_blank(rest, matched)
+            return
+        if matched < len(self._places) and self._is_lazy(rest):
+            matched = len(self._places)
+        if matched < len(self._places):
+            self._leave(matched)
+        rest = self._enter_places(rest)
+        self._take_leaf(rest, ended)
+
+    def go_on(self, text: str) -> None:
+        """More of a line that is in its paragraph already."""
+        if self._paragraph:
+            self._paragraph.source += readable(text)
+            self._flush(ended=False)
+
+    def preview(self, line: str) -> None:
+        """A line that may not be whole; what is nothing yet is not shown."""
+        if self.in_code or not re.fullmatch(r"\s*(`{1,}[\w+#-]*|~+|#+|[-*_=+]|\d+\.?|\|?[\s|:-]*)", line):
+            self.take(line[-4_000:] if self.in_code else line)
+
+    def close(self, ended: bool = True) -> None:
+        """The text is over; or it is looked at before it is."""
+        self._end_leaf(ended)
+        self._fence = None
+
+    def is_open_text(self, line: str) -> bool:
+        """True for the beginning of a line that is words in a paragraph, however it goes on."""
+        if self._fence is not None or self._table is not None or len(line) <= self.width:
+            return False
+        rest, _ = self._match_places(readable(line))
+        while place := (_QUOTE.match(rest) or _ITEM.match(rest)):
+            rest = rest[place.end() :] if place.end() else ""
+            if _HELD.match(rest):
+                break
+        return not _HELD.match(rest) and not rest.startswith(_INDENTED)
+
+    # --- places: quotes and list items ---------------------------------------------------------
+
+    def _match_places(self, line: str) -> tuple[str, int]:
+        """The line without the marks of the places it goes on in, and how many these are."""
+        rest = line
+        for number, place in enumerate(self._places):
+            if not place.is_item:
+                mark = _QUOTE.match(rest)
+                if not mark:
+                    return rest, number
+                rest = rest[mark.end() :]
+            elif rest.strip():
+                indent = _indent(rest)
+                if indent < place.edge + 2:
+                    return rest, number
+                rest = rest[min(indent, place.inner) :]
+        return rest, len(self._places)
+
+    def _is_lazy(self, rest: str) -> bool:
+        """True for a line that goes on a paragraph without the marks of its places."""
+        if self._paragraph is None or self._paragraph.role or self._table is not None:
+            return False
+        begins = (_FENCE, _HEADING, _RULE, _QUOTE, _ITEM)
+        return not any(rule.match(rest) for rule in begins) and not rest.startswith("|")
+
+    def _leave(self, matched: int) -> None:
+        self._end_leaf()
+        if self._places[matched:] and not any(place.is_item for place in self._places[matched:]):
+            self._blank = True
+        del self._places[matched:]
+
+    def _enter_places(self, rest: str) -> str:
+        while True:
+            if quote := _QUOTE.match(rest):
+                self._end_leaf()
+                bar = (Span(f"{self.glyphs.quote} ", "quote"),)
+                self._places.append(_Place(bar, bar))
+                rest = rest[quote.end() :]
+            elif (item := _ITEM.match(rest)) and self._may_begin(item, rest):
+                self._end_leaf()
+                rest = self._enter_item(item, rest)
+            else:
+                return rest
+
+    def _may_begin(self, item: re.Match[str], rest: str) -> bool:
+        if _RULE.match(rest):
+            return False
+        if self._paragraph is None:
+            return True
+        return bool(rest[item.end() :].strip()) and item[2].rstrip(".)") in ("-", "*", "+", "1")
+
+    def _enter_item(self, item: re.Match[str], rest: str) -> str:
+        gap = len((item[3] or " ").expandtabs(4))
+        gap = gap if gap <= 4 else 1
+        edge = len(item[1])
+        bullet = item[2] if item[2][0].isdigit() else self.glyphs.bullet
+        mark: Line = (Span(f"{bullet} ", "item"),)
+        inside = rest[item.end() :]
+        if task := _TASK.match(inside):
+            sign = self.glyphs.todo if task[1] == " " else self.glyphs.done
+            mark, inside = (Span(f"{sign} ", "item"),), inside[task.end() :]
+        others = (Span(" " * columns_of(mark)),)
+        self._places.append(_Place(mark, others, edge, edge + len(item[2]) + gap, True))
+        return inside
+
+    def _prefixes(self) -> tuple[Line, Line]:
+        """What the first line of a block begins with, and the others."""
+        first = tuple(
+            span for place in self._places for span in (place.others if place.begun else place.mark)
+        )
+        self._shared = tuple(span for place in self._places if place.begun for span in place.others)
+        for place in self._places:
+            place.begun = True
+        return first, tuple(span for place in self._places for span in place.others)
+
+    # --- leaves --------------------------------------------------------------------------------
+
+    def _take_blank(self, rest: str, matched: int) -> None:
+        self._end_leaf()
+        self._blank = True
+        quotes = [number for number, place in enumerate(self._places) if not place.is_item]
+        if any(number >= matched for number in quotes):
+            del self._places[matched:]
+
+    def _take_leaf(self, rest: str, ended: bool) -> None:
+        paragraph = self._paragraph
+        if self._table is not None:
+            if "|" in rest:
+                self._table.take(rest)
+                self._show(self._table.finished(), block=False)
+                return
+            self._end_leaf()
+        if fence := _FENCE.match(rest):
+            self._begin_code(fence[1], _indent(rest), fence[2].split(" ")[0].strip("{}. "))
+        elif paragraph and paragraph.lines == 1 and not paragraph.role and self._turn(paragraph, rest):
+            return
+        elif heading := _HEADING.match(rest):
+            self._heading(heading[2] or "", len(heading[1]))
+        elif _RULE.match(rest):
+            self._rule()
+        elif rest.startswith(_INDENTED) and paragraph is None:
+            self._begin_code("", 4, "")
+            self._take_code(rest, len(self._places))
+        else:
+            self._take_words(rest, ended)
+
+    def _turn(self, paragraph: _Paragraph, rest: str) -> bool:
+        """A line below a single one may make a table or a heading of it."""
+        source = paragraph.source.strip()
+        if "|" in source and is_delimiter(rest, source):
+            self._paragraph = None
+            self._table = Table(source, rest, self.width, self.glyphs, paragraph.first, paragraph.others)
+            return True
+        if (line := _UNDERLINE.match(rest)) and len(source) <= self.width:
+            self._paragraph = None
+            self._heading(source, 1 if line[1][0] == "=" else 2, paragraph)
+            return True
+        return False
+
+    def _heading(self, source: str, level: int, paragraph: _Paragraph | None = None) -> None:
+        self._end_leaf()
+        first, others = (paragraph.first, paragraph.others) if paragraph else self._prefixes()
+        self._blank = True
+        mark = (Span("#" * level + " ", f"heading{level}"),) if self.marks else ()
+        self._paragraph = _Paragraph(source, (*first, *mark), others, f"heading{level}")
+        self._end_leaf()
+        self._blank = True
+
+    def _rule(self) -> None:
+        self._end_leaf()
+        first, _ = self._prefixes()
+        room = max(min(self.width, 40) - columns_of(first), 3)
+        self._show([(*first, Span(self.glyphs.rule * room, "rule"))])
+        self._blank = True
+
+    def _take_words(self, rest: str, ended: bool) -> None:
+        text = rest.lstrip() + ("\n" if ended else "")
+        if self._paragraph and not rest.lstrip().startswith("|"):
+            self._paragraph.source += text
+            self._paragraph.lines += 1
+        else:
+            self._end_leaf()
+            self._paragraph = _Paragraph(text, *self._prefixes())
+        self._flush(ended=False)
+
+    def _end_leaf(self, ended: bool = True) -> None:
+        if self._paragraph:
+            self._flush(ended=True, certain=ended)
+            self._paragraph = None
+        if self._table is not None:
+            self._show(self._table.close(ended))
+            self._table, self._blank = None, True
+
+    def _flush(self, ended: bool, certain: bool = True) -> None:
+        """Show what is certain of the paragraph; all of it when it ended."""
+        paragraph = self._paragraph
+        if paragraph is None:
+            return
+        source = paragraph.source
+        inline = parse_inline(source, paragraph.before, ended and certain, self.marks)
+        rows = wrap_atoms(inline.atoms, self.width, paragraph.first, paragraph.others)
+        final = len(rows)
+        if not ended:
+            is_open = paragraph.lines == 1 and "|" in source[:1]
+            final = 0 if is_open else len(rows) - 1
+            while final > 0 and not inline.may_part(rows[final].at):
+                final -= 1
+        lines = [_of_role(row.line, paragraph) for row in rows[:final]]
+        if not lines:
+            return
+        self._show(lines, block=not paragraph.lines < 0)
+        if final < len(rows):
+            at = rows[final].at
+            kept = replace(paragraph, source=source[at:], before=source[at - 1], first=paragraph.others)
+            kept.lines = -abs(paragraph.lines) - 1
+            self._paragraph = kept
+
+    # --- code ----------------------------------------------------------------------------------
+
+    def _begin_code(self, mark: str, indent: int, language: str) -> None:
+        self._end_leaf()
+        _, others = self._first_alone() if self._places else ((), ())
+        self._blank = True
+        self._fence = _Fence(mark, indent, Colours(language), (*others, Span("  ")))
+
+    def _first_alone(self) -> tuple[Line, Line]:
+        """An item that begins with code has its mark on a line of its own."""
+        fresh = any(place.is_item and not place.begun for place in self._places)
+        first, others = self._prefixes()
+        if fresh:
+            self._show([first])
+        return first, others
+
+    def _take_code(self, rest: str, matched: int) -> bool:
+        """True when the line belongs to the block of code; False when the block is over before it."""
+        fence = self._fence
+        assert fence is not None
+        left_quote = any(not place.is_item for place in self._places[matched:])
+        if not fence.mark:
+            if rest.strip() and (not rest.startswith(_INDENTED) or matched < len(self._places)):
+                self._fence, self._blank = None, True
+                return False
+        elif left_quote:
+            self._fence, self._blank = None, True
+            return False
+        closing = _FENCE.match(rest)
+        if fence.mark and closing and closing[1].startswith(fence.mark) and not closing[2].strip():
+            self._fence, self._blank = None, True
+            return True
+        if not fence.mark and not rest.strip():
+            self._blank = True
+            return True
+        code = rest[min(_indent(rest), fence.indent) :]
+        self._show([(*fence.prefix, *fence.colours.take(code))] if code.strip() else [_bare(fence.prefix)])
+        return True
+
+    def _show(self, lines: list[Line], block: bool = True) -> None:
+        if not lines:
+            return
+        if self._blank and self._any and block:
+            self._out.append(_bare(self._shared))
+        self._blank = False
+        self._any = True
+        self._out += lines
+
+
+def _of_role(line: Line, paragraph: _Paragraph) -> Line:
+    """A line of a heading: all of its words are that."""
+    if not paragraph.role:
+        return line
+    prefix = max(len(paragraph.first), len(paragraph.others))
+    del prefix
+    return tuple(Span(span.text, f"{span.role} {paragraph.role}".strip()) for span in line)
+
+
+def _bare(prefix: Line) -> Line:
+    """A prefix without blanks at its end, for a line that holds nothing else."""
+    spans = [span for span in prefix]
+    while spans and not spans[-1].text.strip():
+        spans.pop()
+    if spans:
+        spans[-1] = Span(spans[-1].text.rstrip(), spans[-1].role)
+    return tuple(spans)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))

@@ -1,0 +1,206 @@
+"""What each role looks like: in the terminal's own colours, in dark or light ones, or without any."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from kith.faces.rendering.spans import Line, Span
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Theme = Literal["auto", "dark", "light", "none"]
+Depth = Literal[0, 1, 4, 8, 24]  # bits of a colour; 1: no colours but bold and dim, 0: nothing at all
+
+
+class Style(NamedTuple):
+    """Colours as a number from 0 to 7, which the terminal's own theme decides, or as `rrggbb`; and what else."""
+
+    fg: str = ""
+    bg: str = ""
+    bold: bool = False
+    dim: bool = False
+    italic: bool = False
+    underline: bool = False
+    reverse: bool = False
+    strike: bool = False
+
+
+_SHAPES: Final = ("bold", "dim", "italic", "underline", "reverse", "strike")
+_CODES: Final = {"bold": 1, "dim": 2, "italic": 3, "underline": 4, "reverse": 7, "strike": 9}
+_NAMES: Final = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "gray")
+_BASE: Final = {
+    "strong": Style(bold=True),
+    "emphasis": Style(italic=True),
+    "struck": Style(strike=True),
+    "code": Style("6"),
+    "link": Style(underline=True),
+    "link.url": Style("4"),
+    "heading1": Style("5", bold=True),
+    "heading2": Style("5", bold=True),
+    "heading3": Style(bold=True),
+    "heading4": Style(bold=True),
+    "heading5": Style(bold=True),
+    "heading6": Style(bold=True),
+    "item": Style("6"),
+    "quote": Style(dim=True),
+    "rule": Style(dim=True),
+    "dim": Style(dim=True),
+    "thinking": Style(dim=True, italic=True),
+    "code.keyword": Style("5"),
+    "code.string": Style("2"),
+    "code.comment": Style(dim=True, italic=True),
+    "code.number": Style("6"),
+    "code.name": Style("4"),
+    "diff.added": Style("2"),
+    "diff.removed": Style("1"),
+    "diff.added.word": Style("2", bold=True, reverse=True),
+    "diff.removed.word": Style("1", bold=True, reverse=True),
+    "diff.number": Style(dim=True),
+    "diff.place": Style("6"),
+    "diff.path": Style(bold=True),
+    "good": Style("2"),
+    "bad": Style("1"),
+    "note": Style("3"),
+    "title": Style(bold=True),
+    "accent": Style("6"),
+    "bar": Style("6"),
+    "bar.free": Style(dim=True),
+}
+_DARK: Final = {
+    "diff.added": Style(bg="12261e"),
+    "diff.removed": Style(bg="2d1618"),
+    "diff.added.word": Style(bg="1f5c33", bold=True),
+    "diff.removed.word": Style(bg="7a2327", bold=True),
+}
+_LIGHT: Final = {
+    "diff.added": Style(bg="e6ffec"),
+    "diff.removed": Style(bg="ffebe9"),
+    "diff.added.word": Style(bg="abf2bc", bold=True),
+    "diff.removed.word": Style(bg="ffc0bb", bold=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Turns lines of roles into what a terminal, prompt_toolkit or rich takes."""
+
+    theme: Theme = "auto"
+    depth: Depth = 4
+
+    def style(self, role: str) -> Style:
+        """What several roles come to; the later ones win."""
+        return _style(self.theme, self.depth, role)
+
+    def ansi(self, line: Iterable[Span]) -> str:
+        """A line with the terminal's escape sequences; foreign text in it holds none."""
+        return "".join(_painted(self.theme, self.depth, text, role) for text, role in line)
+
+    def fragments(self, line: Iterable[Span]) -> list[tuple[str, str]]:
+        """A line as prompt_toolkit takes it."""
+        return [(_fragment(self.theme, self.depth, role), text) for text, role in line]
+
+    def text(self, line: Iterable[Span]) -> "Text":
+        """A line as rich takes it."""
+        from rich.text import Text
+
+        parts = [(text, _rich(self.theme, self.depth, role)) for text, role in line]
+        return Text.assemble(*parts, end="", no_wrap=True, overflow="ignore")
+
+
+def choose_palette(
+    theme: Theme = "auto", is_terminal: bool = True, env: Mapping[str, str] | None = None
+) -> Palette:
+    """The palette for a terminal, by what it says of itself; NO_COLOR leaves bold and dim."""
+    env = os.environ if env is None else env
+    term = env.get("TERM", "")
+    if theme == "auto" and (background := env.get("COLORFGBG", "").rpartition(";")[2]).isdigit():
+        theme = "light" if int(background) in (7, *range(9, 16)) else "dark"
+    return Palette(theme, _depth(theme, term, is_terminal, env))
+
+
+def _depth(theme: Theme, term: str, is_terminal: bool, env: Mapping[str, str]) -> Depth:
+    if not is_terminal or term in ("dumb", "unknown", ""):
+        return 0
+    if env.get("NO_COLOR") or theme == "none":
+        return 1
+    if env.get("COLORTERM", "") in ("truecolor", "24bit") or term.endswith("-direct"):
+        return 24
+    return 8 if "256" in term or "kitty" in term or "alacritty" in term else 4
+
+
+@lru_cache(2048)
+def _style(theme: Theme, depth: Depth, roles: str) -> Style:
+    """Roles in one style; a colour that the terminal does not have is left out."""
+    if depth == 0:
+        return Style()
+    table = _BASE | (_themed(theme) if depth >= 8 else {})
+    found = Style()
+    for role in roles.split():
+        style = table.get(role, Style())
+        found = Style(style.fg or found.fg, style.bg or found.bg, *map(max, found[2:], style[2:]))
+    return found._replace(fg="", bg="") if depth == 1 else found
+
+
+def _themed(theme: Theme) -> dict[str, Style]:
+    return _DARK if theme == "dark" else _LIGHT if theme == "light" else {}
+
+
+@lru_cache(4096)
+def _codes(theme: Theme, depth: Depth, role: str) -> str:
+    style = _style(theme, depth, role)
+    codes = [str(_CODES[shape]) for shape in _SHAPES if getattr(style, shape)]
+    codes += [_colour(style.fg, depth, 30)] if style.fg else []
+    codes += [_colour(style.bg, depth, 40)] if style.bg else []
+    return ";".join(codes)
+
+
+def _colour(colour: str, depth: Depth, base: int) -> str:
+    if len(colour) < 3:
+        return str(base + int(colour))
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (0, 2, 4))
+    if depth == 24:
+        return f"{base + 8};2;{red};{green};{blue}"
+    return f"{base + 8};5;{_nearest(red, green, blue)}"
+
+
+def _nearest(red: int, green: int, blue: int) -> int:
+    """The nearest of the 256 colours: a cube of six levels each, and 24 greys."""
+    levels = (0, 95, 135, 175, 215, 255)
+    cube = [min(range(6), key=lambda at: abs(levels[at] - part)) for part in (red, green, blue)]
+    grey = min(range(24), key=lambda at: abs(8 + 10 * at - (red + green + blue) // 3))
+    as_cube = sum(abs(levels[at] - part) for at, part in zip(cube, (red, green, blue), strict=True))
+    as_grey = sum(abs(8 + 10 * grey - part) for part in (red, green, blue))
+    return 232 + grey if as_grey < as_cube else 16 + 36 * cube[0] + 6 * cube[1] + cube[2]
+
+
+def _painted(theme: Theme, depth: Depth, text: str, role: str) -> str:
+    codes = _codes(theme, depth, role) if role else ""
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+
+@lru_cache(2048)
+def _fragment(theme: Theme, depth: Depth, role: str) -> str:
+    style = _style(theme, depth, role)
+    parts = [shape for shape in _SHAPES if getattr(style, shape)]
+    for key, colour in (("fg", style.fg), ("bg", style.bg)):
+        if colour:
+            parts.append(f"{key}:{f'#{colour}' if len(colour) > 2 else f'ansi{_NAMES[int(colour)]}'}")
+    return " ".join(parts)
+
+
+@lru_cache(2048)
+def _rich(theme: Theme, depth: Depth, role: str) -> str:
+    style = _style(theme, depth, role)
+    parts = [shape for shape in _SHAPES if getattr(style, shape)]
+    for key, colour in (("", style.fg), ("on ", style.bg)):
+        if colour:
+            parts.append(f"{key}{f'#{colour}' if len(colour) > 2 else f'color({colour})'}")
+    return " ".join(parts)
+
+
+def paint(lines: Iterable[Line], palette: Palette) -> str:
+    """Lines as a text for a terminal, each with its end."""
+    return "".join(f"{palette.ansi(line)}\n" for line in lines)

@@ -1,0 +1,82 @@
+"""What a person said in a session, turn by turn, each a place from which one can begin again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said, Spoken
+from kith.memory.asides import without_asides
+from kith.memory.log import Log, Record
+
+FORK: Final = "fork"  # the kind of the run with which a fork begins
+TASK: Final = "task"  # the conversation's thread; what planners or reviewers said beside it has others
+_NO_TURNS: Final = (FORK, "undo", "recovery")
+_KINDS: Final = frozenset(("RunStarted", "RunEnded", "Said", "Forked", "Applied"))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Something that a person said; the `number` counts from 1.
+
+    Before it the session's last event was number `upto`, and the conversation held `after` messages.
+    `copied`: it was said in the session that this one is a fork of. `changes` are the ids of what was applied
+    in it, `files` their paths (where the session has them).
+    """
+
+    number: int
+    words: str
+    at: float
+    upto: int
+    after: int
+    status: str = ""
+    changes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    copied: bool = False
+
+    @property
+    def spoken(self) -> Spoken:
+        """The turn, as a fork remembers it."""
+        return Spoken(self.words, self.after, self.at, self.changes)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The turns so far."""
+
+    turns: list[Turn] = field(default_factory=list)
+    said: int = 0  # messages of the conversation
+    last: int = 0  # number of the event before
+
+    def take(self, record: Record) -> None:
+        match record.event:
+            case Forked() as fork:
+                self.said = sum(each.thread == TASK for each in fork.said)
+                self.turns += _copied(fork, record.seq)
+            case RunStarted(task=words, options=options) if options.get("kind") not in _NO_TURNS:
+                number = len(self.turns) + 1
+                self.turns.append(Turn(number, words, record.at, self.last, self.said, "unfinished"))
+            case Said(thread=thread):
+                self.said += thread == TASK
+            case Applied() as applied if self.turns and not applied.undoes:
+                self._apply(applied)
+            case RunEnded(status=status) if self.turns and not self.turns[-1].copied:
+                self.turns[-1] = replace(self.turns[-1], status=status)
+        self.last = record.seq
+
+    def _apply(self, applied: Applied) -> None:
+        turn = self.turns[-1]
+        files = dict.fromkeys((*turn.files, *(file.path for file in applied.files)))
+        self.turns[-1] = replace(turn, changes=(*turn.changes, applied.change_id), files=tuple(files))
+
+
+def _copied(fork: Forked, seq: int) -> Iterator[Turn]:
+    for number, each in enumerate(fork.spoken, 1):
+        yield Turn(number, each.words, each.at, seq, each.after, "", each.changes, copied=True)
+
+
+def turns(log: Log, session: str) -> tuple[Turn, ...]:
+    """What a person said in a session, oldest first; commands that they ran themselves are no turns."""
+    reading = _Reading()
+    for record in without_asides(log.events(session, kinds=_KINDS)):
+        reading.take(record)
+    return tuple(reading.turns)

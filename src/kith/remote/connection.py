@@ -1,0 +1,231 @@
+"""One server that offers tools, held open from the first turn to the last."""
+
+import asyncio
+import logging
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
+
+from kith.core.errors import KithError
+from kith.remote.places import Address, Listed, Place, Program, Said
+from kith.remote.results import text_of
+from kith.remote.stderr import LastLines
+from kith.remote.words import clean_words
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from mcp import Client
+    from mcp.client._transport import Transport, TransportStreams
+
+_PAGES: Final = 50  # of a list of tools, so that one without end is no trap
+_TOOLS: Final = 500
+_LONGEST: Final = 300  # characters of what a server says of its own fault
+_VARIABLES: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+_LEASH: Final = Path(__file__).with_name("leash.py")
+# Pieces of work that are done, and of how many; 0 where nobody says.
+Tell = Callable[[int, int], None]
+
+
+class ServerError(KithError):
+    """A server that offers tools cannot be started, reached or understood: one sentence, without its name."""
+
+
+class Connection:
+    """A server, and the task of its own that holds it open: what opens a connection has to close it.
+
+    Whoever calls may be any task of the same loop. A server that has ended is started again by the next call.
+    """
+
+    def __init__(self, place: Place, root: Path, version: str, seconds: float) -> None:
+        self.place, self.root, self.version, self.seconds = place, root, version, seconds
+        self._ready: asyncio.Future[Client] | None = None
+        self._holder: asyncio.Task[None] | None = None
+        self._leave = asyncio.Event()
+        self._lines: LastLines | None = None
+
+    async def list_tools(self) -> tuple[Listed, ...]:
+        """Connect, and say what tools there are. Raises ServerError, also where that takes too long."""
+        try:
+            async with asyncio.timeout(self.seconds):
+                return await _list_all(await self._connected())
+        except Exception as error:
+            raise self._failed(error) from error
+
+    async def call(self, name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> Said:
+        """Use a tool. Raises ServerError where no answer came."""
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            tell(int(done), int(total or 0))
+
+        try:
+            async with asyncio.timeout(self.seconds):
+                client = await self._connected()
+            result = await client.call_tool(name, dict(args), seconds, progress)
+        except Exception as error:
+            raise self._failed(error) from error
+        blocks = [block.model_dump(mode="json", by_alias=True) for block in result.content]
+        return Said(text_of(blocks, result.structured_content), not result.is_error)
+
+    @property
+    def stderr(self) -> str:
+        """The last lines that the program wrote to its standard error."""
+        return self._lines.text() if self._lines else ""
+
+    async def aclose(self) -> None:
+        """Let the server end, and see that it does."""
+        self._stop()
+        if self._holder:
+            await asyncio.wait([self._holder])
+
+    # --- the task that holds it --------------------------------------------------------------
+
+    async def _connected(self) -> "Client":
+        """The client; connecting begins with the first who asks, and again where the server has ended."""
+        if self._holder and self._leave.is_set():
+            await asyncio.wait([self._holder])
+        if self._ready is None or self._holder is None or self._holder.done():
+            self._ready, self._leave = asyncio.get_running_loop().create_future(), asyncio.Event()
+            self._holder = asyncio.create_task(self._hold(self._ready, self._leave))
+        return await asyncio.shield(self._ready)
+
+    async def _hold(self, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
+        """Keep the connection until it is left; what goes wrong before it stands is for whoever waits."""
+        _silence()
+        try:
+            async with self._transport() as transport, _client(transport, self) as client:
+                ready.set_result(client)
+                await leave.wait()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(error if isinstance(error, Exception) else ServerError("it was left"))
+                ready.exception()  # nobody may be waiting any more
+            if not isinstance(error, Exception):
+                raise
+
+    def _stop(self) -> None:
+        """Let the task end: by itself where the connection stands, at once where it is being made."""
+        self._leave.set()
+        if self._holder and self._ready and not self._ready.done():
+            self._holder.cancel()
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator["Transport"]:
+        """The way to the server: a program that is started now, or requests to an address."""
+        if isinstance(self.place, Address):
+            async with _requests(self.place) as client:
+                from mcp.client.streamable_http import streamable_http_client
+
+                yield streamable_http_client(self.place.url, http_client=client)
+            return
+        from mcp import StdioServerParameters, stdio_client
+
+        command, *args = _command(self.place)
+        start = StdioServerParameters(
+            command=command, args=args, env={**_environment(), **self.place.env}, cwd=self.place.folder
+        )
+        self._lines = LastLines()
+        with self._lines.file as file:
+            yield _closing(stdio_client(start, errlog=cast("TextIO", file)), file)
+
+    def _failed(self, error: Exception) -> ServerError:
+        """What went wrong, with the last thing that the program said of it; a lost connection is left."""
+        lost = _is_lost(error)
+        if lost or self._ready is None or not self._ready.done() or self._ready.exception():
+            self._stop()
+        if isinstance(error, TimeoutError):
+            words = f"no answer within {self.seconds:g} s"
+        else:
+            words = "it has ended" if lost else _in_words(error)
+        last = self.stderr.rpartition("\n")[2]
+        return ServerError(f"{words.rstrip('.')}; it says: {last}" if last else words.rstrip("."))
+
+
+@asynccontextmanager
+async def _closing(transport: "Transport", file: IO[str]) -> AsyncIterator["TransportStreams"]:
+    """The transport, whose program has its end of a pipe: ours is closed."""
+    async with transport as streams:
+        file.close()
+        yield streams
+
+
+def _client(transport: "Transport", connection: Connection) -> "Client":
+    """A client of kith's name; a program on this machine may ask which folder is worked on."""
+    from mcp import Client
+    from mcp.types import Implementation, ListRootsResult, Root
+
+    root = connection.root
+
+    async def roots(context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root.model_validate({"uri": root.as_uri(), "name": root.name})])
+
+    here = isinstance(connection.place, Program)
+    named = Implementation(name="kith", version=connection.version)
+    return Client(transport, client_info=named, list_roots_callback=roots if here else None)
+
+
+async def _list_all(client: "Client") -> tuple[Listed, ...]:
+    if client.server_capabilities.tools is None:
+        return ()
+    found: list[Listed] = []
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += [Listed(each.name, each.description or "", each.input_schema) for each in page.tools]
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return tuple(found[:_TOOLS])
+
+
+def _requests(address: Address) -> "AsyncClient":
+    """Requests with the address's headers; what stays in the person's own network passes no proxy."""
+    import httpx2
+
+    patience = httpx2.Timeout(30.0, read=None)  # how long an answer may take is said with each call
+    return httpx2.AsyncClient(headers=dict(address.headers), timeout=patience, trust_env=not address.here)
+
+
+def _command(program: Program) -> tuple[str, ...]:
+    """The command that is really started. Raises ServerError where its program is not there."""
+    name, *args = program.command
+    found = shutil.which(name, path=program.env.get("PATH"))
+    if found is None:
+        raise ServerError(f"there is no program {name!r} on this machine")
+    if not Path(program.folder).is_dir():
+        raise ServerError(f"there is no folder {program.folder}")
+    leash = (sys.executable, "-I", "-S", str(_LEASH), str(os.getpid())) if sys.platform == "linux" else ()
+    return (*leash, found, *args)
+
+
+def _environment() -> dict[str, str]:
+    """What a program may know of kith's environment, beside what the protocol's package lets through."""
+    return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+
+
+def _silence() -> None:
+    """What the protocol's package logs would be written over the screen; what counts is raised."""
+    logger = logging.getLogger("mcp")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether the other side is gone."""
+    from anyio import BrokenResourceError, ClosedResourceError
+    from mcp import MCPError
+    from mcp.types import CONNECTION_CLOSED
+
+    gone = isinstance(error, ClosedResourceError | BrokenResourceError)
+    return gone or (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED)
+
+
+def _in_words(error: BaseException) -> str:
+    """The first thing that went wrong, in a sentence."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return clean_words(str(error), _LONGEST) or type(error).__name__
