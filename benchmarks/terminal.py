@@ -196,7 +196,8 @@ def main() -> None:
     with place() as (root, environment):
         folder = root.parent
         first_key(root, environment)
-        while_it_writes(root, environment, folder)
+        if number > 5:
+            while_it_writes(root, environment, folder)
         turns(root, environment, folder, number)
 
 

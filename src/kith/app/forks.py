@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 from kith import __version__
 from kith.app.news import LATER, NEWS, name_files, news_of
@@ -57,8 +57,8 @@ def fork(project: Project, session: str, turn: int = 0) -> Fork:
 async def go_back(project: Project, session: str, turn: int) -> Fork:
     """A fork from before a turn, with what was applied since then taken back, too: all of it or nothing.
 
-    Edits of other hands stay. Raises UsageError as `fork` does, TreeError where a change cannot be taken back;
-    the files are then as they were.
+    Edits of other hands stay. Raises UsageError as `fork` does, TreeError where a change cannot be taken
+    back; the files are then as they were.
     """
     place = _find(project, session, turn)
     await project.recover(None)
@@ -82,20 +82,24 @@ def _find(project: Project, session: str, turn: int) -> _Place:
         where = f"belongs to {root}; use -C" if root else "holds no task"
         raise UsageError(f"Session {session} {where}.")
     every = turns(log, session)
-    if not 0 <= turn <= len(every):
+    if turn == 0:
+        return _Place(session, log.past(session), log.last(session), every, ())
+    if not 0 < turn <= len(every):
         many = f"{len(every)} turns" if len(every) != 1 else "one turn"
         raise UsageError(f"Session {session} has {many}, and no turn {turn}.")
-    place = every[turn - 1] if turn else None
-    upto = place.upto if place else log.last(session)
-    past = fold(record.event for record in log.events(session) if record.seq <= upto)
-    if place and place.copied:
-        # What was compacted later on may tell of what came after the turn.
-        past = Past(
-            past.started, threads={TASK: past.threads.get(TASK, [])[: place.after]}, symbols=past.symbols
-        )
-    return _Place(
-        session, past, upto, every[: turn - 1] if turn else every, every[turn - 1 :] if turn else ()
-    )
+    kept, given_up = every[: turn - 1], every[turn - 1 :]
+    return _Place(session, _past_before(project, session, given_up[0]), given_up[0].upto, kept, given_up)
+
+
+def _past_before(project: Project, session: str, turn: Turn) -> Past:
+    """What the session came to when the turn began."""
+    records = project.log.events(session)
+    past = fold(record.event for record in takewhile(lambda record: record.seq <= turn.upto, records))
+    if not turn.copied:
+        return past
+    # What was compacted later on may tell of what came after the turn.
+    said = past.threads.get(TASK, [])[: turn.after]
+    return Past(threads={TASK: said} if said else {}, symbols=past.symbols)
 
 
 def _open_changes(project: Project, given_up: Sequence[Turn]) -> list[str]:
@@ -108,7 +112,7 @@ def _open_changes(project: Project, given_up: Sequence[Turn]) -> list[str]:
 def _paths(project: Project, changes: Iterable[str]) -> tuple[str, ...]:
     wanted = set(changes)
     applied = (each for _, each in project.log.applied(str(project.root)) if each.change_id in wanted)
-    return tuple(dict.fromkeys(file.path for each in applied for file in each.files))
+    return tuple(sorted({file.path for each in applied for file in each.files}))
 
 
 # --- files -----------------------------------------------------------------------------------
@@ -123,9 +127,8 @@ async def _take_back(project: Project, ids: Sequence[str]) -> tuple[tuple[Applie
         except GoneError:
             continue  # somebody has taken it back by hand
         except (TreeError, BusyError) as error:
-            rest = await _bring_again(project, undone)
-            why = f"Change {short_id(id)} cannot be taken back: {str(error).removesuffix('; nothing was changed')}"
-            text = f"{why}; {rest}."
+            why = str(error).removesuffix("; nothing was changed")
+            text = f"{short_id(id)} cannot be taken back: {why}; {await _bring_again(project, undone)}."
             _log_failure(project, undone, text)
             raise TreeError(text) from error
     return tuple(undone)
@@ -195,5 +198,5 @@ def _news(project: Project, place: _Place, undone: Sequence[tuple[Applied, Chang
     """What the model must know of the files, which may be ahead of the conversation."""
     gone = {applied.undoes for applied, _ in undone}
     ahead = _paths(project, set(_open_changes(project, place.given_up)) - gone)
-    of_last = news_of(project, place.past) if place.kept and not place.kept[-1].copied else ""
-    return "\n\n".join(filter(None, (of_last, name_files(LATER, ahead) if ahead else "")))
+    parts = (news_of(project, place.past), name_files(LATER, ahead) if ahead else "")
+    return "\n\n".join(filter(None, parts))

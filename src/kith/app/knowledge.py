@@ -147,7 +147,7 @@ def tell_faults(knowledge: Knowledge, window: int, emit: Emit) -> None:
 
 
 def offers_skills(knowledge: Knowledge, said: Sequence[Message]) -> bool:
-    """Whether a model may read skills: where the conversation begins with them, or begins now and there are any."""
+    """Whether a model may read skills: the conversation began with them, or begins where there are any."""
     if not said:
         return bool(knowledge.skills)
     return any(f"{HEADING}\n" in message.text for message in said[: opening(said)])

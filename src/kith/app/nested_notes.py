@@ -1,4 +1,4 @@
-"""Notes for agents in the folders of a project: found where a file is touched, counting as they were shown."""
+"""Notes for agents in a project's folders: found where a file is touched, counting as they were shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ MOST: Final = 50  # that are shown with the question whether to trust a folder
 
 
 async def list_nested(tree: LocalTree) -> dict[str, bytes]:
-    """The notes of all folders inside a tree; those that nobody could read are left out, and so count never."""
+    """The notes of all folders inside a tree; those that nobody could read are left out, and count never."""
     names = tuple(f"/{name}" for name in NOTES)
     folders = {path.rpartition("/")[0] for path in await tree.files() if path.endswith(names)}
     found = {}

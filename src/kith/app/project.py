@@ -178,6 +178,12 @@ class Project:
             run.emit(Notice(words))
         if not self.tree.confined:
             run.emit(Notice(UNCONFINED, "warning"))
+            if any(each.brought for each in self.settings.hooks):
+                run.emit(
+                    Notice(
+                        "Nor do the hooks of this project run, as they would without a sandbox.", "warning"
+                    )
+                )
 
     def exec_limits(self, window: int) -> ExecLimits:
         """What one command may take; its output is cut to what the window carries."""

@@ -18,7 +18,7 @@ from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
 from kith.core.model import Prompt, Role
-from kith.core.run import Answerer, Run, Thread, new_id
+from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict
 from kith.memory.applied import holds
 from kith.memory.log import Log
@@ -28,6 +28,7 @@ from kith.memory.session import Listener, Session
 from kith.models.stack import Opened as Opened
 from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
+from kith.tools.hooks import Said
 from kith.tools.symbols import Look
 from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
@@ -65,6 +66,15 @@ class Job:
     terms: Terms
     relay: "Relay | None" = None
     look: Look | None = None
+
+    @property
+    def ending(self) -> Gate | None:
+        """Whether the model may stop, where hooks hear of that."""
+        if not self.project.settings.hooks:
+            return None
+        from kith.app.hooks import ProjectHooks
+
+        return ProjectHooks(self.project, self.id).gate()
 
 
 async def run_task(
@@ -110,11 +120,26 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
         return Outcome("done", f"The change had been applied already{since}.")
     if not task.resume:
         await project.tell_state(run)
+    said = await _hear_hooks(project, run, id, task, past)
+    if said.refusal:
+        return Outcome("rejected", said.refusal)
     direct = parse_direct(task.words)
     if direct and not project.settings.read_only:
         changes = await make_direct(direct, run)
         return await adopt_ready(run, changes, project.judges(run), "Done, without a model.")
+    if said.words:
+        task = replace(task, words=f"{task.words}\n\n{said.words}")
     return await _ask_model(project, run, id, task, past, opened)
+
+
+async def _hear_hooks(project: Project, run: Run, id: str, task: Task, past: Past) -> Said:
+    """What hooks say of a task that begins."""
+    if task.resume or not project.settings.hooks:
+        return Said()
+    from kith.app.hooks import ProjectHooks  # few people have any
+
+    told = {"task": task.words, "first": past.tasks == 1}
+    return await ProjectHooks(project, id).tell(run, "start", told)
 
 
 async def _ask_model(
@@ -187,14 +212,14 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
     run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
     leg = await _leg(job, opened, past)
     if project.settings.read_only:
-        return await chat(run, leg.role, leg.thread, task.words or None)
+        return await chat(run, leg.role, leg.thread, task.words or None, job.ending)
 
     async def relieve(given_up: GivenUp) -> Leg | None:
         following = await relay.follow(given_up) if relay else None
         return await _leg(job, following, project.log.past(job.id)) if following else None
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
-    name, judges = f"{job.id}-{past.tasks}", project.judges(run)
+    name, judges = f"{job.id}-{past.tasks}", replace(project.judges(run), ending=job.ending)
     if relay:
         from kith.app.asking.audits import auditor
 
@@ -226,7 +251,7 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
 
 
 def _begin(project: Project, run: Run, window: int, words: str) -> str:
-    """A conversation's first words, after what is known beforehand: that comes first, since it stays the same."""
+    """A conversation's first words, after what is known beforehand, which stays the same and so is cached."""
     known = gather(project.settings)
     tell_faults(known, window, run.emit)
     return "\n\n".join(filter(None, (tell_known(known, window), words)))
@@ -258,7 +283,9 @@ def _options(project: Project, task: Task, before: Past) -> dict[str, str]:
     symbols = "yes" if begins and has_symbols(project) else before.symbols or "no"
     read_only = "yes" if chosen.read_only else "no"
     check = "\n".join(chosen.check)
-    return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols}
+    words = {"system": chosen.system, "append_system": chosen.append_system}
+    kept = {key: value for key, value in words.items() if value}
+    return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols, **kept}
 
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
@@ -279,6 +306,8 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
         "model": started.model,
         "read_only": started.options.get("read_only") == "yes",
         "check": tuple(filter(None, started.options.get("check", "").split("\n"))),
+        "system": started.options.get("system", ""),
+        "append_system": started.options.get("append_system", ""),
     }
     kept = {key: value for key, value in was.items() if project.settings.origin.get(key) != "flag" and value}
     plan = cast("Literal['no', 'yes', 'show']", started.options.get("plan", "no"))

@@ -24,7 +24,8 @@ from kith.settings.brought import CONFIG, NOTES, ROLES, SKILL
 from kith.workflows.templates import read_template
 
 QUESTION: Final = (
-    "Trust this as it is? It can only narrow what you allow; one byte more, and you are asked again."
+    "Trust this as it is? Models follow it, and it only narrows what you allow; one byte more, and you are "
+    "asked again."
 )
 _COMMANDS: Final = "decides about changes; it runs in the sandbox, and without one you are asked first"
 
@@ -156,11 +157,20 @@ def _of_settings(chosen: Settings, root: Path) -> list[str]:
             lines += [f"gate {name}: `{command}` {_COMMANDS}" for name, command in value.items()]
         elif key == "check":
             lines.append(f"check: {', '.join(f'`{each}`' for each in value)} {_COMMANDS}")
+        elif key == "hooks":
+            lines += [f"hook {each.on}: `{each.command}` {_TOLD[each.on]}; {_HELD}" for each in value]
         else:
             lines.append(f"{key} = {_show(value)}" + ("" if chosen.origin.get(key) == config else _VAIN))
     return lines
 
 
+_TOLD: Final = {
+    "start": "is told of each task; it may refuse it, and say something to the model",
+    "before_tool": "is told of calls of tools; it may refuse or change them, within what you allow",
+    "after_tool": "is told of results of tools; it may say something to the model",
+    "stop": "is told when the model stops; it may let it go on",
+}
+_HELD: Final = "it runs in the sandbox, and not at all without one"
 _VAIN: Final = ": no effect, since it is more than you allow"
 
 

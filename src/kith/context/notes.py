@@ -28,16 +28,16 @@ class Note:
 
 
 def tell_note(note: Note, room: int) -> str:
-    """A note under its heading, in about `room` tokens; its middle is left out where it is longer."""
+    """A note under its heading, in about `room` tokens; its middle is left out where it is longer.
+
+    "" where the room is too little to say anything.
+    """
     about = f"They hold for {note.folder}/.\n" if note.folder else ""
     head = f"{note.heading} ({note.path})\n{about}"
-    left = room - estimate_tokens(head)
-    return head + _fit(note.text.strip(), left) if left >= _LEAST else ""
-
-
-def _fit(text: str, room: int) -> str:
-    """A text in `room` tokens: what is prose has more characters to a token than what is cut unseen."""
-    return text if estimate_tokens(text) <= room else fit_middle(text, room * _CHARS)
+    text, left = note.text.strip(), room - estimate_tokens(head)
+    if estimate_tokens(text) <= left:
+        return head + text
+    return head + fit_middle(text, left * _CHARS) if left >= _LEAST else ""
 
 
 def share_room(needs: Sequence[int], room: int) -> tuple[int, ...]:

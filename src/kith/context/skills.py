@@ -65,9 +65,14 @@ def _read_head(text: str) -> dict[str, Any]:
 
 def list_skills(skills: Sequence[Skill], room: int) -> str:
     """The names of the skills and what they are for, in at most `room` tokens; "" where none fits."""
-    if not skills or room < _LEAST:
+    if not skills:
         return ""
     lines = [f"- {skill.name}: {_clip(skill.about)}" for skill in skills]
+    whole = "\n".join([HEADING, _HOW, *lines])
+    if estimate_tokens(whole) <= room:
+        return whole
+    if room < _LEAST:
+        return ""
     left = room - estimate_tokens("\n".join([HEADING, _HOW, _MORE]))
     shown: list[str] = []
     for line in lines:

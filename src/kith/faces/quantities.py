@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from pathlib import Path
 
 from kith.core.hosts import parse_host
 
@@ -70,3 +71,8 @@ def host(text: str) -> str:
         return str(parse_host(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error).removesuffix(".")) from error
+
+
+def place(text: str) -> str:
+    """A file where it stands now, from wherever it is looked for later."""
+    return str(Path(text).expanduser().absolute())

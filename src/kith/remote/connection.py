@@ -58,13 +58,13 @@ class Connection:
     async def call(self, name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> Said:
         """Use a tool. Raises ServerError where no answer came."""
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            tell(int(done), int(total or 0))
+        async def tell_progress(progress: float, total: float | None, message: str | None) -> None:
+            tell(int(progress), int(total or 0))
 
         try:
             async with asyncio.timeout(self.seconds):
                 client = await self._connected()
-            result = await client.call_tool(name, dict(args), seconds, progress)
+            result = await client.call_tool(name, dict(args), seconds, tell_progress)
         except Exception as error:
             raise self._failed(error) from error
         blocks = [block.model_dump(mode="json", by_alias=True) for block in result.content]
@@ -132,16 +132,19 @@ class Connection:
             yield _closing(stdio_client(start, errlog=cast("TextIO", file)), file)
 
     def _failed(self, error: Exception) -> ServerError:
-        """What went wrong, with the last thing that the program said of it; a lost connection is left."""
+        """What went wrong, with the last thing that a program said which does not answer any more."""
+        connected = self._ready is not None and self._ready.done() and not self._ready.exception()
         lost = _is_lost(error)
-        if lost or self._ready is None or not self._ready.done() or self._ready.exception():
+        if lost or not connected:
             self._stop()
-        if isinstance(error, TimeoutError):
+        if lost:
+            words = "it has ended" if connected else "it ended at once"
+        elif isinstance(error, TimeoutError):
             words = f"no answer within {self.seconds:g} s"
         else:
-            words = "it has ended" if lost else _in_words(error)
-        last = self.stderr.rpartition("\n")[2]
-        return ServerError(f"{words.rstrip('.')}; it says: {last}" if last else words.rstrip("."))
+            words = _in_words(error)
+        last = "" if connected and not lost else self.stderr.rpartition("\n")[2]
+        return ServerError(f"{words}; it says: {last}".rstrip(".") if last else words.rstrip("."))
 
 
 @asynccontextmanager

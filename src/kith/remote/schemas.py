@@ -1,8 +1,8 @@
 """JSON Schemas of other programs' tools, in the small part of the language that every model server takes.
 
 A plain schema holds `type` (one), `description`, `properties`, `required`, `items`, `enum`, and `anyOf` only
-where a value may be of several simple types. Servers that make a grammar of a tool's schema refuse much of the
-rest, or make one that is too large: references, recursion, patterns, bounds. What is left out is told in the
+where a value may be of several simple types. Servers that make a grammar of a schema refuse much of the rest,
+or make one that is too large: references, recursion, patterns, bounds. What is left out is told in the
 description, and the tool's own server checks it in any case.
 """
 

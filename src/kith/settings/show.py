@@ -24,6 +24,9 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
         )
     for name, members in settings.pools.items():
         rows.append((f"pools.{name}", _show(members), settings.origin["pools"]))
+    for hook in settings.hooks:
+        about = f" ({', '.join(hook.tool)})" if hook.tool != ("*",) else ""
+        rows.append(("hooks", f"{hook.on}{about}: {hook.command}", hook.place))
     for name, command in settings.gates.items():
         rows.append((f"gates.{name}", command, settings.origin["gates"]))
     return rows

@@ -16,7 +16,7 @@ FindNotes = Callable[[str], Awaitable[Sequence[Note]]]
 
 
 def tell_notes(tools: tuple[Tool, ...], find: FindNotes, told: Iterable[str], room: int) -> tuple[Tool, ...]:
-    """The same tools; those that touch files answer with the notes, in `room` tokens, that are not yet `told`.
+    """The same tools; those that touch files answer with the notes that are not `told` yet, in `room` tokens.
 
     `told` are the paths of those that the conversation holds.
     """

@@ -10,9 +10,7 @@ from kith.core.values import say
 from kith.workflows.attempt import Outcome, may_end
 
 
-async def chat(
-    run: Run, role: Role, thread: Thread, task: str | None, ending: Gate | None = None
-) -> Outcome:
+async def chat(run: Run, role: Role, thread: Thread, task: str | None, ending: Gate | None = None) -> Outcome:
     """One turn of the loop under the read-only policy; `task` is None when the thread already holds it.
 
     `ending` says whether the model may end it; its noes are told to the model, a few times at most.
@@ -22,9 +20,8 @@ async def chat(
     with run.step("answer") as step:
         reader = replace(role, policy=READ_ONLY, purpose="chat")
         text = await converse(step, reader, thread)
-        for attempt in range(1, run.limits.tries if ending else 0):
-            verdict = await may_end(step, ending, (), attempt)
-            if verdict.ok:
+        for attempt in range(1, run.limits.tries):
+            if ending is None or (verdict := await may_end(step, ending, (), attempt)).ok:
                 break
             begin_turn(step, thread, say(verdict.feedback, verdict.by))
             text = await converse(step, reader, thread)

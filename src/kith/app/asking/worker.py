@@ -29,7 +29,7 @@ def make_worker(
     strategy: Strategy = ORIGINAL,
     said: Sequence[Message] = (),
 ) -> Role:
-    """The worker, played by `opened`; `look` asks the index, `terms` are those of a session, where it has one.
+    """The worker, played by `opened`; `look` asks the index, `terms` are those of the session if it has one.
 
     `said` is the conversation so far, which keeps the tools that it began with.
     """

@@ -3,12 +3,13 @@
 import argparse
 from typing import Any
 
-from kith.faces.quantities import host, money, number, positive
+from kith.faces.quantities import host, money, number, place, positive
 
 FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
 _SETTINGS = (
     *("model", "window", "think", "think_tokens", "offline", "read_only", "review"),
+    *("system", "append_system"),
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds", "max_task_usd", "cloud"),
 )
 _BUILD = ("max_retries", "coverage", "refine", "auto_commit", "step_seconds", "step_tokens")
@@ -58,6 +59,12 @@ def add_yes(parser: argparse.ArgumentParser, meaning: str = "apply without askin
 def add_template(parser: argparse.ArgumentParser) -> None:
     meaning = "a common task to fill in, with TASK as name=value words; kith templates lists them"
     parser.add_argument("--template", metavar="NAME", help=meaning)
+
+
+def add_system(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("what the model is told first").add_argument
+    add("--system", type=place, metavar="FILE", help="the words of this file in place of kith's own")
+    add("--append-system", type=place, metavar="FILE", help="the words of this file behind them")
 
 
 def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:

@@ -20,6 +20,6 @@ def talk_command(args: argparse.Namespace) -> int:
 def converse_with_person(root: Path, flags: dict[str, Any]) -> int:
     """Until the person leaves; returns 0 then."""
     from kith.faces.conversation.desk import Desk
-    from kith.faces.conversation.talk import Beginning
+    from kith.faces.conversation.modes import Beginning
 
     return Desk(root, flags, Beginning()).run()

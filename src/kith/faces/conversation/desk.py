@@ -6,31 +6,34 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kith.core.errors import KithError
 from kith.faces.conversation.keys import make_keys
-from kith.faces.conversation.statusline import StatusLine
-from kith.faces.conversation.talk import MODES, Beginning, Talk
+from kith.faces.conversation.modes import Beginning, badge, next_mode
 from kith.faces.conversation.terminal import Terminal
 
+if TYPE_CHECKING:
+    from kith.faces.conversation.talk import Talk
+
 _END_S: Final = 10.0  # work that is asked to end may take so long
+_SWITCH_S: Final = 0.001  # the work lets the keys have their turn after so long
 
 
 class Desk:
-    """What the keys do (`Wishes`), and when the two threads begin and end."""
+    """What the keys do (`Wishes`), and when the two threads begin and end.
+
+    The first key is taken before the work's code is even loaded: until then, `talk` is None.
+    """
 
     def __init__(self, root: Path, flags: Mapping[str, Any], begin: Beginning) -> None:
-        self._status = StatusLine()
-        self.terminal = Terminal(
-            lambda words: self.talk.submit(words),
-            self._status.line,
-            keys=make_keys(lambda: self.terminal, self),
-        )
-        self.talk = Talk(root, flags, self.terminal, self._status, begin)
+        self._root, self._flags, self._begin_with = root, flags, begin
+        self._mode = begin.mode or "ask"
+        self._early: list[str] = []  # what was sent before anybody could work
+        self.talk: Talk | None = None
+        self.terminal = Terminal(self._submit, self._status, keys=make_keys(lambda: self.terminal, self))
         self._fault: BaseException | None = None
         self._worker = Thread(target=self._work, daemon=True, name="kith-work")
-        self._code = 0
 
     def run(self) -> int:
         """Until the person leaves; returns the exit code. Raises KithError where nothing could begin."""
@@ -46,7 +49,8 @@ class Desk:
                 loop.add_signal_handler(number, self.terminal.leave, 128 + number)
         self.terminal.app.after_render += self._begin
         code = await self.terminal.run()
-        self.talk.close()
+        if self.talk:
+            self.talk.close()
         if self._worker.is_alive():
             await loop.run_in_executor(None, self._worker.join, _END_S)
         return code
@@ -57,9 +61,12 @@ class Desk:
         self._worker.start()
 
     def _work(self) -> None:
-        sys.setswitchinterval(0.001)  # a key is not kept waiting by the work
+        sys.setswitchinterval(_SWITCH_S)
         try:
-            asyncio.run(self.talk.live())
+            from kith.faces.conversation.talk import Talk
+
+            talk = Talk(self._root, self._flags, self.terminal, self._begin_with)
+            asyncio.run(talk.live(self._open))
         except KithError as error:
             self._fault = error
         except BaseException as error:
@@ -68,32 +75,49 @@ class Desk:
         finally:
             self.terminal.leave()
 
+    def _open(self, talk: "Talk") -> None:
+        """The work can take what was sent meanwhile."""
+        self.talk = talk
+        talk.set_mode(self._mode)
+        while self._early:
+            talk.submit(self._early.pop(0))
+
+    def _submit(self, words: str) -> None:
+        if self.talk:
+            self.talk.submit(words)
+        else:
+            self._early.append(words)
+
+    def _status(self, width: int) -> str:
+        return self.talk.status.line(width) if self.talk else badge(self._mode)
+
     # --- what the keys wish ------------------------------------------------------------------
 
     @property
     def working(self) -> bool:
-        return self.talk.working
+        return self.talk is not None and self.talk.working
 
     def stop(self) -> None:
-        self.talk.stop()
+        if self.talk:
+            self.talk.stop()
 
     def leave(self) -> None:
         self.terminal.leave()
 
     def go_back(self) -> None:
-        self.talk.submit("/back")
+        self._submit("/back")
 
     def next_mode(self) -> None:
-        self.talk.mode = MODES[(MODES.index(self.talk.mode) + 1) % len(MODES)]
-        self._status.mode = self.talk.mode
-        self.terminal.live("mode", None)
+        self._mode = next_mode(self._mode)
+        if self.talk:
+            self.talk.set_mode(self._mode)
 
     def toggle_todo(self) -> None:
-        self.talk.voice.todo_open = not self.talk.voice.todo_open
-        self.talk.voice.set_todo(self.talk.voice.todo)
+        if self.talk:
+            self.talk.voice.toggle_todo()
 
     def show_details(self) -> None:
-        self.talk.submit("/details")
+        self._submit("/details")
 
     def take_back(self) -> str:
-        return self.talk.take_back()
+        return self.talk.take_back() if self.talk else ""

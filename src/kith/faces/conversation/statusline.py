@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from kith.core.codec import encode
 from kith.core.events import Called, Engaged, Event, RunEnded, RunStarted
 from kith.core.money import dollars
+from kith.faces.conversation.modes import Mode, badge
 from kith.faces.figures import figure
 from kith.faces.lines import printable
 from kith.faces.meter import Meter
@@ -20,7 +21,7 @@ _GAP: Final = "  "
 class StatusLine:
     """What the line says; `hear` is called by the thread that works, `line` by the one that draws."""
 
-    mode: str = "ask"
+    mode: Mode = "ask"
     meter: Meter = field(default_factory=Meter)
     places: list[str] = field(default_factory=list)  # that were sent anything, in the order of the first time
     clock: Callable[[], float] = time.time
@@ -36,8 +37,7 @@ class StatusLine:
 
     def line(self, width: int) -> str:
         """As much as fits, the most important things first; with colours (ANSI)."""
-        mode = f"{self.mode} mode"
-        shown, used = [f"\x1b[7m {mode} \x1b[0m"], len(mode) + 2
+        shown, used = [badge(self.mode)], len(self.mode) + len("  mode ")
         for part in self._parts():
             if used + len(_GAP) + len(part) < width:
                 shown.append(f"\x1b[2m{part}\x1b[0m")

@@ -2,38 +2,28 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from kith.core.errors import KithError, NoModelError
 from kith.core.events import Event, Said
 from kith.core.run import new_id
 from kith.core.values import Answer, Message, Question, Text
+from kith.faces.conversation.modes import Beginning, Mode
+from kith.faces.conversation.statusline import StatusLine
 from kith.faces.conversation.voice import Voice
 from kith.faces.lines import printable
 
 if TYPE_CHECKING:
     from kith.app.project import Project, Result
     from kith.app.tasks import Opened
-    from kith.faces.conversation.statusline import StatusLine
     from kith.faces.conversation.terminal import Terminal
     from kith.memory.past import Past
 
-Mode = Literal["ask", "plan", "auto"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 STOPPED = "Stopped; what was said stays. Say how to go on."
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """How a conversation begins: where it goes on (`resume`: an id or its beginning, "last", or "" for anew),
-    and what is said first."""
-
-    resume: str = ""
-    words: str = ""
 
 
 class Talk:
@@ -42,16 +32,9 @@ class Talk:
     `submit`, `stop` and `close` are for the terminal's thread; all else happens in the loop that runs `live`.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        flags: Mapping[str, Any],
-        terminal: "Terminal",
-        status: "StatusLine",
-        begin: Beginning,
-    ) -> None:
+    def __init__(self, root: Path, flags: Mapping[str, Any], terminal: "Terminal", begin: Beginning) -> None:
         self.root, self.flags, self.begin = root, flags, begin
-        self.terminal, self.status, self.voice = terminal, status, Voice(terminal)
+        self.terminal, self.status, self.voice = terminal, StatusLine(), Voice(terminal)
         self.mode: Mode = "ask"
         self.id = new_id()
         self.project: Project
@@ -84,6 +67,11 @@ class Talk:
         """End everything; `live` returns soon."""
         self._call(self._close)
 
+    def set_mode(self, mode: Mode) -> None:
+        """From the next task on; questions heed it at once."""
+        self.mode = self.status.mode = mode
+        self.terminal.redraw()
+
     def take_back(self) -> str:
         """What was sent last and waits still, to be written anew; "" where nothing waits."""
         with suppress(IndexError):
@@ -98,12 +86,16 @@ class Talk:
 
     # --- the loop ----------------------------------------------------------------------------
 
-    async def live(self) -> None:
-        """Do what is sent until `close`. Raises KithError where the folder or the settings are unfit."""
+    async def live(self, ready: "Callable[[Talk], None]") -> None:
+        """Do what is sent until `close`; `ready` hears when something can be.
+
+        Raises KithError where the folder or the settings are unfit.
+        """
         from kith.faces.conversation.opening import open_conversation
 
         self._loop = asyncio.get_running_loop()
         await open_conversation(self)
+        ready(self)
         while not self._closing:
             if not self.queue:
                 self._something.clear()

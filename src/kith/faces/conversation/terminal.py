@@ -132,6 +132,10 @@ class Terminal:
             self._regions.pop(name, None)
         self._wake()
 
+    def redraw(self) -> None:
+        """Something that is drawn by itself, such as the status, is different now."""
+        self._wake()
+
     def paint(self, *what: "RenderableType", style: str = "") -> str:
         """Renderables as text with colours, as wide as the terminal."""
         from rich.console import Console

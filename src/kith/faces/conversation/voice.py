@@ -57,6 +57,11 @@ class Voice:
         unfinished = any(each.state != "done" for each in items)
         self.terminal.live("todo", printable(todo_text(items)) if self.todo_open and unfinished else None)
 
+    def toggle_todo(self) -> None:
+        """Show the list, or hide it."""
+        self.todo_open = not self.todo_open
+        self.set_todo(self.todo)
+
     def rest(self) -> None:
         """Nothing goes on any more."""
         self._end_words()

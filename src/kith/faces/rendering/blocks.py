@@ -1,7 +1,7 @@
 """Markdown's blocks, a source line at a time: paragraphs, headings, lists, quotes, code, tables, rules.
 
-Source: CommonMark 0.31.2, "Blocks", and GitHub's tables and task lists. It is kinder to lists that are indented
-too little, and a line's end stays a line's end, as models mean it.
+Source: CommonMark 0.31.2, "Blocks", and GitHub's tables and task lists. It is kinder to lists that are
+indented too little, and a line's end stays a line's end, as models mean it.
 """
 
 import re
@@ -27,7 +27,7 @@ _HELD: Final = re.compile(r"[ ]{0,3}(?:[|#]|`{3}|~{3}|[-*_=\s]*$)")  # what only
 
 @dataclass(slots=True)
 class _Place:
-    """A quote or a list item that the text stands in; `edge` and `inner` are the columns of its mark and words."""
+    """A quote or a list item around the text; `edge` and `inner` are the columns of its mark and words."""
 
     mark: Line
     others: Line
@@ -322,7 +322,7 @@ class Blocks:
 
     def _begin_code(self, mark: str, indent: int, language: str) -> None:
         self._end_leaf()
-        _, others = self._first_alone() if self._places else ((), ())
+        _, others = self._first_alone()
         self._blank = True
         self._fence = _Fence(mark, indent, Colours(language), (*others, Span("  ")))
 
@@ -378,7 +378,7 @@ def _of_role(line: Line, paragraph: _Paragraph) -> Line:
 
 def _bare(prefix: Line) -> Line:
     """A prefix without blanks at its end, for a line that holds nothing else."""
-    spans = [span for span in prefix]
+    spans = list(prefix)
     while spans and not spans[-1].text.strip():
         spans.pop()
     if spans:

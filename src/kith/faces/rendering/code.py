@@ -1,4 +1,4 @@
-"""Code in colour, line by line as it arrives: pygments' rules, with its stack of states kept from line to line."""
+"""Code in colour, line by line as it arrives: pygments' rules, with the stack of states kept between lines."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _C_LIKE: Final = (
     *("c", "cpp", "java", "javascript", "typescript", "go", "csharp", "css", "scss"),
     *("sql", "swift", "scala", "php"),
 )
-_COMMENTS: Final = {name: ("/*", "*/") for name in _C_LIKE} | {
+_COMMENTS: Final = dict.fromkeys(_C_LIKE, ("/*", "*/")) | {
     "html": ("<!--", "-->"),
     "xml": ("<!--", "-->"),
 }

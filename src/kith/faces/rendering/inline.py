@@ -57,8 +57,8 @@ class Inline:
 def parse_inline(text: str, before: str = " ", ended: bool = True, marks: bool = False) -> Inline:
     """Take a printable text apart. `before` is the character before it; not `ended`: more is to come.
 
-    What an unfinished text has opened is shown as if it closed at its end. `marks` keeps the signs of Markdown
-    in the text, for terminals without styles.
+    What an unfinished text has opened is shown as if it closed at its end. `marks` keeps the signs of
+    Markdown in the text, for terminals without styles.
     """
     return _Parser(text, before, ended, marks).parse()
 

@@ -15,7 +15,7 @@ class MarkdownStream:
     """A reply in pieces. What `take` and `end` return never changes again; `tail` is what they keep back.
 
     In whatever pieces a text comes, its lines are the same. The work for a piece does not grow with the text.
-    `width` counts columns and may be set at any time, for lines to come. Lines of code are as long as they are.
+    `width` counts columns and may be set at any time, for lines to come; lines of code keep their length.
     """
 
     def __init__(

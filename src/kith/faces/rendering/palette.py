@@ -16,7 +16,7 @@ Depth = Literal[0, 1, 4, 8, 24]  # bits of a colour; 1: no colours but bold and 
 
 
 class Style(NamedTuple):
-    """Colours as a number from 0 to 7, which the terminal's own theme decides, or as `rrggbb`; and what else."""
+    """Colours, as a number from 0 to 7 that the terminal's own theme decides or as `rrggbb`, and shapes."""
 
     fg: str = ""
     bg: str = ""

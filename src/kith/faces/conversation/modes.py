@@ -1,0 +1,34 @@
+"""How freely a conversation works: with questions, only reading, or with one question at the end."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+Mode = Literal["ask", "plan", "auto"]
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+MEANINGS: Final[dict[Mode, str]] = {
+    "ask": "what leaves the trial is asked about, then the change",
+    "plan": "the model reads and answers, and changes nothing",
+    "auto": "in the trial everything goes; one question, at the end",
+}
+
+
+def next_mode(mode: Mode) -> Mode:
+    """The one that Shift-Tab goes on to."""
+    return MODES[(MODES.index(mode) + 1) % len(MODES)]
+
+
+def badge(mode: Mode) -> str:
+    """The mode as it always stands on the screen."""
+    return f"\x1b[7m {mode} mode \x1b[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a conversation begins: in a mode, where it goes on, and what is said first.
+
+    `resume` is an id or its beginning, "last" for the newest one here, "pick" to be asked, "" for a new one.
+    """
+
+    mode: Mode | None = None
+    resume: str = ""
+    words: str = ""
