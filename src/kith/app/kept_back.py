@@ -43,7 +43,15 @@ def keys_of(chosen: Settings) -> tuple[str, ...]:
     """The keys of services that the person set."""
     named = (os.environ.get(each.key_env, "") for each in chosen.endpoints.values())
     keys = (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
-    return tuple(filter(is_guarded, keys))
+    return tuple(filter(is_guarded, (*keys, *_keys_of_servers(chosen))))
+
+
+def _keys_of_servers(chosen: Settings) -> Iterator[str]:
+    """What servers of tools are told that looks secret, and all that goes into their headers."""
+    for server in chosen.mcp.values():
+        yield from values_of_environment(server.env)
+        names = (server.key_env, *server.headers_env.values())
+        yield from (os.environ[name] for name in names if os.environ.get(name))
 
 
 def _secret_files(root: Path) -> Iterator[Path]:

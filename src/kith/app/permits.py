@@ -2,10 +2,12 @@
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from kith.app.project import Project
 from kith.context.secrets import is_secret_file
+from kith.core.calls import bare_call, split_call
 from kith.core.hosts import net_allows, split_target
 from kith.core.values import Effect
 from kith.memory.log import LOG_FILE, Log
@@ -36,28 +38,40 @@ def _tells(path: str) -> bool:
 class ProjectPermits:
     """The permits of one project; `confined`: its commands run in a sandbox, which may reach `hosts`.
 
-    `veiled`: who runs them may not see private files, so that without a sandbox looking is asked about, too.
+    `calls` are patterns for tools of servers, such as `github/get_*`. `veiled`: who runs commands may not see
+    private files, so that without a sandbox looking is asked about, too.
     """
 
     log: Log
     root: Path
     confined: bool
     hosts: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     veiled: bool = False
 
     def allows(self, effect: Effect, target: str) -> bool:
         if effect == "exec" and not self.veiled and decide_here(self.root, target).allowed:
             return True
+        if effect == "call":
+            return self._allows_call(split_call(target)[0])
         patterns = [each.pattern for each in permitted(self.log, self.root) if each.effect == effect]
         if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target):
             return True
         return any(is_within(target, pattern) for pattern in patterns)
 
+    def _allows_call(self, identity: str) -> bool:
+        """Whether the tool is allowed by the settings, or was allowed for good as it is now."""
+        if any(fnmatchcase(bare_call(identity), pattern) for pattern in self.calls):
+            return True
+        return Permit("call", identity) in permitted(self.log, self.root)
+
     def pattern(self, effect: Effect, target: str) -> str:
-        """The hosts alone where a sandbox holds the command to them, else the whole of it."""
+        """The tool of a call; the hosts alone where a sandbox holds a command to them; else the whole of it."""
         hosts, _ = split_target(target) if effect == "net" else ((), target)
         if effect == "net" and self.confined:
             return " ".join(hosts)
+        if effect == "call":
+            return split_call(target)[0]
         return pattern_of(target) if effect in ("exec", "net") else ""
 
 
@@ -83,4 +97,6 @@ def forget(root: Path, permits: tuple[Permit, ...]) -> None:
 def permits_of(project: Project, *, veiled: bool = False) -> ProjectPermits:
     """What needs no question in this project, of a model from which private files are kept, or not."""
     hosts = project.settings.reachable
-    return ProjectPermits(project.log, project.root, project.tree.confined, hosts, veiled)
+    servers = project.settings.mcp.items()
+    calls = tuple(f"{name}/{pattern}" for name, server in servers for pattern in server.allow)
+    return ProjectPermits(project.log, project.root, project.tree.confined, hosts, calls, veiled)

@@ -81,12 +81,13 @@ def tree_at(root: Path, chosen: Settings) -> LocalTree:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One project, with its settings, its tree and the log."""
+    """One project, with its settings, its tree and the log; and the servers of tools that are held open for it."""
 
     root: Path
     settings: Settings
     log: Log
     tree: LocalTree
+    servers: "ToolServers | None" = None
 
     @classmethod
     def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "Project":

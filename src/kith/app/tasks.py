@@ -129,7 +129,12 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
         return await adopt_ready(run, changes, project.judges(run), "Done, without a model.")
     if said.words:
         task = replace(task, words=f"{task.words}\n\n{said.words}")
-    return await _ask_model(project, run, id, task, past, opened)
+    if project.servers or not project.settings.mcp:
+        return await _ask_model(project, run, id, task, past, opened)
+    from kith.app.tool_servers import with_servers  # few people have any
+
+    async with with_servers(project) as project:
+        return await _ask_model(project, run, id, task, past, opened)
 
 
 async def _hear_hooks(project: Project, run: Run, id: str, task: Task, past: Past) -> Said:
@@ -241,6 +246,8 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     strategy = find_strategy(job.project, opened, kind, job.id, past)
     await job.terms.admit(opened)
     known = gather(job.project.settings)
+    if job.project.servers:
+        await job.project.servers.connect(opened.window, job.run.emit)
     role = make_worker(
         job.project, opened, past, known, job.look, job.terms, strategy, tuple(thread.messages)
     )

@@ -27,7 +27,7 @@ from kith.memory.session import Listener, Session
 from kith.settings import Settings, find_folders
 from kith.tools import standard_tools
 
-_FOLDER = "workers"  # in the folder for state: what a worker had to say that is not in the log
+WORKERS = "workers"  # in the folder for state: what a worker had to say that is not in the log
 _BUSY_S = 0.2
 _FREE = 3
 
@@ -36,7 +36,7 @@ def start_worker(
     root: Path, state: Path, session: str, environ: Mapping[str, str] = os.environ
 ) -> subprocess.Popen[bytes]:
     """Let a process of its own take the session's letters; one is enough, another one leaves at once."""
-    folder = state / _FOLDER
+    folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # -P: nothing in the project's folder may be taken for a module of Python's.
     command = [sys.executable, "-P", "-m", "kith.app.worker", str(root), session]
@@ -74,7 +74,7 @@ def check_tool(name: str) -> None:
 async def work(root: Path, session: str) -> None:
     """Do what the session's letters want until there are no more; leaves when another worker does it."""
     _, state, _ = find_folders()
-    folder = state / _FOLDER
+    folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = Log(state / LOG_FILE)
     inbox = Inbox(log, session)

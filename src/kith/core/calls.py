@@ -1,6 +1,7 @@
-"""Calls of programs outside of the trial, as a policy sees them: which tool, as it was shown, and its arguments."""
+"""Calls of programs outside of the trial, as a policy sees them: whose tool it is, and its arguments."""
 
 import json
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
@@ -8,13 +9,14 @@ from typing import Any, Final
 _DIGITS: Final = 8  # of a digest: enough to tell a tool from the same one after it was changed
 
 
-def call_identity(name: str, definition: Any) -> str:
-    """A tool's name with a digest of its definition, such as `github_create_issue@1f3870be`.
+def call_identity(server: str, tool: str, definition: Any) -> str:
+    """A tool with a digest of its definition, such as `github/create_issue@1f3870be`.
 
-    What was allowed for good holds for what was looked at: a server that describes its tool anew asks anew.
+    What was allowed for good was a tool as it was described: where that changes, it is asked about again.
     """
     text = json.dumps(definition, sort_keys=True, default=str)
-    return f"{name}@{sha256(text.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    return f"{server}/{re.sub(r'[^!-~]', '_', tool)}@{digest}"
 
 
 def call_target(identity: str, args: Mapping[str, Any]) -> str:
@@ -26,3 +28,8 @@ def split_call(target: str) -> tuple[str, str]:
     """The identity and the arguments of a target."""
     identity, _, args = target.partition(" ")
     return identity, args
+
+
+def bare_call(identity: str) -> str:
+    """`github/create_issue`, however it is defined."""
+    return identity.rpartition("@")[0]

@@ -4,10 +4,10 @@ import base64
 import json
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from kith.core.events import Event
 
@@ -69,27 +69,51 @@ def _tagged(item: Any, options: tuple[type, ...]) -> Any:
 
 def decode(data: Any, hint: Any) -> Any:
     """JSON data as a value of type `hint`; missing fields take their defaults, unknown ones are left out."""
+    read = _reader(hint)
+    return data if read is None or data is None else read(data)
+
+
+@cache  # made once for each type: a long session is read many thousand times
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    """What makes a value of data that is not None; None where the data is the value."""
     origin, args = get_origin(hint), get_args(hint)
-    if data is None or hint is Any or origin is Literal:
-        return data
     if origin in (Union, types.UnionType):
-        return decode(data, _pick(data, [arg for arg in args if arg is not type(None)]))
+        return _union_reader([arg for arg in args if arg is not type(None)])
     if origin is tuple:
-        return tuple(decode(item, args[0]) for item in data)
+        item = args[0]
+        return tuple if _reader(item) is None else lambda data: tuple(decode(each, item) for each in data)
     if hint is bytes:
-        return base64.b64decode(data["base64"])
+        return lambda data: base64.b64decode(data["base64"])
     if isinstance(hint, type) and is_dataclass(hint):
-        hints = _hints(hint)
-        return hint(**{name: decode(item, hints[name]) for name, item in data.items() if name in hints})
-    return float(data) if hint is float else data
+        return _dataclass_reader(hint)
+    return float if hint is float else None
 
 
-def _pick(data: Any, options: list[Any]) -> Any:
-    if isinstance(data, dict) and "type" in data:
-        for option in options:
-            if getattr(option, "__name__", "") == data["type"]:
-                return option
-    return options[0]
+def _union_reader(options: list[Any]) -> Callable[[Any], Any] | None:
+    if len(options) == 1:
+        return _reader(options[0])
+    named = {getattr(option, "__name__", ""): option for option in reversed(options)}
+
+    def read(data: Any) -> Any:
+        tagged = isinstance(data, dict) and "type" in data
+        return decode(data, named.get(data["type"], options[0]) if tagged else options[0])
+
+    return read
+
+
+def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
+    readers: dict[str, Callable[[Any], Any] | None] = {}
+
+    def read(data: Any) -> Any:
+        if not readers:  # a type may hold itself, so its fields come later
+            readers.update((name, _reader(hint)) for name, hint in _hints(kind).items())
+        known = {name: item for name, item in data.items() if name in readers}
+        for name, item in known.items():
+            if item is not None and (read_field := readers[name]):
+                known[name] = read_field(item)
+        return kind(**known)
+
+    return read
 
 
 @cache

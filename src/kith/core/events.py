@@ -15,6 +15,7 @@ from kith.core.values import (
     Plan,
     Question,
     Ran,
+    Spoken,
     Stop,
     Timing,
     TodoItem,
@@ -131,19 +132,6 @@ class Compacted:
     summary: str
     before: int
     after: int
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A turn that a fork has copied: the person's words, which came `after` so many of the copied messages.
-
-    `at` counts seconds since the epoch; `changes` are the ids of what was applied in it.
-    """
-
-    words: str
-    after: int
-    at: float
-    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from kith.core.calls import split_call
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
 from kith.core.hosts import split_target
@@ -104,18 +105,20 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     if looked.refusal:
         return _refusal(run, call, looked.refusal)
     effect, target = tool.effect_for(looked.args), tool.target(looked.args)
+    shown = split_call(target)[1] if effect == "call" else target
     decision = role.policy.decide(effect, target)
     if decision == "deny":
-        refused = f"to {_TO_DO.get(effect, effect)} {target or 'anything'}"
+        what = tool.name if effect == "call" else target or "anything"
+        refused = f"to {_TO_DO.get(effect, effect)} {what}"
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.")
     if decision == "ask":
-        words = _question(run, tool.name, effect, target)
+        words = _question(run, tool.name, effect, shown)
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
         answer = await run.ask(Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern))
         if answer.choice not in ("yes", "always"):
             return _refusal(run, call, f"This was not allowed: {answer.text or 'the person said no'}.")
-    run.emit(ToolBegan(call.id, tool.name, effect, target))
+    run.emit(ToolBegan(call.id, tool.name, effect, shown))
     return await _run(run, tool, call, looked)
 
 

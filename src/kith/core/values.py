@@ -84,6 +84,19 @@ def say(text: str, author: str = "person") -> Message:
     return Message("user", (Text(text),), author)
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn that a fork has copied: the person's words, which came `after` so many of the copied messages.
+
+    `at` counts seconds since the epoch; `changes` are the ids of what was applied in it.
+    """
+
+    words: str
+    after: int
+    at: float
+    changes: tuple[str, ...] = ()
+
+
 # --- what a model answers --------------------------------------------------------------------
 
 

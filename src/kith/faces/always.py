@@ -1,5 +1,6 @@
 """What "always" would allow, in the words that every face shows beside that choice."""
 
+from kith.core.calls import bare_call
 from kith.core.hosts import split_target
 from kith.core.values import Question
 from kith.faces.lines import printable
@@ -9,6 +10,10 @@ def always_words(question: Question) -> str:
     """The pattern, word for word and visible; "" for a question that has none."""
     if not question.pattern or "always" not in question.choices:
         return ""
+    if question.effect == "call":
+        server, _, tool = bare_call(question.pattern).partition("/")
+        named = f"{printable(tool)} of {printable(server)}"
+        return f"Always: in this project, {named} with any arguments, while it describes itself so"
     hosts, command = split_target(question.pattern) if question.effect == "net" else ((), question.pattern)
     if question.effect == "net" and not hosts:
         return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"

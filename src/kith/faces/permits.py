@@ -29,7 +29,7 @@ def permits_command(args: argparse.Namespace) -> int:
             print(f"Forgot {count(len(chosen), 'permit')}; you are asked again.")
             return EXIT_DONE
     for number, permit in enumerate(permits, 1):
-        what = "reach " if permit.effect == "net" else ""
+        what = {"net": "reach ", "call": "call "}.get(permit.effect, "")
         shown = printable(permit.pattern).replace("\n", "\n     ")
         print(wrapped(f"{number:3}  {what}{shown}", sys.stdout, indent=" " * 5))
     if not permits:

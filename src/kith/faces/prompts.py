@@ -2,13 +2,16 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
     from rich.console import Console, RenderableType
+
+    from kith.faces.rendering.look import Look
+    from kith.faces.rendering.spans import Line
 
 
 class ConsoleScreen:
@@ -20,6 +23,17 @@ class ConsoleScreen:
     @property
     def width(self) -> int:
         return self.console.width
+
+    @property
+    def look(self) -> "Look":
+        from kith.faces.rendering.look import Look
+
+        return Look.of(self.console.file, self.console.is_terminal)
+
+    def show_lines(self, lines: "Iterable[Line]") -> None:
+        """Lines of roles, as the terminal can show them."""
+        self.console.file.write(self.look.paint(lines))
+        self.console.file.flush()
 
     def show(self, *what: "RenderableType", style: str = "") -> None:
         """Text is taken as it is, and broken by the terminal."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kith.core.values import Answer, Change, Changes, Question
+from kith.core.values import Answer, Change, Changes, FileChange, Question
 from kith.edits import Hunk, keep_hunks, split_hunks, summarise
 from kith.faces.always import always_words
 from kith.faces.lines import count, folded, printable, whole
@@ -85,14 +85,36 @@ def show_changes(screen: "Screen", changes: Changes) -> None:
     files = summarise(changes)
     for file in files:
         screen.show("")
-        print_diff(screen, file.diff)
+        show_file(screen, file)
     screen.show("")
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
     screen.show(f"{count(len(files), 'file')}, +{added} -{removed}", style="bold")
 
 
+def show_file(screen: "Screen", file: FileChange) -> None:
+    """What changes in one file: in colour with its numbers, or as a plain diff where there are no colours."""
+    from kith.faces.rendering.diffs import diff_lines
+
+    look = screen.look
+    if look.is_plain:
+        print_diff(screen, file.diff)
+    else:
+        screen.show_lines(diff_lines(file, screen.width, look.glyphs))
+
+
+def show_hunk(screen: "Screen", path: str, hunk: Hunk) -> None:
+    """One piece of a change, in the same way."""
+    from kith.faces.rendering.diffs import hunk_lines
+
+    look = screen.look
+    if look.is_plain:
+        print_diff(screen, hunk.text)
+    else:
+        screen.show_lines(hunk_lines(hunk.text, path, screen.width, look.glyphs))
+
+
 def print_diff(screen: "Screen", diff: str) -> None:
-    """A unified diff, coloured by line; what the file holds can move no cursor."""
+    """A unified diff as it is; what the file holds can move no cursor."""
     head, hunks, body = diff.rstrip("\n").partition("\n@@")
     lines = [line for line in head.split("\n") if not line.startswith(("diff --git ", "index "))]
     for number, line in enumerate([*lines, *f"@@{body}".split("\n")] if hunks else lines):
@@ -118,7 +140,7 @@ async def _choose(screen: "Screen", change: Change, hunks: Sequence[Hunk]) -> se
     chosen: set[int] = set()
     for number, hunk in enumerate(hunks):
         screen.show(f"{printable(change.path)}, part {number + 1} of {len(hunks)}", style="bold")
-        print_diff(screen, hunk.text)
+        show_hunk(screen, change.path, hunk)
         key = await screen.press("Keep it? [y]es  [n]o  [a]ll of this file  [d]one with this file", "ynad")
         if key == "a":
             return chosen | set(range(number, len(hunks)))

@@ -1,10 +1,13 @@
 """What a face needs of a terminal to show something and to be answered, however that is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from kith.faces.rendering.look import Look
+    from kith.faces.rendering.spans import Line
 
 
 class Screen(Protocol):
@@ -17,6 +20,13 @@ class Screen(Protocol):
     @property
     def width(self) -> int:
         """Columns."""
+
+    @property
+    def look(self) -> "Look":
+        """Which signs and colours it has."""
+
+    def show_lines(self, lines: "Iterable[Line]") -> None:
+        """The same as `show`, for lines of roles."""
 
     def show(self, *what: "RenderableType", style: str = "") -> None:
         """Put this below all that was shown; text is taken as it is, without rich's markup."""
@@ -35,3 +45,23 @@ class Screen(Protocol):
 
     async def view(self, title: str, what: "RenderableType") -> None:
         """Something long, to be scrolled through until the person has seen enough."""
+
+
+# Text with colours (ANSI), or what makes it for so many columns.
+Region = str | Callable[[int], str]
+
+
+class LiveScreen(Screen, Protocol):
+    """A screen on which a conversation lives: below what stays there is what changes. From any thread."""
+
+    def live(self, name: str, region: Region | None) -> None:
+        """What is shown in one of the regions from now on."""
+
+    def redraw(self) -> None:
+        """What is drawn by itself is different now."""
+
+    def ready(self) -> None:
+        """Nothing is worked on any more."""
+
+    def leave(self, code: int = 0) -> None:
+        """End the conversation."""

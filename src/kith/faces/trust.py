@@ -78,7 +78,7 @@ async def ask_about(console: "Console") -> bool:
 def show_offer(console: "Console", root: Path, offer: Offer) -> None:
     """What each file would do, then the files themselves, or what is different in them."""
     from kith.faces.prompts import ConsoleScreen
-    from kith.faces.questions import print_diff
+    from kith.faces.questions import show_file
 
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":
@@ -96,7 +96,7 @@ def show_offer(console: "Console", root: Path, offer: Offer) -> None:
             _say(console, printable(f"    {line}"), indent=" " * 6)
     for file in offer.files:
         console.print()
-        print_diff(ConsoleScreen(console), file.diff)
+        show_file(ConsoleScreen(console), file)
     since = " Above is how it differs from what you trusted last." if offer.again and offer.files else ""
     console.print()
     _say(console, f"{_standing(offer)}{since}")

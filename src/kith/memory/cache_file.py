@@ -32,6 +32,7 @@ class CacheFile:
         self._path.chmod(0o600)
         distrust(self._db)
         self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA secure_delete=ON")  # of sessions that are forgotten nothing stays here, too
         self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
         if self._db.execute("PRAGMA user_version").fetchone()[0] == version:
             return

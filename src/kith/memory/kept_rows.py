@@ -85,6 +85,10 @@ class KeptRows:
             ("INSERT INTO log VALUES (?, ?, ?)", [extent]),
         )
 
+    def forget(self, session: str) -> None:
+        """Drop what is kept of a session."""
+        self.put((), (session,), self.extent())
+
     def rows(self, column: Literal["calls", "legs", "verdicts"], root: str, since: float) -> str:
         """One sort of rows, as JSON, of the sessions of a folder ("": of all) that went on since then."""
         query = f"SELECT {column} FROM sessions WHERE last >= ? AND ? IN ('', root) ORDER BY first"

@@ -19,11 +19,10 @@ FROM events WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session
 _NAME: Final = """
 SELECT body FROM events WHERE session = ? AND kind = 'Named' ORDER BY seq DESC LIMIT 1
 """
+_IS_TASK: Final = f"kind = 'RunStarted' AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}'"
 # Of the last task, or the last time that somebody went on with it.
-_LAST_BEGIN: Final = f"""
-SELECT MAX(seq) FROM events WHERE session = ? AND (kind = 'Resumed' OR kind = 'RunStarted'
-AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}')
-"""
+_LAST_BEGIN: Final = f"SELECT MAX(seq) FROM events WHERE session = ? AND (kind = 'Resumed' OR {_IS_TASK})"
+_BEGINS: Final = f"SELECT seq FROM events WHERE session = ? AND {_IS_TASK} ORDER BY seq DESC LIMIT 1 OFFSET ?"
 _NEXT_TURN: Final = """
 SELECT kind, body FROM events WHERE session = ? AND seq > ? AND kind IN ('RunStarted', 'RunEnded')
 ORDER BY seq LIMIT 1
@@ -103,6 +102,11 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
         return begin, str(body) if kind == "RunEnded" else ""
     return begin or 0, ""
+
+
+def task_begin(query: Query, session: str, back: int) -> int:
+    """The number of the event with which one of the last tasks began (1: the last); 0 where there are fewer."""
+    return next((int(seq) for (seq,) in query(_BEGINS, (session, back - 1))), 0)
 
 
 def first_line(words: str) -> str:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,9 @@ from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunStarted
 from kith.memory.database import distrust
-from kith.memory.listing import Summary, list_sessions
+from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
-from kith.memory.past import Past, fold
+from kith.memory.past import LASTING, Past, fold
 from kith.memory.refusals import explain_refusal
 
 LOG_FILE = "log.sqlite3"  # in the folder for state
@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS post (
 CREATE UNIQUE INDEX IF NOT EXISTS first_answers ON post (session, key) WHERE kind = 'answer';
 CREATE INDEX IF NOT EXISTS not_taken ON post (session, kind) WHERE NOT taken;
 """
+_WHOLE = 2  # tasks at a session's end of which all is remembered; of others what outlasts a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +148,13 @@ class Log:
 
     def events(self, session: str, after: int = 0, kinds: Container[str] = KINDS) -> Iterator[Record]:
         """The session's events in order, after number `after`, of these kinds."""
+        return self._read(session, after, lambda seq, kind: kind in kinds)
+
+    def _read(self, session: str, after: int, wanted: Callable[[int, str], bool]) -> Iterator[Record]:
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
         for seq, at, path, kind, body in self.query(query, (session, after)):
             # A newer kith may have written kinds that this one does not know.
-            if kind in kinds and kind in KINDS:
+            if kind in KINDS and wanted(seq, kind):
                 yield Record(seq, at, tuple(path.split("/")) if path else (), self._decode(kind, body))
 
     def rows(self, session: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
@@ -190,7 +194,8 @@ class Log:
         known, seq, past = self._folded
         if known != session or not self._has(session, seq):
             seq, past = 0, Past()
-        for record in self.events(session, seq):
+        whole = task_begin(self.query, session, _WHOLE)
+        for record in self._read(session, seq, lambda seq, kind: seq >= whole or kind in LASTING):
             past, seq = fold([record.event], past), record.seq
         if not self._db.in_transaction:  # else it may be taken back
             self._folded = session, seq, past
@@ -358,13 +363,19 @@ class Log:
         locks = (self.path.parent / "locks").glob("*.lock")
         return [lock.stem for lock in locks if self.is_open(lock.stem)]
 
-    def delete(self, session: str) -> None:
-        """Forget a session for good. Raises BusyError while somebody works on it."""
+    def delete(self, session: str, first: Callable[[], None] = lambda: None) -> None:
+        """Forget a session for good. Raises BusyError while somebody works on it.
+
+        `first` is done before, while nobody else can have it: what is kept of it elsewhere goes then, so that
+        whatever cuts this short, it can be done again.
+        """
         try:
             lock = self.lock(session)
         except BusyError as error:
             raise BusyError(f"Session {session} is at work; stop it before you forget it.") from error
         try:
+            first()
+            self._folded = ("", 0, Past())
             with self._in_words("written"):
                 self._db.execute("DELETE FROM events WHERE session = ?", (session,))
                 self._db.execute("DELETE FROM post WHERE session = ?", (session,))

@@ -29,6 +29,10 @@ from kith.core.events import (
 from kith.core.values import FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
 from kith.memory.asides import QUIET, is_aside
 
+# The events that tell on after their task and the next one: words, lists, names, and what frames them.
+LASTING = frozenset(
+    ("RunStarted", "RunEnded", "Resumed", "Said", "Compacted", "Forked", "Named", "TodoSet", "Routed")
+)
 _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 
 

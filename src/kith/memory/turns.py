@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said, Spoken
+from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
+from kith.core.values import Spoken
 from kith.memory.asides import without_asides
 from kith.memory.log import Log, Record
 

@@ -43,7 +43,7 @@ def choose(listed: Iterable[Listed], patterns: Sequence[str]) -> tuple[Listed, .
 
 
 def name_tool(server: str, name: str, taken: Sequence[str] = ()) -> str:
-    """`SERVER_name` in letters, digits and underscores; where that is too long or taken, it ends in a digest."""
+    """`SERVER_name` in letters, digits and underscores; with a digest where that is too long, or taken."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", f"{server}_{name}").strip("_") or "tool"
     if len(plain) <= _NAME and plain not in taken:
         return plain
@@ -54,7 +54,7 @@ def name_tool(server: str, name: str, taken: Sequence[str] = ()) -> str:
 def _make_tool(server: str, name: str, listed: Listed, call: Call) -> Tool:
     schema = plain_schema(listed.schema)
     description = clean_words(listed.description, _DESCRIPTION) or f"{listed.name}, of {server}."
-    identity = call_identity(name, [listed.name, listed.description, listed.schema])
+    identity = call_identity(server, listed.name, [listed.description, listed.schema])
 
     async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
         def tell(done: int, total: int) -> None:

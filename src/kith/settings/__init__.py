@@ -12,6 +12,7 @@ from kith.settings.values import (
     Hook,
     Routing,
     Settings,
+    ToolServer,
 )
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Hook",
     "Routing",
     "Settings",
+    "ToolServer",
     "describe_settings",
     "find_folders",
     "load_settings",

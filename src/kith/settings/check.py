@@ -22,7 +22,7 @@ TABLES: Mapping[str, type] = {
     "confer": Conferring,
 }
 # Tables whose keys are names that the person chose, and the keys of other things.
-NAMED = ("endpoints", "gates", "pools", "projects")
+NAMED = ("endpoints", "gates", "mcp", "pools", "projects")
 LISTS = ("hooks",)  # of tables
 _KEYS_OF_SERVICES = ("openai_api_key", "anthropic_api_key", "gemini_api_key")
 _NOT_KEYS = {"origin", "brought", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *LISTS, *TABLES}

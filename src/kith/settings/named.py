@@ -1,4 +1,4 @@
-"""Tables whose keys are the user's own names: endpoints, pools, gates, settings of single projects."""
+"""Tables whose keys are the user's own names: endpoints, pools, gates, servers of tools, single projects."""
 
 import re
 from typing import Any, get_args, get_type_hints
@@ -7,6 +7,7 @@ from kith.core.errors import UsageError
 from kith.settings.check import check_value, flatten, unknown_key
 from kith.settings.hooks import read_hooks
 from kith.settings.places import Place
+from kith.settings.tool_servers import read_tool_server
 from kith.settings.values import Endpoint
 
 # What -m NAME/MODEL means already.
@@ -24,6 +25,8 @@ def read_named(table: str, name: str, data: Any, where: Place) -> Any:
             if not isinstance(data, str) or not data.strip():
                 raise UsageError(f"{where}: gate {name!r} must be a command.")
             return data
+        case "mcp":
+            return read_tool_server(name, data, where)
         case _:
             return _read_project(name, data, where)
 

@@ -47,20 +47,16 @@ class Place:
 def find_lines(text: str) -> dict[KeyPath, int]:
     """The lines of all keys, tables and entries of lists of tables in `text`, which is valid TOML."""
     lines: dict[KeyPath, int] = {}
-    counts: dict[KeyPath, int] = {}  # entries so far, of each list of tables
-    table: KeyPath = ()
-    for opening, parts, line in _statements(text):
-        if not opening:
-            lines.setdefault((*table, *parts), line)
-            continue
-        path = _follow(parts, counts, whole=opening == "[")
-        if opening == "[[":
-            counts[path] = counts.get(path, 0) + 1
-            lines.setdefault(path, line)
-            path = (*path, counts[path] - 1)
-        lines.setdefault(path, line)
-        table = path
+    for table, parts, line, _ in _statements(text):
+        if table[-1:] == (0,) and not parts:
+            lines.setdefault(table[:-1], line)
+        lines.setdefault((*table, *parts), line)
     return lines
+
+
+def find_ends(text: str) -> dict[KeyPath, int]:
+    """Where the last statement of each table ends that has a heading, and of the top: there is room for more."""
+    return {table: end for table, _, _, end in _statements(text)}
 
 
 def read_key(text: str) -> tuple[str, ...]:
@@ -82,19 +78,25 @@ def _follow(parts: tuple[str, ...], counts: Mapping[KeyPath, int], *, whole: boo
     return path
 
 
-def _statements(text: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """Each heading ("[" or "[[") and each assignment (""), with its key and its line."""
+def _statements(text: str) -> Iterator[tuple[KeyPath, tuple[str, ...], int, int]]:
+    """Each heading and each assignment: its table, its key in that (none: a heading), its line and its end."""
     position, line, counted = 0, 1, 0
+    counts: dict[KeyPath, int] = {}  # entries so far, of each list of tables
+    table: KeyPath = ()
     while True:
         blank = _BLANK.match(text, position)
         position = blank.end() if blank else position
         line, counted = line + text.count("\n", counted, position), position
         if heading := _HEADING.match(text, position):
-            yield heading[1], read_key(heading[2]), line
-            position = heading.end() + (heading[1] == "[[")
+            table = _follow(read_key(heading[2]), counts, whole=heading[1] == "[")
+            if heading[1] == "[[":
+                counts[table] = counts.get(table, 0) + 1
+                table = (*table, counts[table] - 1)
+            position = _end_of_value(text, heading.end() + (heading[1] == "[["))
+            yield table, (), line, position
         elif assignment := _ASSIGNMENT.match(text, position):
-            yield "", read_key(assignment[1]), line
             position = _end_of_value(text, assignment.end())
+            yield table, read_key(assignment[1]), line, position
         else:
             return
 

@@ -1,6 +1,7 @@
 """Settings for people: each key, its value in words, and where it came from."""
 
 import re
+import shlex
 from typing import Any
 
 from kith.settings.check import IN_TABLES, KEYS
@@ -24,6 +25,9 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
         )
     for name, members in settings.pools.items():
         rows.append((f"pools.{name}", _show(members), settings.origin["pools"]))
+    for name, server in settings.mcp.items():
+        place = server.url or shlex.join(server.command)
+        rows.append((f"mcp.{name}", _show(f"{place} (off)" if server.off else place), settings.origin["mcp"]))
     for hook in settings.hooks:
         about = f" ({', '.join(hook.tool)})" if hook.tool != ("*",) else ""
         rows.append(("hooks", f"{hook.on}{about}: {hook.command}", hook.place))

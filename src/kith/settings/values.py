@@ -97,6 +97,30 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolServer:
+    """A program (`command`) or an address (`url`) that offers tools, by the Model Context Protocol.
+
+    A program gets the variables of `env`, and those of kith's own that `pass_env` names. `key_env` names the
+    variable with the key that goes to an address, `headers_env` those of other headers. `tools` are patterns
+    for its tools that are offered, `allow` for those that need no question. `seconds`: to connect in.
+    `cloud`: it passes on what it gets; None: an address says so by itself, and a program may do so.
+    """
+
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    pass_env: tuple[str, ...] = ()
+    cwd: str = "~"
+    url: str = ""
+    key_env: str = ""
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    tools: tuple[str, ...] = ("*",)
+    allow: tuple[str, ...] = ()
+    seconds: float = 20.0
+    cloud: bool | None = None
+    off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every choice, read once. `origin` tells where each value that is not a default came from."""
 
@@ -145,6 +169,7 @@ class Settings:
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     hooks: tuple[Hook, ...] = ()  # the person's, then the project's
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> endpoints
+    mcp: Mapping[str, ToolServer] = field(default_factory=dict)  # servers that offer tools
     ollama_host: str = ""
     openai_base_url: str = ""
     openai_api_key: str = field(default="", repr=False)

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,16 @@ def mark_record(journal: Path, change_id: str, before: State, after: State) -> N
 def drop_record(journal: Path, change_id: str, state: State) -> None:
     (journal / f"{change_id}.{state}").unlink()
     sync_folder(journal)
+
+
+def forget_records(state: Path, changes: Iterable[str]) -> None:
+    """Remove the images of applied changes, which can be undone no more. Raises TreeError."""
+    with told(str(state)):
+        journal = open_journal(state)
+        for change_id in filter(_ID.fullmatch, changes):
+            for over in ("applied", "damaged"):
+                (journal / f"{change_id}.{over}").unlink(missing_ok=True)
+        sync_folder(journal)
 
 
 def prune_records(root: Path, journal: Path, count: int = KEEP_COUNT, size: int = KEEP_BYTES) -> None:

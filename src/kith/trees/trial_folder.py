@@ -63,6 +63,15 @@ def _sweep(trials: Path) -> None:
             remove_tree(folder)
 
 
+def forget_trials(state: Path, session: str) -> None:
+    """Remove the trials that wait for a session's tasks. Raises BusyError where one is in use."""
+    trials = state / "trials"
+    for folder in tuple(trials.iterdir()) if trials.is_dir() else ():
+        if folder.name.startswith(f"{session}-"):
+            with suppress(FileNotFoundError), _locked(folder):
+                remove_tree(folder)
+
+
 @contextmanager
 def _locked(folder: Path, wait: bool = False) -> Iterator[None]:
     """Hold a folder with a lock that ends with the process, however it ends."""

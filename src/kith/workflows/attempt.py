@@ -90,13 +90,15 @@ async def attempt(
     plan: Planning = "no",
     earlier: Progress | None = None,
     relief: Relief = nobody,
+    keep: bool = False,
 ) -> Outcome:
     """Let a role do `task` in a trial called `name` until gates and person agree, then adopt the change.
 
     With `earlier`, the work goes on where it stopped. `relief` is asked for another model where one has used
-    its tries or cannot go on.
+    its tries or cannot go on. With `keep`, a change that was not adopted stays in its trial.
     """
-    async with run.workspace.trial(name) as trial:
+    opened = kept_trial if keep else Workspace.trial
+    async with opened(run.workspace, name) as trial:
         if earlier is None:
             begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
         progress = earlier or Progress()

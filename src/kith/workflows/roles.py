@@ -139,6 +139,12 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def offer(spec: RoleSpec, tools: tuple[Tool, ...]) -> RoleSpec:
+    """The role with tools that it does not name, after its own."""
+    names = tuple(tool.name for tool in tools)
+    return replace(spec, tools=(*spec.tools, *names), small_tools=(*spec.small_tools, *names))
+
+
 def make_role(
     spec: RoleSpec,
     model: Model,

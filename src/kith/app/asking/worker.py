@@ -17,6 +17,7 @@ from kith.routing.strategies import ORIGINAL, Strategy
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 from kith.workflows.coach.ask import dress
+from kith.workflows.roles import offer
 
 
 def make_worker(
@@ -31,7 +32,8 @@ def make_worker(
 ) -> Role:
     """The worker, played by `opened`; `look` asks the index, `terms` are those of the session if it has one.
 
-    `said` is the conversation so far, which keeps the tools that it began with.
+    `said` is the conversation so far, which keeps the tools that it began with. Tools of servers come last, as
+    far as these are connected.
     """
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     if terms:
@@ -41,9 +43,10 @@ def make_worker(
         model = opened.wrap(budget_of(project.settings), past.compacted)
     if offers_skills(known, said):
         tools += (skill_tool(known, opened.window),)
-    spec = in_own_words(find_role("worker", project.settings), project.settings)
+    remote = project.servers.tools(opened.window) if project.servers else ()
+    spec = offer(in_own_words(find_role("worker", project.settings), project.settings), remote)
     veiled = terms is not None and terms.veils(opened)
-    role = dress(make_player(project, spec, opened, model, tools, veiled=veiled).role, strategy)
+    role = dress(make_player(project, spec, opened, model, tools + remote, veiled=veiled).role, strategy)
     if terms:
         role = replace(role, tools=with_nested(project, role.tools, said, opened.window, terms.run.emit))
     if (read := past.read) and read.model == opened.facts.name:

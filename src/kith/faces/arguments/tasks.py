@@ -9,6 +9,7 @@ from kith.faces.arguments.options import (
     add_folder,
     add_json,
     add_offline,
+    add_system,
     add_template,
     add_work,
     add_yes,
@@ -24,7 +25,13 @@ _REFACTORINGS = (
 
 def talk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    again = parser.add_mutually_exclusive_group().add_argument
+    last = "go on with the last conversation here"
+    again("-c", "--continue", dest="resume", action="store_const", const="last", default="", help=last)
+    pick = "go on with a conversation: the one whose id begins so, or one that you pick"
+    again("-r", "--resume", dest="resume", nargs="?", const="pick", metavar="ID", help=pick)
     add_work(parser)
+    add_system(parser)
 
 
 def run(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +48,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add("--resume", metavar="ID", help="go on with an unfinished session")
     add_work(parser)
+    add_system(parser)
 
 
 def build(parser: argparse.ArgumentParser) -> None:

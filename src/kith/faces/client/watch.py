@@ -9,7 +9,7 @@ from kith.core.values import Answer, Question
 from kith.faces.always import always_words
 from kith.faces.client.remote import Find, follow, reach
 from kith.faces.prompts import ConsoleScreen
-from kith.faces.questions import ask, print_asked, print_diff
+from kith.faces.questions import ask, print_asked, show_file
 from kith.faces.screen import Screen
 from kith.faces.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 
@@ -109,7 +109,7 @@ async def _ask_change(screen: Screen, question: Question) -> Answer:
     """Show the diffs, which is all that is here of a change, and ask."""
     for file in question.files:
         screen.show("")
-        print_diff(screen, file.diff)
+        show_file(screen, file)
     while True:
         print_asked(screen, question)
         key = await screen.press("[a]ll  [n]one  [s]ay what to do differently", "ans")

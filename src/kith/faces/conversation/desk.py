@@ -9,12 +9,13 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from kith.core.errors import KithError
-from kith.faces.conversation.keys import make_keys
 from kith.faces.conversation.modes import Beginning, badge, next_mode
-from kith.faces.conversation.terminal import Terminal
+from kith.faces.rendering.look import Look
 
 if TYPE_CHECKING:
+    from kith.faces.conversation.plain import PlainTerminal
     from kith.faces.conversation.talk import Talk
+    from kith.faces.conversation.terminal import Terminal
 
 _END_S: Final = 10.0  # work that is asked to end may take so long
 _SWITCH_S: Final = 0.001  # the work lets the keys have their turn after so long
@@ -26,12 +27,14 @@ class Desk:
     The first key is taken before the work's code is even loaded: until then, `talk` is None.
     """
 
-    def __init__(self, root: Path, flags: Mapping[str, Any], begin: Beginning) -> None:
+    def __init__(
+        self, root: Path, flags: Mapping[str, Any], begin: Beginning, *, plain: bool = False
+    ) -> None:
         self._root, self._flags, self._begin_with = root, flags, begin
         self._mode = begin.mode or "ask"
         self._early: list[str] = []  # what was sent before anybody could work
         self.talk: Talk | None = None
-        self.terminal = Terminal(self._submit, self._status, keys=make_keys(lambda: self.terminal, self))
+        self.terminal = self._plain() if plain else self._lively()
         self._fault: BaseException | None = None
         self._worker = Thread(target=self._work, daemon=True, name="kith-work")
 
@@ -42,23 +45,30 @@ class Desk:
             raise self._fault
         return code
 
+    def _lively(self) -> "Terminal":
+        from kith.faces.conversation.keys import make_keys
+        from kith.faces.conversation.terminal import Terminal
+
+        keys = make_keys(lambda: terminal, self)
+        terminal = Terminal(self._submit, self._status, keys=keys, look=Look.choose())
+        return terminal
+
+    def _plain(self) -> "PlainTerminal":
+        from kith.faces.conversation.plain import PlainTerminal
+
+        return PlainTerminal(self._submit, self, Look.choose("none"))
+
     async def _live(self) -> int:
         loop = asyncio.get_running_loop()
         if sys.platform != "win32":
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self.terminal.leave, 128 + number)
-        self.terminal.app.after_render += self._begin
-        code = await self.terminal.run()
+        code = await self.terminal.run(self._worker.start)
         if self.talk:
             self.talk.close()
         if self._worker.is_alive():
             await loop.run_in_executor(None, self._worker.join, _END_S)
         return code
-
-    def _begin(self, app: Any) -> None:
-        """The work begins once the first key can be taken."""
-        self.terminal.app.after_render -= self._begin
-        self._worker.start()
 
     def _work(self) -> None:
         sys.setswitchinterval(_SWITCH_S)

@@ -2,30 +2,16 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.filters import Condition, has_completions, vi_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from kith.faces.conversation.wishes import TWICE_S, Wishes
+
 if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
-
-TWICE_S: Final = 1.0  # two presses of a key within this mean more than one
-
-
-class Wishes(Protocol):
-    """What the keys ask of the conversation; called in the terminal's thread, and never slow."""
-
-    @property
-    def working(self) -> bool: ...
-    def stop(self) -> None: ...
-    def leave(self) -> None: ...
-    def go_back(self) -> None: ...
-    def next_mode(self) -> None: ...
-    def toggle_todo(self) -> None: ...
-    def show_details(self) -> None: ...
-    def take_back(self) -> str: ...
 
 
 class _Twice:

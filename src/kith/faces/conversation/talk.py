@@ -16,11 +16,12 @@ from kith.faces.conversation.modes import Beginning, Mode
 from kith.faces.conversation.statusline import StatusLine
 from kith.faces.conversation.voice import Voice
 from kith.faces.lines import printable
+from kith.faces.rendering.spans import Span
+from kith.faces.screen import LiveScreen
 
 if TYPE_CHECKING:
     from kith.app.project import Project, Result
     from kith.app.tasks import Opened
-    from kith.faces.conversation.terminal import Terminal
     from kith.memory.past import Past
 
 STOPPED = "Stopped; what was said stays. Say how to go on."
@@ -32,7 +33,7 @@ class Talk:
     `submit`, `stop` and `close` are for the terminal's thread; all else happens in the loop that runs `live`.
     """
 
-    def __init__(self, root: Path, flags: Mapping[str, Any], terminal: "Terminal", begin: Beginning) -> None:
+    def __init__(self, root: Path, flags: Mapping[str, Any], terminal: LiveScreen, begin: Beginning) -> None:
         self.root, self.flags, self.begin = root, flags, begin
         self.terminal, self.status, self.voice = terminal, StatusLine(), Voice(terminal)
         self.mode: Mode = "ask"
@@ -98,6 +99,7 @@ class Talk:
         ready(self)
         while not self._closing:
             if not self.queue:
+                self.terminal.ready()
                 self._something.clear()
                 await self._something.wait()
                 continue
@@ -187,7 +189,8 @@ class Talk:
     def _show_queue(self) -> None:
         lines = [f"  ↳ {_first(words)}  (heard at the next step)" for words in self.steering]
         lines += [f"  ↳ {_first(words)}  (afterwards; Up takes it back)" for words in self.queue]
-        self.terminal.live("queue", "\n".join(f"\x1b[2m{line}\x1b[0m" for line in lines))
+        rows = [(Span(line, "dim"),) for line in lines]
+        self.terminal.live("queue", self.terminal.look.paint(rows))
 
     # --- tasks -------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,12 +15,14 @@ from prompt_toolkit.key_binding import KeyBindings
 
 from kith.faces.conversation.layout import STYLE, make_layout
 from kith.faces.conversation.output import at_once, open_output
+from kith.faces.rendering.look import Look
+from kith.faces.rendering.spans import Line
+from kith.faces.screen import Region
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 T = TypeVar("T")
-Region = str | Callable[[int], str]  # text with colours (ANSI), or what makes it for so many columns
 FRAME_S: Final = 1 / 30  # between two pictures, at the least
 BEAT_S: Final = 0.1  # between two pictures of what moves by itself
 ARMED_S: Final = 0.3  # a key that comes sooner was meant for something else
@@ -58,7 +60,7 @@ class Terminal:
         *,
         buffer: Buffer | None = None,
         keys: KeyBindings | None = None,
-        vi: bool = False,
+        look: Look = Look(),
     ) -> None:
         self._submit, self.status = submit, status
         self._above: deque[str] = deque()
@@ -73,17 +75,15 @@ class Terminal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken = asyncio.Event()
         self._suspended = 0
+        self.look = look
         self.buffer = buffer or Buffer(multiline=True)
         self.hint = ""  # in the line while nothing is written
         self.output = open_output()
-        from prompt_toolkit.enums import EditingMode
-
         self.app: Application[int] = Application(
             layout=make_layout(self),
             key_bindings=keys,
             style=STYLE,
             output=self.output,
-            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             erase_when_done=True,
         )
         self.app.ttimeoutlen = 0.05  # Esc is a key of its own
@@ -92,9 +92,10 @@ class Terminal:
 
     # --- life --------------------------------------------------------------------------------
 
-    async def run(self) -> int:
-        """Until somebody calls `leave`; returns what that gave."""
+    async def run(self, begin: Callable[[], None]) -> int:
+        """Until somebody calls `leave`; returns what that gave. `begin` is called once keys are taken."""
         self._loop = asyncio.get_running_loop()
+        self._loop.call_later(FRAME_S, begin)
         drawing = asyncio.ensure_future(self._draw())
         try:
             return await self.app.run_async(handle_sigint=False)
@@ -116,10 +117,13 @@ class Terminal:
 
     def show(self, *what: "RenderableType", style: str = "") -> None:
         """Put this below all that was shown."""
-        self.show_lines(self.paint(*what, style=style))
+        self._put(self.paint(*what, style=style))
 
-    def show_lines(self, text: str) -> None:
-        """The same for text that is painted already; it ends with a line break."""
+    def show_lines(self, lines: "Iterable[Line]") -> None:
+        """The same for lines of roles."""
+        self._put(self.look.paint(lines))
+
+    def _put(self, text: str) -> None:
         if text:
             self._above.append(text)
             self._wake()
@@ -131,6 +135,9 @@ class Terminal:
         else:
             self._regions.pop(name, None)
         self._wake()
+
+    def ready(self) -> None:
+        """The line is always there."""
 
     def redraw(self) -> None:
         """Something that is drawn by itself, such as the status, is different now."""

@@ -2,30 +2,31 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from threading import Lock
+from typing import Final
 
 from kith.core.events import Asked, Delta, Event, RunEnded, Said, TodoSet, ToolEnded
 from kith.core.values import TodoItem
 from kith.faces.lines import STYLES, line_of, printable, status_of, todo_text
+from kith.faces.rendering.markdown import READABLE, MarkdownStream
+from kith.faces.screen import LiveScreen
 from kith.faces.speakers import council_lines
 
-if TYPE_CHECKING:
-    from kith.faces.conversation.terminal import Terminal
-
-_SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_DETAILS: Final = 50  # tools whose results Ctrl-O still shows
 
 
 class Voice:
-    """Tells a terminal of events; everything is called in the thread that works."""
+    """Tells a screen of events. Everything is called in the thread that works, but for what draws a region."""
 
-    def __init__(self, terminal: "Terminal", clock: Callable[[], float] = time.monotonic) -> None:
-        self.terminal, self._clock = terminal, clock
+    def __init__(self, screen: LiveScreen, clock: Callable[[], float] = time.monotonic) -> None:
+        self.screen, self._clock = screen, clock
         self.said = ""  # by the model, since its last message was whole
         self.shown = ""  # all its words of this task, so that nobody says them twice
         self.todo: tuple[TodoItem, ...] = ()
         self.todo_open = True
         self.details: list[ToolEnded] = []  # what Ctrl-O opens
-        self._tail = ""
+        self._words: MarkdownStream | None = None
+        self._drawing = Lock()  # the words are drawn while more of them come
         self._state, self._since = "", 0.0
 
     def begin(self) -> None:
@@ -45,7 +46,7 @@ class Voice:
         elif not (isinstance(event, RunEnded) and event.status == "interrupted"):
             self._tell(event)
         if isinstance(event, ToolEnded):
-            self.details.append(event)
+            self.details = [*self.details[-_DETAILS:], event]
         if isinstance(event, Asked | RunEnded):
             self.rest()
         elif state := status_of(event):
@@ -55,7 +56,7 @@ class Voice:
         """The model's list, as a panel that is replaced in place."""
         self.todo = items
         unfinished = any(each.state != "done" for each in items)
-        self.terminal.live("todo", printable(todo_text(items)) if self.todo_open and unfinished else None)
+        self.screen.live("todo", printable(todo_text(items)) if self.todo_open and unfinished else None)
 
     def toggle_todo(self) -> None:
         """Show the list, or hide it."""
@@ -66,41 +67,59 @@ class Voice:
         """Nothing goes on any more."""
         self._end_words()
         self._state = ""
-        self.terminal.live("activity", None)
+        self.screen.live("activity", None)
+
+    # --- words -------------------------------------------------------------------------------
 
     def _take(self, piece: str) -> None:
         self.said += piece
         self.shown += piece
-        self.terminal.live("activity", None)
-        self._state = ""
-        *lines, self._tail = (self._tail + printable(piece)).split("\n")
+        if self._words is None:
+            self._state = ""
+            self.screen.live("activity", None)
+            self._words = MarkdownStream(min(self.screen.width, READABLE), self.screen.look.glyphs)
+            self.screen.live("stream", self._tail)
+        with self._drawing:
+            lines = self._words.take(piece)
         if lines:
-            self.terminal.show(*lines)
-        self.terminal.live("stream", self._tail)
+            self.screen.show_lines(lines)
+        self.screen.redraw()
+
+    def _tail(self, width: int) -> str:
+        """The block that is not finished yet; drawn by the screen's thread."""
+        with self._drawing:
+            if self._words is None:
+                return ""
+            self._words.width = min(width, READABLE)
+            return self.screen.look.paint(self._words.tail)
 
     def _end_words(self) -> None:
-        if self._tail:
-            self.terminal.show(self._tail)
-            self._tail = ""
-        self.terminal.live("stream", None)
+        if self._words is None:
+            return
+        with self._drawing:
+            lines, self._words = self._words.end(), None
+        self.screen.live("stream", None)
+        self.screen.show_lines([*lines, ()])
+
+    # --- all else ----------------------------------------------------------------------------
 
     def _tell(self, event: Event) -> None:
         for style, line in _lines(event):
             self._end_words()
-            self.terminal.show(line, style=style)
+            self.screen.show(line, style=style)
 
     def _go_on(self, state: str) -> None:
         if state != self._state:
             self._end_words()
             self._state, self._since = state, self._clock()
-            self.terminal.live("activity", self._activity)
+            self.screen.live("activity", self._activity)
 
     def _activity(self, width: int) -> str:
-        if not self._state:
+        if not (state := self._state):
             return ""
         seconds = self._clock() - self._since
-        spinner = _SPINNER[int(seconds * 10) % len(_SPINNER)]
-        return f"{spinner} {self._state}  {seconds:.0f} s"[:width]
+        spinner = self.screen.look.glyphs.spinner
+        return f"{spinner[int(seconds * 10) % len(spinner)]} {state}  {seconds:.0f} s"[:width]
 
 
 def _lines(event: Event) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Code in colour, line by line as it arrives: pygments' rules, with the stack of states kept between lines."""
+"""Code in colour, line by line as it arrives: pygments' rules, whose state is kept from line to line."""
 
 import re
 from collections.abc import Iterator

@@ -16,7 +16,10 @@ Depth = Literal[0, 1, 4, 8, 24]  # bits of a colour; 1: no colours but bold and 
 
 
 class Style(NamedTuple):
-    """Colours, as a number from 0 to 7 that the terminal's own theme decides or as `rrggbb`, and shapes."""
+    """Colours, as a number from 0 to 7 that the terminal's own theme decides or as `rrggbb`, and shapes.
+
+    "-" takes the colour away that another role gave.
+    """
 
     fg: str = ""
     bg: str = ""
@@ -56,8 +59,9 @@ _BASE: Final = {
     "code.name": Style("4"),
     "diff.added": Style("2"),
     "diff.removed": Style("1"),
-    "diff.added.word": Style("2", bold=True, reverse=True),
-    "diff.removed.word": Style("1", bold=True, reverse=True),
+    "diff.added.word": Style("2", reverse=True),
+    "diff.removed.word": Style("1", reverse=True),
+    "diff.stayed": Style("-"),  # without backgrounds, colours are left to what changed
     "diff.number": Style(dim=True),
     "diff.place": Style("6"),
     "diff.path": Style(bold=True),
@@ -70,12 +74,18 @@ _BASE: Final = {
     "bar.free": Style(dim=True),
 }
 _DARK: Final = {
+    "diff.stayed": Style(),
+    "diff.added.sign": Style("2"),
+    "diff.removed.sign": Style("1"),
     "diff.added": Style(bg="12261e"),
     "diff.removed": Style(bg="2d1618"),
     "diff.added.word": Style(bg="1f5c33", bold=True),
     "diff.removed.word": Style(bg="7a2327", bold=True),
 }
 _LIGHT: Final = {
+    "diff.stayed": Style(),
+    "diff.added.sign": Style("2"),
+    "diff.removed.sign": Style("1"),
     "diff.added": Style(bg="e6ffec"),
     "diff.removed": Style(bg="ffebe9"),
     "diff.added.word": Style(bg="abf2bc", bold=True),
@@ -94,19 +104,30 @@ class Palette:
         """What several roles come to; the later ones win."""
         return _style(self.theme, self.depth, role)
 
+    def _seen(self, line: Iterable[Span]) -> list[Span]:
+        """A line without the blanks at its end that nobody sees, as they have no colour."""
+        spans = list(line)
+        while spans and spans[-1].text.isspace() and not self._is_filled(spans[-1].role):
+            spans.pop()
+        return spans
+
+    def _is_filled(self, role: str) -> bool:
+        style = self.style(role)
+        return bool(style.bg or style.reverse or style.underline)
+
     def ansi(self, line: Iterable[Span]) -> str:
         """A line with the terminal's escape sequences; foreign text in it holds none."""
-        return "".join(_painted(self.theme, self.depth, text, role) for text, role in line)
+        return "".join(_painted(self.theme, self.depth, text, role) for text, role in self._seen(line))
 
     def fragments(self, line: Iterable[Span]) -> list[tuple[str, str]]:
         """A line as prompt_toolkit takes it."""
-        return [(_fragment(self.theme, self.depth, role), text) for text, role in line]
+        return [(_fragment(self.theme, self.depth, role), text) for text, role in self._seen(line)]
 
     def text(self, line: Iterable[Span]) -> "Text":
         """A line as rich takes it."""
         from rich.text import Text
 
-        parts = [(text, _rich(self.theme, self.depth, role)) for text, role in line]
+        parts = [(text, _rich(self.theme, self.depth, role)) for text, role in self._seen(line)]
         return Text.assemble(*parts, end="", no_wrap=True, overflow="ignore")
 
 
@@ -141,7 +162,7 @@ def _style(theme: Theme, depth: Depth, roles: str) -> Style:
     for role in roles.split():
         style = table.get(role, Style())
         found = Style(style.fg or found.fg, style.bg or found.bg, *map(max, found[2:], style[2:]))
-    return found._replace(fg="", bg="") if depth == 1 else found
+    return found._replace(fg="", bg="") if depth == 1 else found._replace(fg=found.fg.strip("-"))
 
 
 def _themed(theme: Theme) -> dict[str, Style]:

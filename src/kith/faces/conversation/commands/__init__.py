@@ -1,50 +1,17 @@
 """What a person can tell the conversation itself: `/command`, some plain words of old, and `!command`."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kith.core.errors import UsageError
+from kith.faces.conversation.commands.table import COMMANDS, GROUPS, Command
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
 
+__all__ = ["COMMANDS", "GROUPS", "Command", "Do", "answer", "at_any_time", "find_command"]
+
 Do = Callable[["Talk", str], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command: what follows it, what it is for, and what it does with the rest of the line.
-
-    `bare`: it may be said without its slash, where nothing else stands on the line (words that people know).
-    `anytime`: it only looks, and waits for no work.
-    """
-
-    name: str
-    meaning: str
-    do: Do
-    rest: str = ""
-    bare: bool = False
-    anytime: bool = False
-
-
-async def _leave(talk: "Talk", rest: str) -> None:
-    talk.terminal.leave()
-
-
-async def _help(talk: "Talk", rest: str) -> None:
-    for command in COMMANDS.values():
-        talk.say(f"  /{command.name:10} {command.rest:12} {command.meaning}")
-
-
-COMMANDS: dict[str, Command] = {
-    each.name: each
-    for each in (
-        Command("help", "this list", _help, bare=True, anytime=True),
-        Command("quit", "leave", _leave, bare=True, anytime=True),
-        Command("exit", "leave", _leave, bare=True, anytime=True),
-    )
-}
 
 
 async def answer(talk: "Talk", words: str) -> None:
@@ -65,6 +32,8 @@ def find_command(words: str) -> tuple[Command | None, str]:
         return (found, "") if found and found.bare and not rest else (None, "")
     if name in COMMANDS:
         return COMMANDS[name], rest.strip()
+    if "/" in name:  # a path, with which a task begins
+        return None, ""
     import difflib
 
     close = difflib.get_close_matches(name, COMMANDS, 1)

@@ -1,0 +1,198 @@
+"""A conversation without anything that moves: for screen readers, and for terminals that only print."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from kith.faces.conversation.wishes import TWICE_S, Wishes
+from kith.faces.rendering.look import Look
+from kith.faces.rendering.spans import Line
+from kith.faces.screen import Region
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+T = TypeVar("T")
+_WIDTH: Final = 80  # where nobody knows it
+_TELL_S: Final = 10.0  # what goes on is said this often
+
+
+class PlainTerminal:
+    """A `LiveScreen` of lines in their order. What is typed is read line by line, also while it works.
+
+    A line answers the question that is open: its first letter is the key, other words are the "s" of a question
+    that has one.
+    """
+
+    def __init__(self, submit: Callable[[str], None], wishes: Wishes, look: Look) -> None:
+        self._submit, self._wishes, self.look = submit, wishes, look
+        self._answer: asyncio.Future[str] | None = None
+        self._said = ""  # words that came where a key was asked for
+        self._over: asyncio.Future[int] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._interrupted = -TWICE_S
+        self._told: dict[str, tuple[str, float]] = {}
+
+    # --- life --------------------------------------------------------------------------------
+
+    async def run(self, begin: Callable[[], None]) -> int:
+        """Until somebody calls `leave`; returns what that gave."""
+        self._loop = asyncio.get_running_loop()
+        self._over = self._loop.create_future()
+        signal.signal(signal.SIGINT, lambda number, frame: self._in_loop(self._interrupt))
+        if sys.platform == "win32":
+            from threading import Thread
+
+            Thread(target=self._read_for_ever, daemon=True).start()
+        else:
+            self._loop.add_reader(sys.stdin.fileno(), self._read)
+        begin()
+        try:
+            return await self._over
+        finally:
+            if sys.platform != "win32":
+                self._loop.remove_reader(sys.stdin.fileno())
+
+    def leave(self, code: int = 0) -> None:
+        """End `run`; from any thread."""
+        self._in_loop(lambda: _settle(self._over, code))
+
+    # --- showing -----------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        try:
+            return os.get_terminal_size().columns or _WIDTH
+        except OSError:
+            return _WIDTH
+
+    def show(self, *what: "RenderableType", style: str = "") -> None:
+        """Words; styles are for those who see them."""
+        for each in what:
+            if isinstance(each, str):
+                print(each, flush=True)
+            else:
+                from rich.console import Console
+
+                Console(width=self.width, no_color=True, highlight=False, markup=False).print(each)
+
+    def show_lines(self, lines: Iterable[Line]) -> None:
+        """Lines of roles."""
+        print(self.look.paint(lines), end="", flush=True)
+
+    def live(self, name: str, region: Region | None) -> None:
+        """What goes on is said when it changes, and now and then while it lasts; the rest stays unsaid."""
+        if name not in ("activity", "queue") or not region:
+            return
+        text = region(self.width) if callable(region) else region
+        before, at = self._told.get(name, ("", 0.0))
+        now = time.monotonic()
+        if text and text != before and now - at > _TELL_S:
+            self._told[name] = text, now
+            print(text, flush=True)
+
+    def redraw(self) -> None:
+        """Nothing is drawn twice."""
+
+    def ready(self) -> None:
+        """The person is to say something."""
+        print("> ", end="", flush=True)
+
+    # --- asking ------------------------------------------------------------------------------
+
+    async def press(self, words: str, keys: Sequence[str]) -> str:
+        """A line that begins with one of `keys`."""
+        return await self._asked(self._press(words, keys))
+
+    async def type_line(self, words: str, draft: str = "") -> str:
+        """A line of words; an empty one leaves it."""
+        if self._said:
+            said, self._said = self._said, ""
+            return said
+        return await self._asked(self._line(f"{words} {f'[{draft}] ' if draft else ''}")) or draft
+
+    async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
+        """A row by its number."""
+        for number, row in enumerate(rows, 1):
+            print(f"{number:3} {row}")
+        said = await self._asked(self._line(f"{words} (a number, or nothing) "))
+        return int(said) - 1 if said.isdigit() and 0 < int(said) <= len(rows) else None
+
+    async def edit(self, content: bytes, name: str) -> bytes:
+        """A visit to the editor."""
+        from kith.faces.editor import open_editor
+
+        after, fault = await open_editor(content, name)
+        if fault:
+            self.show(fault)
+        return after
+
+    async def view(self, title: str, what: "RenderableType") -> None:
+        """All of it, at once."""
+        self.show(title, what)
+
+    async def _press(self, words: str, keys: Sequence[str]) -> str:
+        while True:
+            said = (await self._line(f"{words}: ")).strip()
+            key = said[:1].lower()
+            if key in keys and (len(said) == 1 or said.lower() in words.replace("[", "").replace("]", "")):
+                return key
+            if len(said) > 1 and "s" in keys:
+                self._said = said
+                return "s"
+
+    async def _line(self, words: str) -> str:
+        self._answer = asyncio.get_running_loop().create_future()
+        print(words, end="", flush=True)
+        try:
+            return await self._answer
+        finally:
+            self._answer = None
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        self._take(sys.stdin.readline())
+
+    def _take(self, line: str) -> None:
+        if not line:
+            self._wishes.leave()
+        elif self._answer:
+            _settle(self._answer, line.rstrip("\n"))
+        elif line.strip():
+            self._submit(line.rstrip("\n"))
+        else:
+            self.ready()
+
+    def _read_for_ever(self) -> None:
+        while True:  # a console of Windows has nothing to wait on but a line itself
+            line = sys.stdin.readline()
+            self._in_loop(partial(self._take, line))
+            if not line:
+                return
+
+    def _interrupt(self) -> None:
+        now = time.monotonic()
+        if now - self._interrupted < TWICE_S or not self._wishes.working:
+            self._wishes.leave()
+        else:
+            self._wishes.stop()
+        self._interrupted = now
+
+    def _in_loop(self, do: Callable[[], object]) -> None:
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(do)
+
+    async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
+        assert self._loop is not None
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+
+def _settle(future: "asyncio.Future[T] | None", value: T) -> None:
+    if future and not future.done():
+        future.set_result(value)

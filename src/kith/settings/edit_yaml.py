@@ -1,0 +1,126 @@
+"""Change one key of a YAML text where it stands, so that comments and all else stay as they are."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import yaml
+
+from kith.settings.yaml_file import read_nodes
+
+_PLAIN: Final = re.compile(r"[A-Za-z/~][\w./~-]*(?::[\w./-]+)*")  # what means itself without quotes
+_WORDS: Final = re.compile(r"(?i)true|false|null|yes|no|on|off|y|n|~")
+_COMMENT: Final = re.compile(r"(?m)(?:^|\s)#")
+
+
+def set_in_yaml(text: str, keys: Sequence[str], value: Any) -> str:
+    """The text in which `keys` lead to `value`. Raises ValueError where that would take a comment away."""
+    mapping, pair, rest = _find(text, keys)
+    if mapping is None:
+        return f"{_ended(text)}{_block(keys, value, 0)}\n"
+    if mapping.flow_style:
+        return _written_again(text, mapping, rest, value)
+    if pair is None:
+        key, last = mapping.value[-1]
+        end = _end_of_line(text, _end(text, last, key))
+        return f"{text[:end]}\n{_block(rest, value, mapping.value[0][0].start_mark.column)}{text[end:]}"
+    key, old = pair
+    start, end = key.end_mark.index, _end(text, old, key)
+    if isinstance(old, yaml.ScalarNode) and old.style not in ("|", ">") and end > start:
+        start = old.start_mark.index
+        return f"{text[:start]}{_flow(value)}{text[end:]}" if end > start else _after(text, key, value)
+    _spare_comments(text[start:end])
+    return _after(text, key, value, end)
+
+
+def drop_from_yaml(text: str, keys: Sequence[str]) -> str:
+    """The text without a key, and without the tables that only it was in. Raises KeyError, ValueError."""
+    mapping, pair, _ = _find(text, keys)
+    if mapping is None or pair is None:
+        raise KeyError(".".join(keys))
+    if len(mapping.value) == 1 and len(keys) > 1:
+        return drop_from_yaml(text, keys[:-1])
+    if mapping.flow_style:
+        return _written_again(text, mapping, keys[-1:], None)
+    key, old = pair
+    start = key.start_mark.index - key.start_mark.column
+    end = _end(text, old, key)
+    _spare_comments(text[start:end])
+    return text[:start] + text[_end_of_line(text, end) + 1 :]
+
+
+def _find(
+    text: str, keys: Sequence[str]
+) -> tuple[yaml.MappingNode | None, tuple[yaml.Node, yaml.Node] | None, Sequence[str]]:
+    """The innermost mapping on the way, the pair in it that the last key means, and the keys not found."""
+    mapping, rest = read_nodes(text), list(keys)
+    if mapping is None or not mapping.value:
+        return None, None, rest
+    while True:
+        pair = next((each for each in mapping.value if each[0].value == rest[0]), None)
+        if pair is None:
+            return mapping, None, rest
+        if len(rest) == 1:
+            return mapping, pair, rest
+        if not isinstance(pair[1], yaml.MappingNode):
+            raise ValueError(f"{rest[0]} is no table there")
+        mapping, rest = pair[1], rest[1:]
+
+
+def _end(text: str, node: yaml.Node, key: yaml.Node) -> int:
+    """Where a value ends; a block's own mark lies behind the comments that follow it."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(text, last[1], last[0]) if isinstance(last, tuple) else _end(text, last, key)
+    start = max(node.start_mark.index, key.end_mark.index)
+    return start + len(text[start : node.end_mark.index].rstrip())
+
+
+def _end_of_line(text: str, position: int) -> int:
+    found = text.find("\n", position)
+    return len(text) if found < 0 else found
+
+
+def _after(text: str, key: yaml.Node, value: Any, end: int | None = None) -> str:
+    """The value of a key, set right behind it."""
+    start = key.end_mark.index
+    if end is None:
+        end = text.index(":", start) + 1
+    return f"{text[:start]}: {_flow(value)}{text[end:]}"
+
+
+def _written_again(text: str, mapping: yaml.MappingNode, keys: Sequence[str], value: Any) -> str:
+    """A mapping in braces, with a key set (or left out: None), as JSON."""
+    start, end = mapping.start_mark.index, mapping.end_mark.index
+    _spare_comments(text[start:end])
+    data: dict[str, Any] = yaml.safe_load(text[start:end])
+    table = data
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+    table.pop(keys[-1], None)
+    if value is not None:
+        table[keys[-1]] = value
+    return f"{text[:start]}{json.dumps(data, ensure_ascii=False)}{text[end:]}"
+
+
+def _spare_comments(text: str) -> None:
+    if _COMMENT.search(text):
+        raise ValueError("a comment would be lost")
+
+
+def _block(keys: Sequence[str], value: Any, column: int) -> str:
+    """Lines for a key that is not there yet, its tables and all."""
+    lines = [f"{' ' * (column + 2 * depth)}{_flow(key)}:" for depth, key in enumerate(keys)]
+    return "\n".join(lines) + f" {_flow(value)}"
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _flow(value: Any) -> str:
+    """A value on one line, without quotes where nobody could take it for anything else."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and not _WORDS.fullmatch(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)
