@@ -19,6 +19,7 @@ ALLOWED = {
     "memory": {"core", "context", "routing"},
     "models": {"core", "context", "routing"},
     "analysis": {"core", "context"},
+    "remote": {"core", "context"},
     "shell": {"core", "context"},
     "edits": {"core"},
     "tools": {"core", "context", "shell", "edits"},
@@ -30,7 +31,7 @@ ALLOWED = {
     "settings": {"core", "memory"},
     "app": {
         *("core", "trees", "context", "routing", "memory", "models", "analysis", "shell", "edits"),
-        *("tools", "gates", "workflows", "roles", "templates", "settings"),
+        *("remote", "tools", "gates", "workflows", "roles", "templates", "settings"),
     },
     "doctor": {"core", "trees", "context", "routing", "memory", "models", "workflows", "settings", "app"},
     "faces": {"core", "routing", "memory", "edits", "demo", "settings", "app", "doctor"},

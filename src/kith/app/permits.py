@@ -66,7 +66,7 @@ class ProjectPermits:
         return Permit("call", identity) in permitted(self.log, self.root)
 
     def pattern(self, effect: Effect, target: str) -> str:
-        """The tool of a call; the hosts alone where a sandbox holds a command to them; else the whole of it."""
+        """A call's tool; the hosts alone where a sandbox holds a command to them; else the whole of it."""
         hosts, _ = split_target(target) if effect == "net" else ((), target)
         if effect == "net" and self.confined:
             return " ".join(hosts)

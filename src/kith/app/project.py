@@ -5,7 +5,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kith import __version__
 from kith.app.ignored import ignored_words
@@ -45,6 +45,9 @@ from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome
 from kith.workflows.judges import Checking, Judges, find_project_toolchains, make_judges
 
+if TYPE_CHECKING:
+    from kith.app.tool_servers import ToolServers
+
 UNCONFINED: Final = (
     "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
     "that you name. kith doctor says how to change that."
@@ -81,7 +84,7 @@ def tree_at(root: Path, chosen: Settings) -> LocalTree:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One project, with its settings, its tree and the log; and the servers of tools that are held open for it."""
+    """One project, with its settings, its tree and the log, and the servers of tools that are open for it."""
 
     root: Path
     settings: Settings

@@ -46,11 +46,15 @@ THREAD = "task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a person wants: words, whether to plan first, or a session to go on with."""
+    """What a person wants: words, whether to plan first, or a session to go on with.
+
+    `keep`: a change that is not adopted waits in its trial (`app/waiting.py`).
+    """
 
     words: str
     plan: Literal["no", "yes", "show"] = "no"
     resume: str = ""
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,10 @@ async def _ask_model(
             strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
             if opening and (0 < opened.window < room or strategy.id):
                 words = await _open_task(project, run, task, past, opened.window, known, strategy)
+            if opening and "@" in task.words:
+                from kith.app.mentions import read_named  # few tasks name files
+
+                words = "\n\n".join(filter(None, (words, await read_named(terms, opened, task.words))))
             if opening and not past.threads.get(THREAD):
                 words = _begin(project, run, opened.window, words)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
@@ -231,7 +239,15 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
         judges = replace(judges, audit=auditor(relay, leg.goal, f"{job.id}/{past.tasks}"))
     earlier = None if _is_new(task, past) else _progress_of(past)
     return await attempt(
-        run, leg, task.words, judges, name=name, plan=task.plan, earlier=earlier, relief=relieve
+        run,
+        leg,
+        task.words,
+        judges,
+        name=name,
+        plan=task.plan,
+        earlier=earlier,
+        relief=relieve,
+        keep=task.keep,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kith import __version__
+from kith.app.kept_back import make_redactor
 from kith.app.project import Project
 from kith.context.budget import estimate_tokens
 from kith.context.rooms import ASSUMED_WINDOW
@@ -72,7 +73,7 @@ class ToolServers:
         return await asyncio.shield(self._serving)
 
     async def connect(self, window: int, emit: Emit) -> None:
-        """Wait until all is known, and tell once what is amiss, and what it costs a model with this window."""
+        """Wait until all is known; tell once what is amiss, and what it costs a model with this window."""
         self.begin()
         if self._serving and not self._serving.done():
             emit(Progress(CONNECTING, 0))
@@ -135,6 +136,26 @@ async def with_servers(project: Project) -> AsyncIterator[Project]:
     async with aclosing(ToolServers(project.settings, project.root)) as servers:
         servers.begin()
         yield replace(project, servers=servers)
+
+
+async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
+    """What each server comes to now; no secret that is known stands in what it says."""
+    async with aclosing(ToolServers(chosen, root)) as servers:
+        served = await servers.served()
+    redactor = make_redactor(root, chosen)
+
+    def clean(text: str) -> str:
+        return redactor.clean(text)[0]
+
+    return tuple(
+        replace(
+            each,
+            tools=tuple(replace(tool, description=clean(tool.description)) for tool in each.tools),
+            trouble=clean(each.trouble),
+            stderr=clean(each.stderr),
+        )
+        for each in served
+    )
 
 
 def may_pass_on(server: ToolServer) -> bool:

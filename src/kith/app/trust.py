@@ -20,7 +20,7 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from kith.memory.trust import FORGET, NO, YES, last_trusted, question_about, said_of, texts_of
 from kith.settings import Brought, Settings, load_settings, read_brought
-from kith.settings.brought import CONFIG, NOTES, ROLES, SKILL
+from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL
 from kith.workflows.templates import read_template
 
 QUESTION: Final = (
@@ -117,7 +117,7 @@ def _meaning(chosen: Settings, root: Path, nested: Mapping[str, bytes]) -> dict[
     meaning: dict[str, tuple[str, ...]] = {}
     for path in sorted(chosen.brought.files):
         text = chosen.brought.text(path)
-        if path == CONFIG:
+        if path in CONFIGS:
             meaning[path] = tuple(_of_settings(chosen, root)) or ("sets nothing",)
         elif path in NOTES:
             meaning[path] = (f"notes that every task begins with ({_size(text)})",)
@@ -151,7 +151,7 @@ def _of_template(text: str, path: str) -> str:
 
 
 def _of_settings(chosen: Settings, root: Path) -> list[str]:
-    lines, config = [], str(root / CONFIG)
+    lines, config = [], str(root / chosen.brought.config)
     for key, value in read_brought(root, chosen.brought).items():
         if key == "gates":
             lines += [f"gate {name}: `{command}` {_COMMANDS}" for name, command in value.items()]

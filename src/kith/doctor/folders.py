@@ -15,6 +15,7 @@ from kith.core.sizes import size_text
 from kith.doctor.check import Check, Level, Tell, closed
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, find_folders, load_settings
+from kith.settings.files import NAMES
 
 PLENTY: Final = 1 << 30  # bytes free
 TOO_LITTLE: Final = 100 << 20
@@ -29,7 +30,7 @@ def check_configuration(
     Raises UsageError where not even the folders can be told.
     """
     config, state, cache = find_folders(environ)
-    files = (config / "config.toml", root / ".kith" / "config.toml")
+    files = tuple(folder / name for folder in (config, root / ".kith") for name in NAMES)
     try:
         settings = load_settings(root, flags, environ)
     except UsageError as error:

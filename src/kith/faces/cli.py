@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.faces.arguments import FORMATS, edits, models, reports, servers, tasks
+from kith.faces.arguments import FORMATS, config, edits, models, reports, servers, tasks
 from kith.faces.streams import FULL, drop_output, open_streams
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
@@ -85,6 +85,7 @@ COMMANDS = {
     "scan": Command(
         "say what this codebase is, without a model", reports.scan, "scan:scan_command", "[PATH]"
     ),
+    "init": Command("write AGENTS.md, notes for agents, from a scan", reports.init, "init:init_command"),
     "serve": Command(
         "show and steer sessions from a browser, or over HTTP",
         servers.serve,
@@ -118,6 +119,17 @@ COMMANDS = {
     "mcp": Command(
         "offer trials, reviews and applying to other agents (MCP)", servers.mcp, "mcp.command:mcp_command"
     ),
+    "mcp list": Command(
+        "list the servers whose tools models may use, and what they cost",
+        servers.mcp_list,
+        "tool_servers:list_command",
+    ),
+    "mcp test": Command(
+        "try these servers: every tool, what it takes and costs",
+        servers.mcp_test,
+        "tool_servers:test_command",
+        "[NAME ...]",
+    ),
     "acp": Command(
         "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)", servers.acp, "acp.command:acp_command"
     ),
@@ -145,7 +157,14 @@ COMMANDS = {
         "show or stop kith's own engine", models.engine, "commands:engine_command", "[status|stop]"
     ),
     "doctor": Command("check servers, sandbox and folders", reports.doctor, "doctor:doctor_command"),
-    "config": Command("show every setting and where it came from", reports.config, "commands:config_command"),
+    "config": Command("show every setting and where it came from", config.show, "config:config_command"),
+    "config get": Command("print the value of a setting", config.get, "config:get_command", "KEY"),
+    "config set": Command(
+        "write a setting into your configuration", config.set_, "config:set_command", "KEY VALUE ..."
+    ),
+    "config unset": Command(
+        "take a setting out of your configuration", config.unset, "config:unset_command", "KEY"
+    ),
     "trust": Command(
         "show what a folder brings along for kith, and let it count", reports.trust, "trust:trust_command"
     ),

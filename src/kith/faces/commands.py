@@ -5,7 +5,6 @@ import asyncio
 import json
 import sys
 from datetime import datetime
-from pathlib import Path
 
 from kith.app.models import (
     engines,
@@ -18,12 +17,11 @@ from kith.core.errors import EXIT_DONE
 from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
-from kith.faces.lines import brief, count, from_home, printable, wrapped
+from kith.faces.lines import brief, count, printable
 from kith.faces.models import show_models, show_recommendations
 from kith.memory.applied import short_id
-from kith.memory.consents import Consent, agreed
 from kith.memory.log import LOG_FILE, Log
-from kith.settings import Settings, describe_settings, load_settings
+from kith.settings import load_settings
 
 
 def undo_command(args: argparse.Namespace) -> int:
@@ -91,52 +89,6 @@ def engine_command(args: argparse.Namespace) -> int:
             how = f"{engine.state}, {use}  window {engine.window:,}  {memory}".rstrip()
             print(f"file/{printable(engine.name)}  {how}")
     return EXIT_DONE
-
-
-def config_command(args: argparse.Namespace) -> int:
-    """Each setting, its value, and where it came from."""
-    root = find_root(args.folder)
-    settings = load_settings(root, {})
-    if args.ask_again:
-        return _ask_again(settings, root)
-    rows = describe_settings(settings)
-    width = max(len(key) for key, _, _ in rows)
-    for key, value, origin in rows:
-        row = f"{key:{width}}  {printable(value):24}  {from_home(origin)}"
-        print(wrapped(row, sys.stdout, indent=" " * (width + 2)))
-    print("\n- is left to kith, the model or the server")
-    print(f"\nyour configuration: {settings.config / 'config.toml'}")
-    print(f"log and journals:   {settings.state}")
-    print(f"prices of models:   {_prices(settings)}")
-    log = settings.state / LOG_FILE
-    for consent in agreed(Log(log), root) if log.is_file() else ():
-        said = f"agreed to for good: {_consent(consent)} (--ask-again takes it back)"
-        print(wrapped(said, sys.stdout, indent=" " * 20))
-    return 0
-
-
-def _ask_again(settings: Settings, root: Path) -> int:
-    """Forget what was agreed to for good here."""
-    from kith.app.asking.terms import ask_again
-
-    held = ask_again(Log(settings.state / LOG_FILE), root)
-    for consent in held:
-        print(f"You are asked again before {printable(_consent(consent))}.")
-    if not held:
-        print("Nothing was agreed to for good here.", file=sys.stderr)
-    return EXIT_DONE
-
-
-def _consent(consent: Consent) -> str:
-    return f"{consent.model} at {consent.server} is asked ({consent.group})"
-
-
-def _prices(settings: Settings) -> str:
-    """Where the table of prices comes from."""
-    from kith.app.prices import OWN_FILE, prices_of
-
-    own = settings.config / OWN_FILE
-    return f"kith's own, of {prices_of(settings).seen}" + (f", and {own}" if own.is_file() else "")
 
 
 def demo_command(args: argparse.Namespace) -> int:

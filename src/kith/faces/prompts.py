@@ -4,7 +4,13 @@ import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from kith.faces.rendering.glyphs import choose_glyphs
+from kith.faces.rendering.look import Look
+from kith.faces.rendering.palette import choose_palette
+from kith.faces.rendering.spans import Line
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
@@ -24,6 +30,13 @@ class ConsoleScreen:
     def width(self) -> int:
         return self.console.width
 
+    @cached_property
+    def look(self) -> Look:
+        """What the console's terminal can show."""
+        return Look(
+            choose_glyphs(self.console.file), choose_palette(is_terminal=self.console.is_terminal)
+        )
+
     @property
     def look(self) -> "Look":
         from kith.faces.rendering.look import Look
@@ -40,9 +53,14 @@ class ConsoleScreen:
         for each in what:
             self.console.print(each, style=style or None, markup=False, soft_wrap=isinstance(each, str))
 
-    async def press(self, words: str, keys: Sequence[str]) -> str:
+    def show_lines(self, lines: Iterable[Line]) -> None:
+        """Lines of roles, in the colours that the console has."""
+        self.console.file.write(self.look.paint(lines))
+        self.console.file.flush()
+
+    async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
         """One key; Ctrl-C cancels the run, end of input means "n"."""
-        return await press(f"{words}: ", keys)
+        return await press(f"{fit(words, self.width)}: ", keys, follows=follows)
 
     async def type_line(self, words: str, draft: str = "") -> str:
         """A line of text; "" at the end of input, which Ctrl-D is."""
@@ -70,8 +88,11 @@ class ConsoleScreen:
             self.show(what)
 
 
-async def press(words: str, keys: Sequence[str]) -> str:
-    """One key of `keys`; Ctrl-C cancels the run, end of input means "n"."""
+async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> str:
+    """One key of `keys`; Ctrl-C cancels the run, end of input means "n".
+
+    A key that was pressed before the question was seen is no answer to it, unless this `follows` one.
+    """
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
@@ -80,7 +101,7 @@ async def press(words: str, keys: Sequence[str]) -> str:
     def bind(key: str) -> None:
         @bindings.add(key)
         def _(event: KeyPressEvent) -> None:
-            event.app.current_buffer.text = key
+            event.app.current_buffer.text = "" if key == "escape" else key
             event.app.exit(result=key)
 
     for key in keys:
@@ -93,7 +114,8 @@ async def press(words: str, keys: Sequence[str]) -> str:
         """Any other key does nothing."""
 
     session = PromptSession[str](key_bindings=bindings, output=_stderr())
-    drop_type_ahead()  # a key that was pressed before the question was seen is no answer to it
+    if not follows:
+        drop_type_ahead()
     with _ctrl_c_cancels():
         try:
             return await session.prompt_async(words)
@@ -132,7 +154,11 @@ def _ctrl_c_cancels() -> Iterator[None]:
 
 
 def drop_type_ahead() -> None:
-    """Forget what was typed and not read yet."""
+    """Forget what was typed and not read yet, or read and not used yet."""
+    from prompt_toolkit.input import create_input
+    from prompt_toolkit.input.typeahead import clear_typeahead
+
+    clear_typeahead(create_input())
     if sys.stdin.isatty() and sys.platform != "win32":
         import termios
 

@@ -75,4 +75,7 @@ def host(text: str) -> str:
 
 def place(text: str) -> str:
     """A file where it stands now, from wherever it is looked for later."""
-    return str(Path(text).expanduser().absolute())
+    path = Path(text).expanduser().absolute()
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"There is no file {text!r}")
+    return str(path)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from kith.faces.rendering.look import Look
     from kith.faces.rendering.spans import Line
+    from kith.settings import Settings
 
 
 class Screen(Protocol):
@@ -59,6 +60,9 @@ class LiveScreen(Screen, Protocol):
 
     def redraw(self) -> None:
         """What is drawn by itself is different now."""
+
+    def settle_in(self, chosen: "Settings") -> None:
+        """Do as the person wants it, now that it is known."""
 
     def ready(self) -> None:
         """Nothing is worked on any more."""

@@ -17,7 +17,7 @@ from kith.memory.trust import everything_said, last_trusted
 from kith.settings import find_folders
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from kith.faces.screen import Screen
 
 _STANDING: Final = {
     "new": "You have not said yet whether it counts, so it is ignored.",
@@ -40,8 +40,8 @@ def trust_command(args: argparse.Namespace) -> int:
             else "Nothing was said of this folder."
         )
         return EXIT_DONE
-    console, offer = _console(), asyncio.run(look_at(root))
-    show_offer(console, root, offer)
+    screen, offer = _screen(), asyncio.run(look_at(root))
+    show_offer(screen, root, offer)
     standing = offer.brought.standing
     if args.yes and standing == "unfit":
         raise UsageError("That cannot be trusted, so it stays ignored.")
@@ -49,57 +49,54 @@ def trust_command(args: argparse.Namespace) -> int:
         return EXIT_DONE
     if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("Nobody could be asked, so it stays ignored; --yes trusts it as it is shown.")
-    yes = args.yes or asyncio.run(ask_about(console))
+    yes = args.yes or asyncio.run(ask_about(screen))
     by = "kith trust --yes" if args.yes else "kith trust"
     decide(root, offer.brought, yes=yes, by=by, nested=offer.nested)
     print("It counts from now on, as it is." if yes else "It stays ignored.")
     return EXIT_DONE if yes else EXIT_REJECTED
 
 
-def ask_at_start(console: "Console", root: Path) -> bool:
+async def ask_at_start(screen: "Screen", root: Path) -> bool:
     """Once for what is new in a folder: show it and ask; whether it counts from now on."""
-    offer = asyncio.run(look_at(root))
-    show_offer(console, root, offer)
-    yes = asyncio.run(ask_about(console))
+    offer = await look_at(root)
+    show_offer(screen, root, offer)
+    yes = await ask_about(screen)
     decide(root, offer.brought, yes=yes, by="a conversation", nested=offer.nested)
     return yes
 
 
-async def ask_about(console: "Console") -> bool:
+async def ask_about(screen: "Screen") -> bool:
     """The question itself, on the terminal."""
-    from kith.faces.prompts import ConsoleScreen
     from kith.faces.questions import ask
 
-    return (
-        await ask(ConsoleScreen(console), Question(new_id(), "trust", QUESTION, ("yes", "no")))
-    ).choice == "yes"
+    question = Question(new_id(), "trust", QUESTION, ("yes", "no"))
+    return (await ask(screen, question)).choice == "yes"
 
 
-def show_offer(console: "Console", root: Path, offer: Offer) -> None:
+def show_offer(screen: "Screen", root: Path, offer: Offer) -> None:
     """What each file would do, then the files themselves, or what is different in them."""
-    from kith.faces.prompts import ConsoleScreen
     from kith.faces.questions import show_file
 
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":
-        _say(console, f"{where}: {printable(brought.fault)} All that it brings along is ignored.")
+        _say(screen, f"{where}: {printable(brought.fault)} All that it brings along is ignored.")
         return
     for fault in brought.left_out:
-        _say(console, printable(fault))
+        _say(screen, printable(fault))
     if not offer.meaning:
-        _say(console, f"{where} brings nothing along that kith would interpret.")
+        _say(screen, f"{where} brings nothing along that kith would interpret.")
         return
-    _say(console, f"{where} brings along for kith:", style="bold")
+    _say(screen, f"{where} brings along for kith:", style="bold")
     for path, lines in offer.meaning.items():
-        _say(console, f"  {printable(path)}")
+        _say(screen, f"  {printable(path)}")
         for line in lines:
-            _say(console, printable(f"    {line}"), indent=" " * 6)
+            _say(screen, printable(f"    {line}"), indent=" " * 6)
     for file in offer.files:
-        console.print()
-        show_file(ConsoleScreen(console), file)
+        screen.show("")
+        show_file(screen, file)
     since = " Above is how it differs from what you trusted last." if offer.again and offer.files else ""
-    console.print()
-    _say(console, f"{_standing(offer)}{since}")
+    screen.show("")
+    _say(screen, f"{_standing(offer)}{since}")
 
 
 def _standing(offer: Offer) -> str:
@@ -110,9 +107,9 @@ def _standing(offer: Offer) -> str:
     return _STANDING[standing or "trusted"]
 
 
-def _say(console: "Console", text: str, indent: str = "", style: str = "") -> None:
+def _say(screen: "Screen", text: str, indent: str = "", style: str = "") -> None:
     """Broken between words on a terminal, and whole in a pipe or a file."""
-    console.print(wrapped(text, console.file, indent=indent), style=style, markup=False, soft_wrap=True)
+    screen.show(wrapped(text, sys.stdout, indent=indent), style=style)
 
 
 def _list() -> int:
@@ -129,7 +126,9 @@ def _list() -> int:
     return EXIT_DONE
 
 
-def _console() -> "Console":
+def _screen() -> "Screen":
     from rich.console import Console
 
-    return Console(highlight=False)
+    from kith.faces.prompts import ConsoleScreen
+
+    return ConsoleScreen(Console(highlight=False))

@@ -55,3 +55,13 @@ def _open(applied: Sequence[tuple[str, Applied]]) -> set[str]:
             open_ids.discard(each.undoes)
             open_ids.add(undoes.get(each.undoes, ""))
     return open_ids
+
+
+def find_undone(applied: Sequence[tuple[str, Applied]]) -> Applied:
+    """What took a change back last, and still holds. Raises UsageError where there is none."""
+    undoes = {each.change_id: each.undoes for _, each in applied}
+    open_ids = _open(applied)
+    for _, each in reversed(applied):
+        if each.change_id in open_ids and each.undoes and not undoes.get(each.undoes):
+            return each
+    raise UsageError("There is nothing to bring again here.")

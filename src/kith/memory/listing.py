@@ -105,7 +105,7 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
 
 
 def task_begin(query: Query, session: str, back: int) -> int:
-    """The number of the event with which one of the last tasks began (1: the last); 0 where there are fewer."""
+    """The number of the event with which a task began (`back` 1: the last one); 0 where there are fewer."""
     return next((int(seq) for (seq,) in query(_BEGINS, (session, back - 1))), 0)
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from kith.core.errors import UsageError
 
 FOLDER: Final = ".kith"
-CONFIG: Final = ".kith/config.toml"
+CONFIGS: Final = (".kith/config.toml", ".kith/config.yaml", ".kith/config.yml")
 ROLES: Final = ".kith/roles"
 TEMPLATES: Final = ".kith/templates"
 SKILLS: Final = (".kith/skills", ".agents/skills", ".claude/skills")
@@ -51,6 +51,11 @@ class Brought:
         """A file's text; "" where nobody trusts it, or there is none."""
         data = self.files.get(path, b"") if self.standing == "trusted" else b""
         return data.decode("utf-8-sig")
+
+    @property
+    def config(self) -> str:
+        """The path of the project's own settings, or where they would be."""
+        return next((path for path in CONFIGS if path in self.files), CONFIGS[0])
 
     @property
     def notes(self) -> str:
@@ -112,8 +117,10 @@ def _read_all(root: Path) -> Iterator[tuple[str, bytes]]:
     """Raises UsageError for whatever is no plain text file of a size that a person reads."""
     if not _is_folder(root, FOLDER):
         return
-    if (root / CONFIG).exists() or (root / CONFIG).is_symlink():
-        yield CONFIG, _read(root, CONFIG)
+    configs = [path for path in CONFIGS if (root / path).exists() or (root / path).is_symlink()]
+    if len(configs) > 1:
+        raise UsageError(f"{configs[0]} and {configs[1]} are both there; one of them is to go.")
+    yield from ((path, _read(root, path)) for path in configs)
     if _is_folder(root, ROLES):
         names = sorted(name for name in os.listdir(root / ROLES) if name.endswith(".md"))  # noqa: PTH208
         if len(names) > _MOST:

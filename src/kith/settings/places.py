@@ -55,7 +55,7 @@ def find_lines(text: str) -> dict[KeyPath, int]:
 
 
 def find_ends(text: str) -> dict[KeyPath, int]:
-    """Where the last statement of each table ends that has a heading, and of the top: there is room for more."""
+    """Where the last statement of each table ends that has a heading, and of the top of the file."""
     return {table: end for table, _, _, end in _statements(text)}
 
 
@@ -79,7 +79,7 @@ def _follow(parts: tuple[str, ...], counts: Mapping[KeyPath, int], *, whole: boo
 
 
 def _statements(text: str) -> Iterator[tuple[KeyPath, tuple[str, ...], int, int]]:
-    """Each heading and each assignment: its table, its key in that (none: a heading), its line and its end."""
+    """Each heading and assignment: its table, its key in that (none: a heading), its line and its end."""
     position, line, counted = 0, 1, 0
     counts: dict[KeyPath, int] = {}  # entries so far, of each list of tables
     table: KeyPath = ()

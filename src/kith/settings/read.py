@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kith.core.errors import KithError, UsageError
-from kith.settings.brought import CONFIG, Brought, Standing, find_brought
+from kith.settings.brought import Brought, Standing, find_brought
 from kith.settings.check import LISTS, NAMED, TABLES, check_value, flatten, is_key
 from kith.settings.files import find_file, parse, read_text
 from kith.settings.hooks import read_hooks
@@ -49,7 +49,7 @@ def load_settings(
         brought = replace(brought, standing="trusted" if trusting else _standing(brought, root, state))
     editors = [environ[name] for name in _EDITORS if environ.get(name)]
     layers: list[tuple[str, dict[str, Any]]] = [("environment", {"editor": each}) for each in editors[:1]]
-    user_file, project_file = find_file(config), root / CONFIG
+    user_file, project_file = find_file(config), root / brought.config
     users = read_values(user_file, read_text(user_file), None)
     of_projects = users.pop("projects", {})
     layers.append((str(user_file), users))
@@ -72,7 +72,7 @@ def load_settings(
 
 def read_brought(root: Path, brought: Brought) -> dict[str, Any]:
     """What a project's own file sets, where it is trusted. Raises UsageError for any other key."""
-    return read_values(root / CONFIG, brought.text(CONFIG), PROJECT_KEYS)
+    return read_values(root / brought.config, brought.text(brought.config), PROJECT_KEYS)
 
 
 def _standing(brought: Brought, root: Path, state: Path) -> Standing:

@@ -137,3 +137,12 @@ def _ignored_by_rules(root: Path, paths: Iterable[str]) -> set[str]:
             if _is_ignored(path, False, rules):
                 found.add(path)
     return found
+
+
+async def list_ignored(root: Path) -> tuple[str, ...]:
+    """What git ignores in the tree: files, and whole folders with a slash at their end; none elsewhere."""
+    if not await is_repository(root):
+        return ()
+    words = ("--others", "--ignored", "--exclude-standard", "--directory")
+    ran = await run_git(root, "ls-files", "-z", *words)
+    return tuple(name for name in _names(ran.stdout) if not _is_apart(name.rstrip("/"))) if ran.ok else ()

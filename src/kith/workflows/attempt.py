@@ -97,27 +97,53 @@ async def attempt(
     With `earlier`, the work goes on where it stopped. `relief` is asked for another model where one has used
     its tries or cannot go on. With `keep`, a change that was not adopted stays in its trial.
     """
-    opened = kept_trial if keep else Workspace.trial
-    async with opened(run.workspace, name) as trial:
-        if earlier is None:
-            begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
-        progress = earlier or Progress()
-        before: GivenUp | None = None
-        try:
-            while True:
-                ended, progress = await _run_leg(run, trial, leg, judges, progress, plan)
-                if isinstance(ended, Outcome):
-                    return ended
-                following = await relief(ended)
-                if following is None:
-                    return _nobody_left(ended, before, progress)
-                before, leg = ended, following
-                progress = replace(progress, refusals=0, landed=False, given_up=ended)
-        except PlanRejected as no:
-            return Outcome("rejected", str(no))
-        except TreeError as error:
-            # The trial no longer fits the tree (or the disk): keeping it would only repeat this.
-            return Outcome("failed", str(error))
+    try:
+        async with run.workspace.trial(name) as trial:
+            outcome = await _in_trial(run, trial, leg, task, judges, plan, earlier, relief)
+            if keep and outcome.status != "done" and await trial.changes():
+                raise _Kept(outcome)  # what ends in an error stays
+            return outcome
+    except _Kept as kept:
+        return kept.outcome
+
+
+class _Kept(Exception):  # noqa: N818  (nothing went wrong)
+    """The change waits in its trial."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+async def _in_trial(
+    run: Run,
+    trial: Trial,
+    leg: Leg,
+    task: str,
+    judges: Judges,
+    plan: Planning,
+    earlier: Progress | None,
+    relief: Relief,
+) -> Outcome:
+    if earlier is None:
+        begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
+    progress = earlier or Progress()
+    before: GivenUp | None = None
+    try:
+        while True:
+            ended, progress = await _run_leg(run, trial, leg, judges, progress, plan)
+            if isinstance(ended, Outcome):
+                return ended
+            following = await relief(ended)
+            if following is None:
+                return _nobody_left(ended, before, progress)
+            before, leg = ended, following
+            progress = replace(progress, refusals=0, landed=False, given_up=ended)
+    except PlanRejected as no:
+        return Outcome("rejected", str(no))
+    except TreeError as error:
+        # The trial no longer fits the tree (or the disk): keeping it would only repeat this.
+        return Outcome("failed", str(error))
 
 
 def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: Progress) -> Outcome:

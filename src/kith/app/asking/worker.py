@@ -32,8 +32,8 @@ def make_worker(
 ) -> Role:
     """The worker, played by `opened`; `look` asks the index, `terms` are those of the session if it has one.
 
-    `said` is the conversation so far, which keeps the tools that it began with. Tools of servers come last, as
-    far as these are connected.
+    `said` is the conversation so far, which keeps the tools that it began with. Tools of servers come last,
+    as far as these are connected.
     """
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     if terms:

@@ -44,6 +44,11 @@ def scan(parser: argparse.ArgumentParser) -> None:
     forms.add_argument("--json", action="store_true", help="as JSON")
 
 
+def init(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("--yes", "--write", action="store_true", help="write it without a question")
+
+
 def why(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("id", nargs="?", metavar="ID", help="of a session (the last one)")
@@ -62,12 +67,6 @@ def sessions(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
     add_json(parser)
-
-
-def config(parser: argparse.ArgumentParser) -> None:
-    add_folder(parser)
-    words = "take back what you agreed to for good here: ask again before a model in the cloud is asked"
-    parser.add_argument("--ask-again", action="store_true", help=words)
 
 
 def permits(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.faces.arguments.options import add_cloud, add_engine, add_folder, add_offline, add_work
+from kith.faces.arguments.options import add_cloud, add_engine, add_folder, add_json, add_offline, add_work
 from kith.faces.quantities import number, port, positive
 
 
@@ -96,3 +96,14 @@ def mcp(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=positive, metavar="N", default=300, help="seconds to wait for an answer (300)")
     add("--no-forms", action="store_true", help="never ask in a form of the agent's program")
     add_work(parser)
+
+
+def mcp_list(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add_offline(parser)
+    add_json(parser)
+
+
+def mcp_test(parser: argparse.ArgumentParser) -> None:
+    mcp_list(parser)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which servers (all)")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
 
 _END_S: Final = 10.0  # work that is asked to end may take so long
+_HUNG_UP: Final = 129  # as a shell says it: 128 and the signal's number
 _SWITCH_S: Final = 0.001  # the work lets the keys have their turn after so long
 
 
@@ -63,12 +64,25 @@ class Desk:
         if sys.platform != "win32":
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self.terminal.leave, 128 + number)
-        code = await self.terminal.run(self._worker.start)
-        if self.talk:
-            self.talk.close()
-        if self._worker.is_alive():
-            await loop.run_in_executor(None, self._worker.join, _END_S)
-        return code
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        try:
+            return await self.terminal.run(self._worker.start)
+        except OSError:  # the terminal is gone
+            return _HUNG_UP
+        finally:
+            if self.talk:
+                self.talk.close()
+            if self._worker.is_alive():
+                await loop.run_in_executor(None, self._worker.join, _END_S)
+
+    def _interrupt(self) -> None:
+        """Ctrl-C that came as a signal: while an editor has the terminal it is meant for that."""
+        if self.terminal.is_lent:
+            return
+        if self.working:
+            self.stop()
+        else:
+            self.leave()
 
     def _work(self) -> None:
         sys.setswitchinterval(_SWITCH_S)

@@ -1,20 +1,116 @@
 """How a conversation begins: the folder, its settings, whether they are trusted, and where it goes on."""
 
-from typing import TYPE_CHECKING
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
+from kith.core.errors import KithError
 from kith.faces.lines import from_home, printable
+from kith.faces.rendering.markdown import READABLE, MarkdownStream
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
+    from kith.memory.past import Past
+
+_SHOWN: Final = 6  # messages of an earlier conversation that are shown again
+_LINES: Final = 20  # of each
 
 
 async def open_conversation(talk: "Talk") -> None:
-    """Open the project and greet. Raises KithError."""
+    """Open the project, ask what has to be asked, and greet. Raises KithError."""
     from kith.app.project import Project
 
     talk.project = Project.open(talk.root, talk.flags)
-    where = printable(from_home(str(talk.root)))
-    talk.say(f"kith in {where}", "bold")
-    talk.say("/help for commands, Shift-Tab for modes, Ctrl-D leaves", "dim")
-    if talk.begin.words:
-        talk.submit(talk.begin.words)
+    _dress(talk)
+    talk.say(f"kith in {printable(from_home(str(talk.root)))}", "bold")
+    await _ask_trust(talk)
+    if talk.begin.resume:
+        await _go_on(talk)
+    talk.say("/help lists commands, Shift-Tab changes the mode, Ctrl-D leaves", "dim")
+    talk.warming = asyncio.ensure_future(_warm(talk))
+
+
+def _dress(talk: "Talk") -> None:
+    """The terminal as the person wants it."""
+    chosen = talk.project.settings
+    talk.terminal.settle_in(chosen)
+    if talk.begin.mode is None:
+        talk.set_mode(chosen.mode)
+
+
+async def _ask_trust(talk: "Talk") -> None:
+    """What the folder brings along counts once the person has seen it."""
+    from kith.app.project import Project
+    from kith.faces.trust import ask_at_start
+
+    if talk.project.settings.brought.standing in ("new", "changed") and await ask_at_start(
+        talk.terminal, talk.root
+    ):
+        talk.project = Project.open(talk.root, talk.flags)
+
+
+# --- going on --------------------------------------------------------------------------------
+
+
+async def _go_on(talk: "Talk") -> None:
+    """An earlier conversation: its end is shown, and what was cut short in it can be gone on with."""
+    from kith.app.conversations import find_conversation, last_conversation
+    from kith.faces.conversation.commands.sessions import pick_session
+
+    try:
+        if talk.begin.resume == "pick":
+            if id := await pick_session(talk):
+                await go_into(talk, id)
+            return
+        last = talk.begin.resume == "last"
+        found = (
+            last_conversation(talk.project) if last else find_conversation(talk.project, talk.begin.resume)
+        )
+        await go_into(talk, found.id)
+    except KithError as error:
+        talk.say(printable(str(error)), "red")
+
+
+async def go_into(talk: "Talk", id: str) -> None:
+    """Make an earlier conversation the present one."""
+    talk.id = id
+    past = talk.past
+    show_earlier(talk, past)
+    if past.started and past.ended is None and not talk.project.log.is_open(id):
+        await _offer_rest(talk)
+
+
+def show_earlier(talk: "Talk", past: "Past") -> None:
+    """The last words of a conversation, as they were shown when they were said."""
+    from kith.app.tasks import THREAD
+    from kith.memory.turns import turns
+
+    said = [
+        message for message in past.threads.get(THREAD, ()) if message.role == "assistant" and message.text
+    ]
+    spoken = turns(talk.project.log, talk.id)
+    if len(said) > _SHOWN:
+        talk.say(f"  ({len(spoken):,} turns; the last of them:)", "dim")
+    for turn in spoken[-1:]:
+        talk.say(f"> {printable(turn.words)}", "bold")
+    width, look = min(talk.terminal.width, READABLE), talk.terminal.look
+    for message in said[-1:]:
+        stream = MarkdownStream(width, look.glyphs)
+        lines = [*stream.take(message.text), *stream.end()]
+        talk.terminal.show_lines([*lines[-_LINES:], ()])
+    talk.voice.set_todo(past.todo)
+
+
+async def _offer_rest(talk: "Talk") -> None:
+    """What its process had no time to finish."""
+    talk.say("Its last task was cut short.", "yellow")
+    if await talk.terminal.press("[g]o on with it  [n]ot now", "gn") == "g":
+        talk.submit("/continue")
+
+
+async def _warm(talk: "Talk") -> None:
+    """Get the model ready meanwhile; what goes wrong is said when the model is asked."""
+    from kith.app.tasks import warm_up
+
+    with suppress(KithError, OSError):
+        await warm_up(talk.project)

@@ -2,20 +2,21 @@
 
 import asyncio
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from kith.faces.conversation.wishes import TWICE_S, Wishes
+from kith.faces.conversation.wishes import Wishes
 from kith.faces.rendering.look import Look
 from kith.faces.rendering.spans import Line
 from kith.faces.screen import Region
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from kith.settings import Settings
 
 T = TypeVar("T")
 _WIDTH: Final = 80  # where nobody knows it
@@ -35,7 +36,6 @@ class PlainTerminal:
         self._said = ""  # words that came where a key was asked for
         self._over: asyncio.Future[int] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._interrupted = -TWICE_S
         self._told: dict[str, tuple[str, float]] = {}
 
     # --- life --------------------------------------------------------------------------------
@@ -44,7 +44,6 @@ class PlainTerminal:
         """Until somebody calls `leave`; returns what that gave."""
         self._loop = asyncio.get_running_loop()
         self._over = self._loop.create_future()
-        signal.signal(signal.SIGINT, lambda number, frame: self._in_loop(self._interrupt))
         if sys.platform == "win32":
             from threading import Thread
 
@@ -61,6 +60,11 @@ class PlainTerminal:
     def leave(self, code: int = 0) -> None:
         """End `run`; from any thread."""
         self._in_loop(lambda: _settle(self._over, code))
+
+    @property
+    def is_lent(self) -> bool:
+        """An editor has the terminal only while nothing else is done."""
+        return False
 
     # --- showing -----------------------------------------------------------------------------
 
@@ -98,6 +102,9 @@ class PlainTerminal:
 
     def redraw(self) -> None:
         """Nothing is drawn twice."""
+
+    def settle_in(self, chosen: "Settings") -> None:
+        """Lines are lines."""
 
     def ready(self) -> None:
         """The person is to say something."""
@@ -175,14 +182,6 @@ class PlainTerminal:
             self._in_loop(partial(self._take, line))
             if not line:
                 return
-
-    def _interrupt(self) -> None:
-        now = time.monotonic()
-        if now - self._interrupted < TWICE_S or not self._wishes.working:
-            self._wishes.leave()
-        else:
-            self._wishes.stop()
-        self._interrupted = now
 
     def _in_loop(self, do: Callable[[], object]) -> None:
         if self._loop and not self._loop.is_closed():

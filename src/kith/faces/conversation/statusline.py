@@ -30,10 +30,8 @@ class StatusLine:
         """One more event."""
         if isinstance(event, RunStarted | RunEnded | Engaged | Called):
             self.meter.take(type(event).__name__, encode(event), self.clock())
-        if isinstance(event, Engaged):
-            place = place_of(event)
-            if place not in self.places:
-                self.places.append(place)
+        if isinstance(event, Engaged) and (place := place_of(event)) not in ("", *self.places):
+            self.places.append(place)
 
     def line(self, width: int) -> str:
         """As much as fits, the most important things first; with colours (ANSI)."""
@@ -63,8 +61,8 @@ class StatusLine:
 
 
 def place_of(event: Engaged) -> str:
-    """Where what this model is asked goes to: a host, or this machine's own engine."""
-    return urlsplit(event.server).netloc or event.server or "nowhere"
+    """Where what this model is asked goes to: a host, or this machine's own engine; "" for none."""
+    return urlsplit(event.server).netloc or event.server
 
 
 def _thousands(tokens: int) -> str:

@@ -49,6 +49,9 @@ class Talk:
         self._something = asyncio.Event()
         self._asking = asyncio.Lock()
         self._closing = False
+        self.warming: asyncio.Future[None] | None = (
+            None  # the model gets ready while the first words are typed
+        )
 
     @property
     def past(self) -> "Past":
@@ -200,7 +203,7 @@ class Talk:
 
     async def do(self, words: str, *, plan: bool = False) -> "Result":
         """Give a task to the model, in a trial. Cancelled when the person stops it."""
-        from kith.app.tasks import Task, run_in
+        from kith.app.tasks import Task
 
         if self.notes:
             words, self.notes = "\n\n".join([words, *self.notes]), []
@@ -209,15 +212,26 @@ class Talk:
             project = replace(project, settings=replace(project.settings, read_only=True))
         with self.session() as session:
             await self.open_model()
-            try:
-                result = await run_in(
-                    project, session, Task(words, plan="show" if plan else "no"), self.answer, self.opened
-                )
-            except asyncio.CancelledError:
-                self._keep_partial(session)
-                raise
+            return await self._run(project, session, Task(words, "show" if plan else "no", keep=True))
+
+    async def _run(self, project: "Project", session: Any, task: Any) -> "Result":
+        from kith.app.tasks import run_in
+
+        try:
+            result = await run_in(project, session, task, self.answer, self.opened)
+        except asyncio.CancelledError:
+            self._keep_partial(session)
+            raise
         self._show_result(result)
         return result
+
+    async def go_on(self) -> "Result":
+        """Go on with the last task where its process ended. Raises UsageError where there is nothing to."""
+        from kith.app.tasks import Task
+
+        with self.session() as session:
+            await self.open_model()
+            return await self._run(self.project, session, Task("", resume=self.id, keep=True))
 
     def session(self) -> Any:
         """The session, open for one piece of work whose events are shown."""

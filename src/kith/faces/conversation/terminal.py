@@ -1,18 +1,18 @@
 """The terminal of a conversation: what was shown stays above, what lives is below, keys are always free."""
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings
 
+from kith.faces.conversation.asking import Asking
 from kith.faces.conversation.layout import STYLE, make_layout
 from kith.faces.conversation.output import at_once, open_output
 from kith.faces.rendering.look import Look
@@ -22,29 +22,13 @@ from kith.faces.screen import Region
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from kith.settings import Settings
+
 T = TypeVar("T")
 FRAME_S: Final = 1 / 30  # between two pictures, at the least
 BEAT_S: Final = 0.1  # between two pictures of what moves by itself
-ARMED_S: Final = 0.3  # a key that comes sooner was meant for something else
 REGIONS: Final = ("stream", "activity", "todo", "queue", "question")  # from top to bottom
-
-
-@dataclass(slots=True)
-class _Question:
-    """A key that is waited for."""
-
-    keys: Sequence[str]
-    answer: "asyncio.Future[str]"
-    since: float = field(default_factory=time.monotonic)
-
-
-@dataclass(slots=True)
-class _Picking:
-    """A row that is waited for."""
-
-    rows: Sequence[str]
-    chosen: int
-    answer: "asyncio.Future[int | None]"
+MOVING: Final = ("stream", "activity", "todo")  # those that may be different without a word
 
 
 class Terminal:
@@ -66,18 +50,14 @@ class Terminal:
         self._above: deque[str] = deque()
         self._regions: dict[str, Region] = {}
         self._height = 0  # lines of the regions in the last picture
-        self._question: _Question | None = None
-        self._picking: _Picking | None = None
-        self._line: asyncio.Future[str] | None = None
-        self._said = ""  # words that came where a key was asked for
-        self._last_key = 0.0
         self._console: Console | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken = asyncio.Event()
         self._suspended = 0
         self.look = look
         self.buffer = buffer or Buffer(multiline=True)
-        self.hint = ""  # in the line while nothing is written
+        self._asking = Asking(self.buffer, self._show_question)
+        self._hint = ""
         self.output = open_output()
         self.app: Application[int] = Application(
             layout=make_layout(self),
@@ -88,7 +68,6 @@ class Terminal:
         )
         self.app.ttimeoutlen = 0.05  # Esc is a key of its own
         self.app.timeoutlen = 0.3
-        self.app.key_processor.before_key_press += self._note_key
 
     # --- life --------------------------------------------------------------------------------
 
@@ -108,6 +87,11 @@ class Terminal:
         self._in_loop(
             lambda: self.app.exit(result=code) if self.app.is_running and not self.app.is_done else None
         )
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether an editor or a viewer has the terminal now."""
+        return self._suspended > 0
 
     # --- showing -----------------------------------------------------------------------------
 
@@ -136,6 +120,13 @@ class Terminal:
             self._regions.pop(name, None)
         self._wake()
 
+    def settle_in(self, chosen: "Settings") -> None:
+        """Keys and colours as the person wants them."""
+        if chosen.theme != "auto":
+            self.look = Look.choose(chosen.theme)
+        if chosen.keys == "vi":
+            self._in_loop(lambda: setattr(self.app, "editing_mode", EditingMode.VI))
+
     def ready(self) -> None:
         """The line is always there."""
 
@@ -158,17 +149,17 @@ class Terminal:
 
     # --- asking ------------------------------------------------------------------------------
 
-    async def press(self, words: str, keys: Sequence[str]) -> str:
+    async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
         """One key of `keys`. Words and Enter in place of one count as "s": `type_line` gives them."""
-        return await self._asked(self._press(words, keys))
+        return await self._asked(self._asking.press(words, keys, follows))
 
     async def type_line(self, words: str, draft: str = "") -> str:
         """A text, sent with Enter; "" after Esc."""
-        return await self._asked(self._type_line(words, draft))
+        return await self._asked(self._asking.type_line(words, draft))
 
     async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
         """The number of a row, chosen by arrows and Enter; None after Esc."""
-        return await self._asked(self._pick(words, rows, chosen))
+        return await self._asked(self._asking.pick(words, rows, chosen))
 
     async def edit(self, content: bytes, name: str) -> bytes:
         """The content after a visit to the person's editor."""
@@ -177,51 +168,6 @@ class Terminal:
     async def view(self, title: str, what: "RenderableType") -> None:
         """Something long, on a screen of its own."""
         await self._asked(self._view(title, self.paint(what)))
-
-    async def _press(self, words: str, keys: Sequence[str]) -> str:
-        self._question = _Question(keys, asyncio.get_running_loop().create_future())
-        self.live("question", words)
-        try:
-            return await self._question.answer
-        finally:
-            self._question = None
-            self.live("question", None)
-
-    async def _type_line(self, words: str, draft: str) -> str:
-        if self._said:
-            said, self._said = self._said, ""
-            return said
-        before, self._line = self.buffer.document, asyncio.get_running_loop().create_future()
-        self.buffer.text = draft
-        self.buffer.cursor_position = len(draft)
-        self.live("question", words)
-        try:
-            return await self._line
-        finally:
-            self._line = None
-            self.buffer.document = before
-            self.live("question", None)
-
-    async def _pick(self, words: str, rows: Sequence[str], chosen: int) -> int | None:
-        self._picking = _Picking(rows, chosen, asyncio.get_running_loop().create_future())
-        self.live("question", lambda width: self._rows(words, width))
-        try:
-            return await self._picking.answer
-        finally:
-            self._picking = None
-            self.live("question", None)
-
-    def _rows(self, words: str, width: int) -> str:
-        """The rows around the chosen one."""
-        if not (picking := self._picking):
-            return ""
-        room = max(3, self.output.get_size().rows - 8)
-        first = max(0, min(picking.chosen - room // 2, len(picking.rows) - room))
-        lines = [words]
-        for number, row in enumerate(picking.rows[first : first + room], first):
-            mark = "\x1b[1m> " if number == picking.chosen else "  "
-            lines.append(f"{mark}{row[: width - 3]}\x1b[0m")
-        return "\n".join(lines)
 
     async def _edit(self, content: bytes, name: str) -> bytes:
         from kith.faces.editor import open_editor
@@ -245,65 +191,54 @@ class Terminal:
     # --- keys --------------------------------------------------------------------------------
 
     @property
+    def hint(self) -> str:
+        """What stands in the line while nothing is written."""
+        return self._asking.hint or self._hint
+
+    @hint.setter
+    def hint(self, hint: str) -> None:
+        self._hint = hint
+
+    @property
     def asks(self) -> bool:
-        """Whether a key would answer a question now: it is not for what the person is writing."""
-        now, question = time.monotonic(), self._question
-        ready = question is not None and now - max(question.since, self._last_key) > ARMED_S
-        return ready and not self.buffer.text
+        """Whether the next letter answers a question: it is not for what the person is writing."""
+        return self._asking.asks
 
     @property
     def picks(self) -> bool:
-        return self._picking is not None
+        return self._asking.picks
 
     @property
     def busy_asking(self) -> bool:
         """Whether the person is asked anything now."""
-        return bool(self._question or self._picking or self._line)
+        return self._asking.busy
 
     def take_key(self, key: str) -> bool:
-        """A key while a question `asks`; False where it is none of the question's."""
-        question = self._question
-        if question is None or key not in question.keys:
-            return False
-        _settle(question.answer, key)
-        return True
+        """A letter while a question `asks`; False where it is none of the question's."""
+        return self._asking.take_key(key)
 
     def move(self, rows: int) -> None:
         """Another row while one is picked."""
-        if self._picking:
-            self._picking.chosen = max(0, min(self._picking.chosen + rows, len(self._picking.rows) - 1))
-            self._wake()
+        self._asking.move(rows)
 
     def give_up(self) -> bool:
         """Esc: no line, no row; False where neither was asked for."""
-        if self._picking:
-            _settle(self._picking.answer, None)
-        elif self._line:
-            _settle(self._line, "")
-        else:
-            return False
-        return True
+        return self._asking.give_up()
 
     def send(self) -> None:
         """Enter: a row, a line, words in place of a key, or something new."""
-        if self._picking:
-            _settle(self._picking.answer, self._picking.chosen)
-            return
         words = self.buffer.text
-        if self._line:
-            _settle(self._line, words)
-        elif question := self._question:
-            if words.strip() and "s" in question.keys:
-                self._said = words
-                self.buffer.reset()
-                _settle(question.answer, "s")
-        elif words.strip():
+        if not self._asking.send() and words.strip():
             self.buffer.append_to_history()
             self.buffer.reset()
             self._submit(words)
 
-    def _note_key(self, processor: Any) -> None:
-        self._last_key = time.monotonic()
+    def _show_question(self) -> None:
+        self.live("question", self._question if self._asking.busy else None)
+
+    def _question(self, width: int) -> str:
+        rows, more = self.output.get_size().rows, self.look.glyphs.more
+        return self.look.paint(self._asking.lines(width, rows, more))
 
     # --- drawing -----------------------------------------------------------------------------
 
@@ -321,7 +256,7 @@ class Terminal:
     async def _draw(self) -> None:
         """A picture when something is new, and while something moves; never more often than anybody sees."""
         while True:
-            moving = any(callable(region) for region in tuple(self._regions.values()))
+            moving = any(callable(self._regions.get(name)) for name in MOVING)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), BEAT_S if moving else None)
             self._woken.clear()

@@ -33,6 +33,7 @@ class Glyphs:
     ahead: str = "╌"
     filled: str = "█"
     free: str = "░"
+    shades: str = "█▓▒"
     wrapped: str = "↪"
     spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -63,6 +64,7 @@ ASCII: Final = Glyphs(
     ahead=".",
     filled="#",
     free=".",
+    shades="#=+*%@",
     wrapped="\\",
     spinner="|/-\\",
 )

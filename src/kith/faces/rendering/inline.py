@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 
-from kith.faces.rendering.spans import Atom
+from kith.faces.rendering.spans import Atom, shown
 
 REACH: Final = (
     1_000  # characters between the marks of one emphasis, code or link; so long an end is waited for
@@ -95,7 +95,7 @@ class _Parser:
                 self.add(match[0] if self.marks else match[0][1], begin)
                 self._hold(begin, end)
             case "entity":
-                self.add(unescape(match[0]).replace("\xa0", " "), begin)
+                self.add(shown(unescape(match[0]).replace("\xa0", " ")), begin)
                 self._hold(begin, end)
             case "br":
                 self.add("\n", begin)

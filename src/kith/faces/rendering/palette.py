@@ -72,6 +72,12 @@ _BASE: Final = {
     "accent": Style("6"),
     "bar": Style("6"),
     "bar.free": Style(dim=True),
+    "bar1": Style("6"),
+    "bar2": Style("4"),
+    "bar3": Style("5"),
+    "bar4": Style("2"),
+    "bar5": Style("3"),
+    "bar6": Style("1"),
 }
 _DARK: Final = {
     "diff.stayed": Style(),

@@ -1,72 +1,58 @@
 """Short tables for a conversation: what something is called, and what there is to say of it, side by side."""
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
 
-from kith.faces.lines import printable
+from kith.faces.rendering.spans import Line, Span, cells, columns_of, cut, pad, words, wrap
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
-_INDENT: Final = 2
-_GAP: Final = 2
-_LEAST: Final = 24  # columns for what is said; with fewer it stands below
+INDENT: Final = "  "
+_GAP: Final = "  "
 _WIDEST: Final = 100  # columns, so that no line is tiring to read
+_LEAST: Final = 28  # for what is said; where there is no more, it stands below the name
 
 
-def in_columns(rows: Sequence[Sequence[str]], width: int, first: int = 0, style: str = "") -> "Text":
-    """Rows of a name and words on it, made printable; the words are broken within their own column.
+def in_columns(
+    rows: Sequence[tuple[str, str]], width: int, first: int = 0, role: str = "", name_role: str = ""
+) -> list[Line]:
+    """Rows of a name and words on it; the words are broken within their own column.
 
-    `first`: how wide the names are at the least, `style` that of the words.
+    `first`: the columns of the names at the least, which keeps several tables in line.
     """
-    from rich.text import Text
-
-    plain = [(printable(name), printable(words)) for name, words in rows]
     room = min(width, _WIDEST)
-    wide = max([first, *(len(name) for name, _ in plain)])
-    wide = min(wide, room - _INDENT - _GAP - _LEAST)
-    text = Text(no_wrap=True)
-    for name, words in plain:
-        for mark, line in _lines(name, words, wide, room):
-            text.append(mark)
-            text.append(f"{line}\n", style)
-    text.right_crop(1)
-    return text
+    wide = max([first, *(cells(name) for name, _ in rows)])
+    beside = room - wide - len(INDENT + _GAP) >= _LEAST
+    lines: list[Line] = []
+    for name, said in rows:
+        head = (Span(INDENT), *words(name, name_role))
+        others = (Span(INDENT * 3),)
+        if beside:
+            head, others = pad(head, wide + len(INDENT + _GAP)), (Span(" " * (wide + len(INDENT + _GAP))),)
+        else:
+            lines += wrap(head, room, (), others)
+            head = others
+        parts = said.split("\n") if said or beside else ()
+        for number, part in enumerate(parts):
+            lines += wrap(words(part, role), room, others if number else head, others)
+    return lines
 
 
-def _lines(name: str, words: str, wide: int, room: int) -> Iterator[tuple[str, str]]:
-    """A row as lines: what stands before the words, and the words."""
-    begin = _INDENT + max(wide, 0) + _GAP
-    if wide < _LEAST // 3 or len(name) > wide:
-        yield f"{' ' * _INDENT}{name}", ""
-        name, begin = "", begin if wide >= _LEAST // 3 else _INDENT * 2
-    broken = [part for line in words.split("\n") for part in _broken(line, room - begin)]
-    for line in broken if name or words else ():
-        yield f"{' ' * _INDENT}{name}".ljust(begin), line
-        name = ""
+def in_rows(rows: Sequence[Sequence[str]], width: int, more: str = "...") -> list[str]:
+    """Rows of cells in columns, as lines of text; what does not fit is cut at the end of the last one."""
+    return ["".join(span.text for span in line) for line in row_lines(rows, width, (), more)]
 
 
-def _broken(line: str, room: int) -> list[str]:
-    return textwrap.wrap(line, max(room, 16), break_on_hyphens=False) or [""]
-
-
-def cut(text: str, room: int) -> str:
-    """One printable line, as much of it as fits."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= room else f"{line[: max(room - 3, 1)].rstrip()}..."
-
-
-def in_rows(rows: Iterable[Sequence[str]], width: int) -> list[str]:
-    """Rows of cells as lines of the same columns; the last cell is cut where it does not fit.
-
-    Every cell is made printable, and none but the last is ever cut.
-    """
-    plain = [[printable(cell) for cell in row] for row in rows]
-    wide = [max(map(len, column)) for column in zip(*plain, strict=True)][:-1]
-    taken = sum(wide) + _GAP * len(wide)
+def row_lines(
+    rows: Sequence[Sequence[str]], width: int, roles: Sequence[str] = (), more: str = "..."
+) -> list[Line]:
+    """The same as lines, each cell in its column's role."""
+    plain = [
+        [words(" ".join(cell.split()), role) for cell, role in zip_longest(row, roles, fillvalue="")]
+        for row in rows
+    ]
+    wide = [max(map(columns_of, column)) for column in zip(*plain, strict=True)]
     lines = []
     for row in plain:
-        cells = [cell.ljust(room) for cell, room in zip(row, wide, strict=False)]
-        lines.append((" " * _GAP).join([*cells, cut(row[-1], width - taken)]).rstrip())
+        padded = [pad(cell, room) + (Span(_GAP),) for cell, room in zip(row[:-1], wide, strict=False)]
+        lines.append(cut(tuple(span for cell in (*padded, row[-1]) for span in cell), width, more))
     return lines

@@ -34,9 +34,9 @@ async def help(talk: "Talk", rest: str) -> None:
     for title, group in GROUPS.items():
         talk.say(f"\n{title}", "bold")
         rows = [(_usage(each), each.meaning) for each in group if not each.same_as]
-        talk.terminal.show(in_columns(rows, talk.terminal.width, first=_WIDTH))
+        talk.terminal.show_lines(in_columns(rows, talk.terminal.width, first=_WIDTH))
     talk.say("\nKeys", "bold")
-    talk.terminal.show(in_columns(_KEYS, talk.terminal.width, first=_WIDTH))
+    talk.terminal.show_lines(in_columns(_KEYS, talk.terminal.width, first=_WIDTH))
     talk.say("\nMore about one: /help COMMAND", "dim")
 
 
