@@ -1,4 +1,4 @@
-"""Notes for agents, skills and templates from outside: they count where they are trusted, and as they were seen."""
+"""Notes for agents, skills and templates from outside: they count where trusted, and as they were seen."""
 
 import json
 from pathlib import Path
@@ -187,7 +187,7 @@ def test_init_writes_notes_that_count_at_once(repository: Path) -> None:
     text = (repository / "AGENTS.md").read_text()
     assert "## Commands" in text and "`tests/`: 2 tests" in text
     assert "unittest discover" in first_words(kith, play(kith))
-    assert "say all of it already" in kith("init").stdout
+    assert "say all of it already" in kith("init").stderr
     kith("undo")
     assert not (repository / "AGENTS.md").exists()
 

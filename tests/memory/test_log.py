@@ -1,6 +1,5 @@
 """The log: append-only, one writer a session, read by anybody, refused when it is from the future."""
 
-import random
 import sqlite3
 from pathlib import Path
 
@@ -93,36 +92,6 @@ def test_a_log_from_the_future_is_not_touched(log: Log) -> None:
     with pytest.raises(KithError, match="newer kith"):
         Log(log.path)
     assert log.path.read_bytes() == before
-
-
-def test_a_broken_log_is_said_in_a_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "log.sqlite3"
-    path.write_bytes(b"not a database at all" * 100)
-    with pytest.raises(KithError, match="cannot be opened"):
-        Log(path)
-
-
-@pytest.mark.slow
-def test_wherever_a_log_is_damaged_it_says_so_in_a_sentence(log: Log) -> None:
-    for number in range(8):
-        with Session(log, f"s{number}") as session:
-            for words in range(12):
-                session.emit(Notice(f"{words} " + "z" * 300))
-    log.close()
-    whole, chance = log.path.read_bytes(), random.Random(3)
-    for page in range(0, len(whole), 4096):
-        flipped = bytearray(whole)
-        for _ in range(40):
-            flipped[page + chance.randrange(4096)] ^= 255
-        for damaged in (flipped, whole[:page] + bytes(4096) + whole[page + 4096 :], whole[:page]):
-            log.path.write_bytes(damaged)
-            try:
-                again = Log(log.path)
-                [list(again.events(f"s{number}")) for number in range(8)]
-                again.close()
-            except KithError as error:
-                assert str(error).isprintable() and len(str(error)) < 400
-                assert str(log.path) in str(error)
 
 
 def test_the_log_is_private(log: Log) -> None:

@@ -35,15 +35,26 @@ def last_conversation(project: Project) -> Summary:
 
 
 def find_conversation(project: Project, wanted: str) -> Summary:
-    """The conversation of this folder whose id begins so. Raises UsageError for none, several or another's."""
+    """The conversation of this folder whose id begins so. Raises UsageError where it is not one such."""
     id = project.log.find(wanted)
-    every = list_sessions(project.log.query, None, 0, (id,))
-    found = next(iter(every))
+    found = next(list_sessions(project.log.query, None, 0, (id,)), None)
+    if found is None:
+        raise UsageError(f"Session {id} holds no task.")
     if found.root != str(project.root):
         raise UsageError(f"Session {id} belongs to {found.root}; use -C.")
     if not found.talks:
         raise UsageError(f"Session {id} is no conversation but a {found.kind or 'report'}.")
     return found
+
+
+def tell_damage(log: Log, session: str) -> str:
+    """What of a session could not be read, in a sentence; "" where all could."""
+    for _ in log.events(session):
+        pass
+    lost = log.left_out(session)
+    if not lost:
+        return ""
+    return f"{lost:,} {'events' if lost > 1 else 'event'} of session {session} cannot be read; the rest is there."
 
 
 def rename(project: Project, session: str, title: str) -> str:

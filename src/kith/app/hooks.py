@@ -15,6 +15,7 @@ from kith.core.values import Changes, Ran, Verdict
 from kith.core.workspace import Command, ExecLimits
 from kith.settings import Hook
 from kith.tools.hooks import Moment, Said
+from kith.tools.veiled import Veil, hide
 from kith.trees.exec import capture
 from kith.trees.sandbox import shell
 
@@ -30,10 +31,11 @@ _ANSWERS: Final = {"decision": str, "reason": str, "args": dict, "add": str}
 
 @dataclass(frozen=True, slots=True)
 class ProjectHooks:
-    """The hooks that count in a project, for one session."""
+    """The hooks that count in a project, for one session; in the trial they see nothing behind the veil."""
 
     project: Project
     session: str
+    veil: Veil | None = None
 
     def hears(self, moment: Moment, tool: str = "") -> bool:
         return bool(self._which(moment, tool))
@@ -85,7 +87,8 @@ class ProjectHooks:
         limits = ExecLimits(hook.seconds, output=_OUTPUT)
         try:
             if hook.where == "trial":
-                ran = await run.workspace.exec(Command(_APART, env=env, input=input), limits)
+                place = hide(run.workspace, self.veil) if self.veil else run.workspace
+                ran = await place.exec(Command(_APART, env=env, input=input), limits)
             else:
                 ran = await self._run_here(env, input, limits)
             return _read(ran, mark)

@@ -9,6 +9,7 @@ from typing import Final
 from kith.app.asking.terms import Terms
 from kith.app.project import Project
 from kith.context.secrets import is_secret_file
+from kith.context.shown import NAMED
 from kith.core.errors import TreeError
 from kith.core.events import Notice
 from kith.core.run import Run
@@ -26,7 +27,6 @@ _LINES: Final = re.compile(r"(?::|#L)(\d{1,7})(?:-L?(\d{1,7}))?$")
 _PATH: Final = re.compile(r"/|\.\w{1,4}$")  # it looks like one
 _AROUND: Final = ".,;:!?)]}>'"  # what may stand behind a name and is not its own
 _MOST: Final = 12  # files of one task
-_TITLE: Final = "# Files named in the task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ async def read_named(terms: Terms, opened: Opened, words: str) -> str:
             why = result.text.partition(", so ")[0].rstrip(".")  # what follows is advice for a model
             run.emit(Notice(f"Not sent along: {why}."))
             continue
-        shown.append(result.text)
+        shown.append(f"{NAMED} ({visible(each.path)})\n{result.text}")
         told.append(str(result.detail.get("line") or each.path))
     if told:
         run.emit(Notice(f"Sent along: {', '.join(told)}."))
-    return "\n\n".join([_TITLE, *shown]) if shown else ""
+    return "\n\n".join(shown)
 
 
 def find_named(words: str) -> Iterator[Named]:

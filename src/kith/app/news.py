@@ -7,12 +7,14 @@ from kith.app.project import Project
 from kith.context.budget import fit_middle
 from kith.context.rooms import output_room
 from kith.core.values import Ran
+from kith.edits.left_out import tell_left_out
 from kith.memory.applied import holds
 from kith.memory.past import Past
 
 NOT_APPLIED: Final = "Your last change was not applied: the files are as they were before it."
 ELSEWHERE: Final = "Another model finished your last task. It changed"
-PARTLY: Final = "Of your last change only a part was kept, in"
+PARTLY: Final = "Of your last change the person kept only a part:"
+SAID: Final = "They said of it:"
 TAKEN_BACK: Final = "Your last change was taken back: the files are as they were before it."
 LATER: Final = "Since then, these files were changed:"
 READ_AGAIN: Final = "Read before you edit them again."
@@ -22,24 +24,31 @@ _MOST: Final = 12_000  # characters of all that the person ran
 
 def with_news(project: Project, past: Past, words: str, window: int) -> str:
     """A task's words, after what the model has to know before it reads them."""
-    news = news_of(project, past.last) if past.last and past.threads else ""
+    news = news_of(project, past.last, output_room(window, _MOST)) if past.last and past.threads else ""
     return "\n\n".join(filter(None, (news, tell_commands(past.untold, window), words)))
 
 
-def news_of(project: Project, last: Past) -> str:
-    """What the model cannot know of its last change; "" when it holds as it was made."""
+def news_of(project: Project, last: Past, room: int = _MOST) -> str:
+    """What the model cannot know of its last change, in about so many characters; "" when it holds as it was made."""
     if last.started and NEWS in last.started.options:
         return last.started.options[NEWS]
     if not last.applied:
-        return NOT_APPLIED if last.touched else ""
+        return _with_words(NOT_APPLIED, last) if last.touched else ""
     if not holds(project.log.applied(str(project.root)), last.applied[-1].change_id):
         return TAKEN_BACK
     kept = last.applied[-1].files
     if any(each.after for each in last.routes):
         return name_files(ELSEWHERE, (file.path for file in kept))
     if last.proposed and kept != last.proposed:
-        return name_files(PARTLY, (file.path for file in kept))
+        told = f"{PARTLY}\n{tell_left_out(last.proposed, kept, room // 2)}"
+        return f"{_with_words(told, last)}\n{READ_AGAIN}"
     return ""
+
+
+def _with_words(told: str, last: Past) -> str:
+    """What became of a change, and what the person said as they decided it."""
+    words = last.said.text if last.said and last.said.by != NOBODY else ""
+    return f"{told}\n{SAID} {words}" if words else told
 
 
 def name_files(what: str, paths: Iterable[str]) -> str:

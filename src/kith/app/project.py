@@ -176,6 +176,9 @@ class Project:
         """Say what a person should know of the tree before work begins in it."""
         if not (self.root / ".git").exists():
             run.emit(Notice("This is not a git repository; kith undo works here all the same."))
+        if mended := self.log.mended:
+            run.emit(Notice(mended, "warning"))
+            self.log.mended = ""
         if await self.recover(None):
             run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
         if words := ignored_words(self.settings.brought):

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kith.context.brief import EXCERPTS
+from kith.context.notes import OF_PROJECT, OF_USER, TOLD
 from kith.core.values import Message
 
-_NOTES: Final = re.compile(r"^# Notes of the project \((.+)\)$", re.M)
+NAMED: Final = "# Named in the task"
+_NOTES: Final = re.compile(rf"^(?:{OF_USER}|{OF_PROJECT}|{NAMED}) \((.+)\)$", re.M)
 _IN_PART: Final = re.compile(r" \(\d+ lines, in part\)$")
 _NO_PATH: Final = ("...", "defines ")
 
@@ -24,7 +26,11 @@ def _files_of(message: Message) -> Iterator[str]:
     if message.role == "user":
         yield from _NOTES.findall(message.text)
         yield from _excerpts(message.text)
+    for result in message.results:
+        yield from result.detail.get(TOLD) or ()
     for call in message.calls:
+        if call.name == "skill" and isinstance(call.args.get("name"), str):
+            yield f"skill {call.args['name']}"
         if call.name == "read":
             yield from (path for path in call.args.get("paths", ()) if isinstance(path, str))
         elif call.name in ("edit", "write") and isinstance(call.args.get("path"), str):

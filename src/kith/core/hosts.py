@@ -107,10 +107,10 @@ def covers(allowed: Iterable[str], wanted: Iterable[str]) -> bool:
 
 
 def _holds(host: Host, wanted: Host) -> bool:
+    if not wanted.name.startswith("*."):
+        return host.includes(wanted.name, wanted.port)
     same_port = host.port == wanted.port or (not host.port and wanted.port in WEB_PORTS)
-    if wanted.name.startswith("*."):
-        return same_port and host.name.startswith("*.") and ("." + wanted.name[2:]).endswith(host.name[1:])
-    return host.includes(wanted.name, wanted.port) or (same_port and host.name == wanted.name)
+    return same_port and host.name.startswith("*.") and wanted.name[1:].endswith(host.name[1:])
 
 
 def net_target(hosts: Iterable[str], command: str) -> str:

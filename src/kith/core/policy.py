@@ -54,7 +54,7 @@ class Policy:
 
 READ_ONLY = Policy("read-only", (Rule("read", "*", "allow"),))
 _REACHES_OUT = (Rule("net", "*", "ask"), Rule("call", "*", "ask"))
-# In a trial nothing a tool does reaches the user's tree: only what goes beyond needs a question before the end.
+# In a trial nothing that a tool does reaches the user's tree: only what goes beyond needs a question.
 TRIAL = Policy(
     "trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow"), *_REACHES_OUT)
 )

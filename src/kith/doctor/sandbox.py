@@ -20,6 +20,7 @@ from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.doctor.escapes import REACHED, Attempt, attempts, program_of
 from kith.settings import Settings
+from kith.trees.toolchains import python_inside
 from kith.trees.trials import open_tree
 
 LIMITS: Final = ExecLimits(seconds=2.0, output=4000, memory=1 << 30, processes=300, file_size=64 << 20)
@@ -106,10 +107,9 @@ async def _try_some(folder: Path, waiting: "deque[tuple[Attempt, asyncio.Future[
 
 async def _make(attempt: Attempt, trial: Trial, stage: _Stage) -> Outcome:
     program = program_of(attempt, stage.given(), platform.machine())
-    python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     stage.heard.clear()
     await trial.write("probe.py", program.encode())
-    command = Command(shlex.join([python, "-I", "-S", "probe.py"]))
+    command = Command(shlex.join([python_inside(), "-I", "-S", "probe.py"]))
     ran = await trial.exec(command, _PATIENT if attempt.ends else LIMITS)
     await asyncio.sleep(_SETTLES_S)
     escape = _escape(ran, stage) or ("it did not come to an end" if attempt.ends and ran.timed_out else "")

@@ -1,9 +1,11 @@
 """A change in pieces: a person may keep some of them, and leave the others."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from kith.core.values import SYMLINK, Change
+from kith.edits.by_hand import rows_of
 from kith.edits.diffing import Opcode, opcodes
 from kith.edits.forms import Hunk
 from kith.edits.rows import decode, encode, is_binary, split_rows
@@ -25,8 +27,13 @@ def split_hunks(change: Change) -> tuple[Hunk, ...]:
     return (_mode_hunk(change), *pieces) if change.mode != change.mode_before else pieces
 
 
-def keep_hunks(change: Change, kept: Collection[int]) -> Change:
-    """The change with only those pieces; with none of them, nothing changes (`after` is `before`)."""
+def keep_hunks(
+    change: Change, kept: Collection[int], edited: Mapping[int, Hunk] = MappingProxyType({})
+) -> Change:
+    """The change with only those pieces, some as they were `edited`; with none, `after` is `before`.
+
+    An edited piece stands where the piece with its number does, and spans the same lines of the file before.
+    """
     if not _divisible(change):
         return change if 0 in kept else replace(change, after=change.before, mode=change.mode_before)
     has_mode = change.mode != change.mode_before
@@ -34,6 +41,10 @@ def keep_hunks(change: Change, kept: Collection[int]) -> Change:
     out: list[str] = []
     done = 0
     for number, group in enumerate(_groups(old, new), start=int(has_mode)):
+        if number in edited:
+            out += [*old[done : group[0][1]], *rows_of(edited[number])]
+            done = group[-1][2]
+            continue
         for tag, i, j, k, n in group:
             out += old[done:i]
             out += new[k:n] if number in kept and tag != "equal" else old[i:j]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.faces.arguments import FORMATS, config, edits, models, reports, servers, tasks
+from kith.faces.arguments import FORMATS, config, edits, models, reports, servers, sessions, tasks
 from kith.faces.streams import FULL, drop_output, open_streams
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
@@ -138,7 +138,15 @@ COMMANDS = {
         "print the diff of a reply on standard input, or write it", edits.apply, "edits:apply_command"
     ),
     "undo": Command("take an applied change back", tasks.undo, "commands:undo_command", "[ID]"),
-    "sessions": Command("list what was done, newest first", reports.sessions, "commands:sessions_command"),
+    "sessions": Command(
+        "list what was done, newest first", sessions.sessions, "sessions:sessions_command", "[WORD ...]"
+    ),
+    "sessions turns": Command("list what was said in one", sessions.turns, "sessions:turns_command", "ID"),
+    "sessions fork": Command(
+        "copy a conversation, up to a turn of it", sessions.fork, "sessions:fork_command", "ID"
+    ),
+    "sessions rename": Command("give one a name", sessions.rename, "sessions:rename_command", "ID NAME"),
+    "sessions delete": Command("forget some for good", sessions.delete, "sessions:delete_command", "ID ..."),
     "export": Command("write a session to one file", reports.export, "export:export_command", "[ID]"),
     "models": Command("list the models that can be asked", models.models, "commands:models_command"),
     "models pull": Command("download a model", models.pull, "pull:pull_command", "REPO[:QUANT]"),
@@ -290,11 +298,14 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
 
 
 def _refuse_unknown_part(words: Sequence[str]) -> None:
-    """`models pul` is no command: one that has parts, and takes no words beside, was misspelt."""
+    """`models pul` is no command: one that has parts was misspelt, unless it takes any words."""
     parts = _parts(words[0])
     if not parts or not words[1:] or words[1].startswith("-"):
         return
-    close = difflib.get_close_matches(words[1], parts, 1)
+    takes_any = COMMANDS[words[0]].words.startswith("[WORD")
+    close = difflib.get_close_matches(words[1], parts, 1, 0.8 if takes_any else 0.6)
+    if takes_any and not close:
+        return
     whole = ", ".join(f"{words[0]} {part}" for part in parts)
     hint = f"did you mean `kith {words[0]} {close[0]}`?" if close else f"there are: {whole}."
     raise UsageError(f"There is no command {' '.join(words[:2])!r}; {hint}")

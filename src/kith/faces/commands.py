@@ -2,9 +2,7 @@
 
 import argparse
 import asyncio
-import json
 import sys
-from datetime import datetime
 
 from kith.app.models import (
     engines,
@@ -17,7 +15,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
-from kith.faces.lines import brief, count, printable
+from kith.faces.lines import count, printable
 from kith.faces.models import show_models, show_recommendations
 from kith.memory.applied import short_id
 from kith.memory.log import LOG_FILE, Log
@@ -35,27 +33,6 @@ def undo_command(args: argparse.Namespace) -> int:
         f"Took {short_id(undone.undoes)} back, {count(len(undone.files), 'file')}. "
         f"To have it again: kith undo {short_id(undone.change_id)}"
     )
-    return 0
-
-
-def sessions_command(args: argparse.Namespace) -> int:
-    """One line a session, newest first."""
-    root = find_root(args.folder)
-    sessions = Log(load_settings(root, {}).state / LOG_FILE).sessions(None if args.all else root)
-    if args.json:
-        rows = [
-            {"id": s.id, "task": s.task, "root": s.root, "model": s.model, "at": s.at, "status": s.status}
-            for s in sessions
-        ]
-        print(json.dumps(rows, indent=2))
-        return 0
-    for session in sessions:
-        when = datetime.fromtimestamp(session.at).strftime("%Y-%m-%d %H:%M")
-        where = f"  {printable(session.root)}" if args.all else ""
-        head = f"{session.id}  {when}  {session.status:11} "
-        print(f"{head}{brief(session.task, len(head) + len(where))}{where}")
-    if not sessions:
-        print(f"No sessions {'anywhere' if args.all else f'in {printable(str(root))}'} yet.", file=sys.stderr)
     return 0
 
 

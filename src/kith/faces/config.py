@@ -61,11 +61,11 @@ def get_command(args: argparse.Namespace) -> int:
 
 def find_rows(rows: Sequence[Row], key: str) -> list[Row]:
     """The row of a key, or those of a table. Raises UsageError naming the nearest."""
-    from kith.settings.check import unknown_key
+    from kith.settings.check import TABLES, unknown_key
 
     found = [row for row in rows if row[0] == key or row[0].startswith(f"{key}.")]
     if not found:
-        words = unknown_key(key, sorted({row[0] for row in rows}))
+        words = unknown_key(key, sorted({row[0] for row in rows} | {*TABLES}))
         raise UsageError(f"kith config get: {words}")
     return found
 

@@ -26,36 +26,30 @@ def init_command(args: argparse.Namespace) -> int:
     finally:
         shown.close()
     if not changes:
-        print("The notes for agents say all of it already.")
+        print("The notes for agents say all of it already.", file=sys.stderr)
         return EXIT_DONE
-    _show(changes)
-    if not args.yes and not _agree(changes[0].path):
-        print("Nothing was written." + ("" if sys.stdin.isatty() else " --write writes it."), file=sys.stderr)
+    asks = sys.stdin.isatty() and sys.stdout.isatty()
+    agreed = asyncio.run(_ask(changes)) if asks and not args.yes else args.yes
+    if not asks or args.yes:  # as it is, so that it can be used
+        sys.stdout.write("".join(file.diff for file in summarise(changes)))
+        sys.stdout.flush()
+    if not agreed:
+        print(f"Nothing was written.{'' if asks else ' --write writes it.'}", file=sys.stderr)
         return EXIT_REJECTED
     applied, counts = asyncio.run(keep_guide(project, changes))
-    sys.stdout.flush()
-    how = "Every task here begins with it." if counts else "It counts once you trust this folder: kith trust."
-    print(f"{changes[0].path} is written. {how}", file=sys.stderr)
+    how = "Every task here begins with it." if counts else "It counts once you trust this folder: kith trust"
+    print(f"{printable(changes[0].path)} is written. {how}", file=sys.stderr)
     print(f"Take it back: kith undo {short_id(applied.change_id)}", file=sys.stderr)
     return EXIT_DONE
 
 
-def _show(changes: Changes) -> None:
-    """As a diff with colours on a terminal, byte for byte elsewhere."""
-    diff = "".join(file.diff for file in summarise(changes))
-    if not sys.stdout.isatty():
-        sys.stdout.write(diff)
-        return
+async def _ask(changes: Changes) -> bool:
+    """The diff on the terminal, and the question."""
     from rich.console import Console
 
     from kith.faces.prompts import ConsoleScreen
-    from kith.faces.questions import print_diff
+    from kith.faces.questions import show_changes
 
-    print_diff(ConsoleScreen(Console(highlight=False)), diff)
-
-
-def _agree(path: str) -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    answer = input(f"\nWrite {printable(path)}? [y/n] ")
-    return answer.strip().lower() in ("y", "yes")
+    screen = ConsoleScreen(Console(highlight=False))
+    show_changes(screen, changes)
+    return await screen.press(f"Write {printable(changes[0].path)}?  [y]es  [n]o", "yn") == "y"

@@ -4,13 +4,9 @@ import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kith.faces.rendering.glyphs import choose_glyphs
-from kith.faces.rendering.look import Look
-from kith.faces.rendering.palette import choose_palette
-from kith.faces.rendering.spans import Line
+from kith.faces.rendering.keys import fit_keys
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
@@ -30,37 +26,25 @@ class ConsoleScreen:
     def width(self) -> int:
         return self.console.width
 
-    @cached_property
-    def look(self) -> Look:
-        """What the console's terminal can show."""
-        return Look(
-            choose_glyphs(self.console.file), choose_palette(is_terminal=self.console.is_terminal)
-        )
-
     @property
     def look(self) -> "Look":
         from kith.faces.rendering.look import Look
 
         return Look.of(self.console.file, self.console.is_terminal)
 
-    def show_lines(self, lines: "Iterable[Line]") -> None:
-        """Lines of roles, as the terminal can show them."""
-        self.console.file.write(self.look.paint(lines))
-        self.console.file.flush()
-
     def show(self, *what: "RenderableType", style: str = "") -> None:
         """Text is taken as it is, and broken by the terminal."""
         for each in what:
             self.console.print(each, style=style or None, markup=False, soft_wrap=isinstance(each, str))
 
-    def show_lines(self, lines: Iterable[Line]) -> None:
-        """Lines of roles, in the colours that the console has."""
+    def show_lines(self, lines: "Iterable[Line]") -> None:
+        """Lines of roles, as the terminal can show them."""
         self.console.file.write(self.look.paint(lines))
         self.console.file.flush()
 
     async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
         """One key; Ctrl-C cancels the run, end of input means "n"."""
-        return await press(f"{fit(words, self.width)}: ", keys, follows=follows)
+        return await press("\n".join(fit_keys(f"{words}: ", self.width)), keys, follows=follows)
 
     async def type_line(self, words: str, draft: str = "") -> str:
         """A line of text; "" at the end of input, which Ctrl-D is."""
@@ -94,6 +78,7 @@ async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> st
     A key that was pressed before the question was seen is no answer to it, unless this `follows` one.
     """
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.input.typeahead import clear_typeahead
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     bindings = KeyBindings()
@@ -115,6 +100,7 @@ async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> st
 
     session = PromptSession[str](key_bindings=bindings, output=_stderr())
     if not follows:
+        clear_typeahead(session.app.input)
         drop_type_ahead()
     with _ctrl_c_cancels():
         try:
@@ -154,11 +140,7 @@ def _ctrl_c_cancels() -> Iterator[None]:
 
 
 def drop_type_ahead() -> None:
-    """Forget what was typed and not read yet, or read and not used yet."""
-    from prompt_toolkit.input import create_input
-    from prompt_toolkit.input.typeahead import clear_typeahead
-
-    clear_typeahead(create_input())
+    """Forget what was typed and not read yet."""
     if sys.stdin.isatty() and sys.platform != "win32":
         import termios
 

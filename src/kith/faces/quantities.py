@@ -4,8 +4,6 @@ import argparse
 import time
 from pathlib import Path
 
-from kith.core.hosts import parse_host
-
 
 def positive(text: str) -> int:
     """A number from 1 on; `16k` and `16_384` are ways to write one."""
@@ -67,6 +65,8 @@ def port(text: str) -> int:
 
 def host(text: str) -> str:
     """A host that commands may reach, in clean form."""
+    from kith.core.hosts import parse_host  # with ipaddress, for few command lines
+
     try:
         return str(parse_host(text))
     except ValueError as error:

@@ -149,20 +149,29 @@ def _diff(finding: Finding, rows: Mapping[str, Sequence[str]]) -> str:
 
 
 def _print_text(told: Told, shown: Sequence[Finding], applying: bool) -> None:
+    print("\n".join(review_lines(told, shown)))
+    if told.result.code != EXIT_DONE:
+        print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
+    if (offered := offered_in(shown)) and not applying:
+        print(f"{count(offered, 'suggestion')} to apply: add --apply.", file=sys.stderr)
+
+
+def offered_in(findings: Sequence[Finding]) -> int:
+    """How many of them say what could stand there."""
+    return sum(each.replacement is not None for each in findings)
+
+
+def review_lines(told: Told, shown: Sequence[Finding]) -> Iterator[str]:
+    """Findings below their files, then what there is to say of them all; all of it printable."""
     rows = _rows(told)
     by_file = sorted(shown, key=lambda each: (each.path, each.line))
     for path, findings in groupby(by_file, key=lambda each: each.path):
-        print(printable(path))
+        yield printable(path)
         for finding in findings:
-            print("\n".join(_lines(finding, rows)))
-        print()
+            yield from _lines(finding, rows)
+        yield ""
     for line in _summary(told, len(shown)):
-        print("\n".join(paragraph(printable(line), "", "  ")))
-    if told.result.code != EXIT_DONE:
-        print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
-    offered = sum(each.replacement is not None for each in shown)
-    if offered and not applying:
-        print(f"{count(offered, 'suggestion')} to apply: add --apply.", file=sys.stderr)
+        yield from paragraph(printable(line), "", "  ")
 
 
 def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from kith.app.project import Project
     from kith.faces.rendering.look import Look
     from kith.faces.rendering.spans import Line
     from kith.settings import Settings
@@ -58,11 +59,20 @@ class LiveScreen(Screen, Protocol):
     def live(self, name: str, region: Region | None) -> None:
         """What is shown in one of the regions from now on."""
 
+    def signal(self, sequence: str) -> None:
+        """Something for the terminal itself that shows nothing, such as what its clipboard is to hold."""
+
     def redraw(self) -> None:
         """What is drawn by itself is different now."""
 
     def settle_in(self, chosen: "Settings") -> None:
         """Do as the person wants it, now that it is known."""
+
+    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
+        """The project as it is set now, and the session's id: what is typed can be helped and remembered."""
+
+    def as_typed(self, words: str) -> str:
+        """What was sent, as it stood in the line."""
 
     def ready(self) -> None:
         """Nothing is worked on any more."""

@@ -62,7 +62,7 @@ def _inside(folder: str, path: str, root: Path) -> str:
 
 def _print(data: dict[str, Any], asked: bool) -> None:
     """The session as any other, after what the tests are worth."""
-    lines = [line for each in data.get("tests", ()) for line in _tests_lines(each)]
+    lines = [line for each in data.get("tests", ()) for line in tests_lines(each)]
     if "score" in data:
         lines = [*_score_lines(data["score"])]
     stream = sys.stdout if "score" in data else sys.stderr
@@ -70,7 +70,8 @@ def _print(data: dict[str, Any], asked: bool) -> None:
     print_text(data, asked)
 
 
-def _tests_lines(data: dict[str, Any]) -> Iterator[str]:
+def tests_lines(data: dict[str, Any]) -> Iterator[str]:
+    """The tests for one target: what was kept, what was not and why, and what they notice."""
     yield f"{data['target']}: {count(len(data['kept']), 'test')} kept in {data['file']}"
     yield from (f"  + {each['name'] or data['file']}" for each in data["kept"])
     for each in data["dropped"]:

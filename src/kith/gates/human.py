@@ -16,7 +16,8 @@ _MOST = 8  # files that the question itself names
 
 
 def human_gate(text: str = "Apply this change?", named: Sequence[str] = ()) -> Gate:
-    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back.
+    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back, and keeps
+    until then what the answer holds.
 
     `named`: patterns for paths that the person needs no warning of.
     """
@@ -73,6 +74,6 @@ def _verdict(answer: Answer) -> Verdict:
         case "some" | "edit" if answer.changes:
             return Verdict(True, by="person", changes=answer.changes)
         case "revise" if answer.text:
-            return Verdict(False, answer.text, by="person")
+            return Verdict(False, answer.text, by="person", changes=answer.changes)
         case _:
             return Verdict(False, by="person")

@@ -19,12 +19,18 @@ FROM events WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session
 _NAME: Final = """
 SELECT body FROM events WHERE session = ? AND kind = 'Named' ORDER BY seq DESC LIMIT 1
 """
+_IN_INDEX: Final = "kind IN ('RunStarted', 'RunEnded', 'Resumed')"  # in the words of the index `tasks`
 _IS_TASK: Final = f"kind = 'RunStarted' AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}'"
 # Of the last task, or the last time that somebody went on with it.
-_LAST_BEGIN: Final = f"SELECT MAX(seq) FROM events WHERE session = ? AND (kind = 'Resumed' OR {_IS_TASK})"
-_BEGINS: Final = f"SELECT seq FROM events WHERE session = ? AND {_IS_TASK} ORDER BY seq DESC LIMIT 1 OFFSET ?"
-_NEXT_TURN: Final = """
-SELECT kind, body FROM events WHERE session = ? AND seq > ? AND kind IN ('RunStarted', 'RunEnded')
+_LAST_BEGIN: Final = f"""
+SELECT seq FROM events WHERE session = ? AND {_IN_INDEX} AND (kind = 'Resumed' OR {_IS_TASK})
+ORDER BY seq DESC LIMIT 1
+"""
+_BEGINS: Final = f"""
+SELECT seq FROM events WHERE session = ? AND {_IN_INDEX} AND {_IS_TASK} ORDER BY seq DESC LIMIT 1 OFFSET ?
+"""
+_NEXT_TURN: Final = f"""
+SELECT kind, body FROM events WHERE session = ? AND {_IN_INDEX} AND seq > ? AND kind <> 'Resumed'
 ORDER BY seq LIMIT 1
 """
 _TASKS: Final = """
@@ -98,10 +104,10 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
 
     0 where there was no task, "" while it has no end. Commands that the person ran since are no tasks.
     """
-    ((begin,),) = query(_LAST_BEGIN, (session,))
+    begin = next((int(seq) for (seq,) in query(_LAST_BEGIN, (session,))), 0)
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
         return begin, str(body) if kind == "RunEnded" else ""
-    return begin or 0, ""
+    return begin, ""
 
 
 def task_begin(query: Query, session: str, back: int) -> int:

@@ -11,40 +11,23 @@ from typing import IO, Any
 from kith.core.codec import KINDS, decode_event, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunStarted
-from kith.memory.database import distrust
+from kith.memory.database import distrust, is_damaged
 from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import LASTING, Past, fold
 from kith.memory.refusals import explain_refusal
+from kith.memory.salvage import is_marked, mark, salvage
+from kith.memory.schema import prepare
 
 LOG_FILE = "log.sqlite3"  # in the folder for state
-SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE events (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  session TEXT NOT NULL,
-  at REAL NOT NULL,
-  path TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  body TEXT NOT NULL
-);
-CREATE INDEX events_of_session ON events (session, seq);
-CREATE INDEX starts_and_ends ON events (kind, session) WHERE kind IN ('RunStarted', 'RunEnded', 'Applied');
-"""
-# What people say to sessions, from any process: `inbox.py` knows what it means.
-_POST = """
-CREATE TABLE IF NOT EXISTS post (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
-  session TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  key TEXT NOT NULL,
-  body TEXT NOT NULL,
-  taken INTEGER NOT NULL DEFAULT 0
-);
-CREATE UNIQUE INDEX IF NOT EXISTS first_answers ON post (session, key) WHERE kind = 'answer';
-CREATE INDEX IF NOT EXISTS not_taken ON post (session, kind) WHERE NOT taken;
-"""
+_UNREADABLE = "Unreadable"  # the kind of rows that hold no JSON: they stay, and nobody reads them
 _WHOLE = 2  # tasks at a session's end of which all is remembered; of others what outlasts a task
+_APPLIED = """
+SELECT session, (
+  SELECT body FROM events began WHERE began.session = made.session AND began.kind = 'RunStarted'
+  ORDER BY began.seq LIMIT 1), body
+FROM events made WHERE kind = 'Applied' ORDER BY seq
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +40,14 @@ class Record:
     event: Event
 
 
+def try_decode(kind: str, body: str) -> Event | None:
+    """The event, None for what is none: one bad row must not cost the others."""
+    try:
+        return decode_event(kind, body)
+    except ValueError:
+        return None
+
+
 class Log:
     """The log's file. Reading needs no lock; writing goes through a Session.
 
@@ -67,15 +58,41 @@ class Log:
         self.path = path
         self._cards: dict[str, tuple[int, dict[str, Any]]] = {}  # as far as they were read
         self._folded = ("", 0, Past())  # the session that was asked for last, up to an event of it
+        self._left_out: dict[str, set[int]] = {}  # events that could not be read, of each session
+        self.mended = ""  # what came of mending the file, in a sentence, until somebody has said it
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._in_words("opened"):
-                self._db = sqlite3.connect(path, isolation_level=None, timeout=10)
-                path.chmod(0o600)
-                distrust(self._db)
-                self._prepare()
+                self._open()
         except OSError as error:
             raise KithError(f"{path.parent} cannot be written: {error.strerror}.") from error
+
+    def _open(self) -> None:
+        """Open the file; a damaged one is mended first."""
+        if is_marked(self.path) and self.path.exists():
+            self._mend()
+        try:
+            self._connect()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not is_damaged(error):
+                raise
+            self._db.close()
+            self._mend()
+            self._connect()
+
+    def _connect(self) -> None:
+        self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+        self.path.chmod(0o600)
+        self._db.text_factory = lambda data: data.decode("utf-8", "replace")  # a bad byte costs its own row
+        distrust(self._db)
+        prepare(self._db, self.path)
+
+    def _mend(self) -> None:
+        if self.open_ids():
+            raise BusyError(
+                f"The log {self.path} is damaged; kith mends it once no other kith works with it."
+            )
+        self.mended = salvage(self.path)
 
     @contextmanager
     def _in_words(self, what: str) -> Iterator[None]:
@@ -83,47 +100,27 @@ class Log:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
+            if is_damaged(error):
+                mark(self.path)
             raise explain_refusal(error, self.path, what) from error
 
     def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All the rows of a query, for readers of the log that need their own."""
         with self._in_words("read"):
+            try:
+                return self._db.execute(statement, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "malformed JSON" not in str(error):
+                    raise
+            self._db.execute("UPDATE events SET kind = ? WHERE NOT json_valid(body)", (_UNREADABLE,))
+            self._left_out.clear()
             return self._db.execute(statement, values).fetchall()
 
-    def _decode(self, kind: str, body: str) -> Event:
-        try:
-            return decode_event(kind, body)
-        except ValueError as error:
-            raise KithError(
-                f"The log {self.path} is damaged: it holds a {kind} that cannot be read."
-            ) from error
-
-    def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode=WAL")
-        # What was told of outlasts a power cut, too: with NORMAL the last events would be lost in one.
-        self._db.execute("PRAGMA synchronous=FULL")
-        self._db.execute("PRAGMA secure_delete=ON")  # what is forgotten is not in the file any more
-        version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            raise KithError(
-                f"The log {self.path} was written by a newer kith (schema {version}, this one knows "
-                f"{SCHEMA_VERSION}); nothing was touched."
-            )
-        if version == 0:
-            # Two first starts may meet here: the loser of the lock sees the winner's version.
-            self._db.execute("BEGIN IMMEDIATE")
-            if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
-                for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-            self._db.execute("COMMIT")
-        if not self._db.execute("PRAGMA index_info(cards)").fetchall():  # a log from before there were cards
-            self._db.execute("CREATE INDEX IF NOT EXISTS cards ON events (kind) WHERE kind = 'Carded'")
-        if not self._db.execute("PRAGMA index_info(calls)").fetchall():  # ... before anything was paid
-            self._db.execute("CREATE INDEX IF NOT EXISTS calls ON events (at) WHERE kind = 'Called'")
-            self._db.execute("CREATE INDEX IF NOT EXISTS answers ON events (seq) WHERE kind = 'Answered'")
-        if not self._db.execute("PRAGMA table_info(post)").fetchall():  # ... before others could answer
-            self._db.executescript(_POST)
+    def left_out(self, session: str) -> int:
+        """How many of a session's events cannot be read, as far as anybody tried; they count for nothing."""
+        query = "SELECT COUNT(*) FROM events WHERE session = ? AND kind = ?"
+        ((lost,),) = self.query(query, (session, _UNREADABLE))
+        return int(lost) + len(self._left_out.get(session, ()))
 
     def append(self, session: str, event: Event, path: tuple[str, ...]) -> int:
         """Write one event; returns its number."""
@@ -154,8 +151,12 @@ class Log:
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
         for seq, at, path, kind, body in self.query(query, (session, after)):
             # A newer kith may have written kinds that this one does not know.
-            if kind in KINDS and wanted(seq, kind):
-                yield Record(seq, at, tuple(path.split("/")) if path else (), self._decode(kind, body))
+            if kind not in KINDS or not wanted(seq, kind):
+                continue
+            if event := try_decode(kind, body):
+                yield Record(seq, at, tuple(path.split("/")) if path else (), event)
+            else:
+                self._left_out.setdefault(session, set()).add(seq)
 
     def rows(self, session: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
         """The session's events as they are stored: (number, when, path, kind, body)."""
@@ -235,17 +236,11 @@ class Log:
         """
         return list(list_sessions(self.query, str(root) if root else None, limit, also, words))
 
-    def _one(self, session: str, kind: str, order: str) -> Event | None:
-        query = f"SELECT body FROM events WHERE session = ? AND kind = ? ORDER BY seq {order} LIMIT 1"
-        row = next(iter(self.query(query, (session, kind))), None)
-        return self._decode(kind, row[0]) if row else None
-
     def applied(self, root: str) -> list[tuple[str, Applied]]:
         """Every change that was applied in a folder, oldest first, with its session."""
-        query = "SELECT session, body FROM events WHERE kind = 'Applied' ORDER BY seq"
         found: list[tuple[str, Applied]] = []
-        for session, body in self.query(query):
-            event, started = self._decode("Applied", body), self._one(session, "RunStarted", "ASC")
+        for session, began, body in self.query(_APPLIED):
+            started, event = try_decode("RunStarted", began or ""), try_decode("Applied", body)
             if isinstance(event, Applied) and isinstance(started, RunStarted) and started.root == root:
                 found.append((session, event))
         return found
@@ -268,7 +263,7 @@ class Log:
         """
         newest = known
         for key, seq, body in self.query(query, (known, digest)):
-            event, newest = self._decode("Carded", body), max(newest, seq)
+            event, newest = try_decode("Carded", body), max(newest, seq)
             facts |= {key: event.facts[key]} if isinstance(event, Carded) else {}
         self._cards[digest] = newest, facts
         return dict(facts)

@@ -7,7 +7,9 @@ from typing import Any
 
 from kith.core.decisions import Routed
 from kith.core.events import (
+    Answered,
     Applied,
+    Asked,
     Called,
     Compacted,
     Event,
@@ -26,7 +28,7 @@ from kith.core.events import (
     TodoSet,
     ToolEnded,
 )
-from kith.core.values import FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
+from kith.core.values import Answer, FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
 from kith.memory.asides import QUIET, is_aside
 
 # The events that tell on after their task and the next one: words, lists, names, and what frames them.
@@ -66,6 +68,8 @@ class Past:
     proposed: tuple[FileChange, ...] = ()
     proposed_in: int = 1  # the attempt
     applied: list[Applied] = field(default_factory=list)
+    asked: str = ""  # the last question about the change, by its id
+    said: Answer | None = None  # what the person answered to it
     read: Read | None = None
     compactions: int = 0  # of this task
     calls: list[Called] = field(default_factory=list)
@@ -117,6 +121,10 @@ class Past:
                 self._judge(event) if isinstance(event, Judged) else self._route(event)
             case Reviewed(findings):
                 self.findings = findings
+            case Asked(question) if question.kind == "change":
+                self.asked = question.id
+            case Answered(id, answer) if id == self.asked:
+                self.said = answer
             case _:
                 self._note(event)
 

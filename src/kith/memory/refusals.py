@@ -16,7 +16,7 @@ def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what:
         return BusyError(f"The log {path} cannot be {what}: {error}.")
     if is_damaged(error):  # Python's own words would show all that was read
         return KithError(
-            f"The log {path} is damaged and cannot be {what}; move it elsewhere and kith begins a new one "
-            "(`sqlite3 FILE .recover` saves what it still holds)."
+            f"The log {path} is damaged and cannot be {what}; "
+            "what it still holds is saved when kith starts next."
         )
     return KithError(f"The log {path} cannot be {what}: {error}.")

@@ -48,13 +48,18 @@ def _salvage(path: Path) -> str:
         new.with_name(new.name + end).unlink(missing_ok=True)
     events, sessions = _copy(path, new)
     aside = next(each for n in count(1) if not (each := path.with_name(f"{path.name}.damaged-{n}")).exists())
-    os.link(path, aside)
+    try:
+        os.link(path, aside)  # so that there is a log at every moment
+    except OSError:  # not every disk knows links
+        path.replace(aside)
     for end in ("-wal", "-shm"):  # they belong to the damaged one
         with suppress(FileNotFoundError):
             path.with_name(path.name + end).replace(aside.with_name(aside.name + end))
     new.replace(path)
     _mark(path).unlink(missing_ok=True)
-    held = f"{events:,} events of {sessions:,} sessions were saved" if events else "nothing of it could be read"
+    held = (
+        f"{events:,} events of {sessions:,} sessions were saved" if events else "nothing of it could be read"
+    )
     return f"The log was damaged: {held}; the damaged file is kept as {aside}."
 
 

@@ -123,9 +123,22 @@ class Opened:
         without one is not asked. The rest as above.
         """
         ladder = self._ladder(Watched(self._limited(budget, spent or Spent(), tells=tells)))
-        by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
-        fitted = Fitted(ladder, self.counter, by_thread)
+        fitted = self._fitted(ladder, earlier)
         return self.consented(fitted, permit) if permit else fitted
+
+    async def sum_up(
+        self, prompt: Prompt, earlier: Sequence[Compacted], budget: Budget, permit: Permit, emit: Emit
+    ) -> Compacted | None:
+        """Have the model sum up a thread now, as it does by itself where its window is full.
+
+        None where that makes it no shorter. Raises ModelError and what `permit` raises.
+        """
+        ladder = self._ladder(Watched(self._limited(budget, Spent(), tells=False)))
+        return await self._fitted(self.consented(ladder, permit), earlier).sum_up(prompt, emit)
+
+    def _fitted(self, model: Model, earlier: Sequence[Compacted]) -> Fitted:
+        by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
+        return Fitted(model, self.counter, by_thread)
 
     def lent(self, budget: Budget, spent: Spent, permit: Permit) -> Model:
         """The model of a program that leads the conversation by itself, within the budget.

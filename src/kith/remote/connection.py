@@ -133,6 +133,7 @@ class Connection:
 
     def _failed(self, error: Exception) -> ServerError:
         """What went wrong, with the last thing that a program said which does not answer any more."""
+        error = _first(error)
         connected = self._ready is not None and self._ready.done() and not self._ready.exception()
         lost = _is_lost(error)
         if lost or not connected:
@@ -142,7 +143,7 @@ class Connection:
         elif isinstance(error, TimeoutError):
             words = f"no answer within {self.seconds:g} s"
         else:
-            words = _in_words(error)
+            words = clean_words(str(error), _LONGEST) or type(error).__name__
         last = "" if connected and not lost else self.stderr.rpartition("\n")[2]
         return ServerError(f"{words}; it says: {last}".rstrip(".") if last else words.rstrip("."))
 
@@ -227,8 +228,8 @@ def _is_lost(error: Exception) -> bool:
     return gone or (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED)
 
 
-def _in_words(error: BaseException) -> str:
-    """The first thing that went wrong, in a sentence."""
-    while isinstance(error, BaseExceptionGroup):
+def _first(error: Exception) -> Exception:
+    """The first thing that went wrong, of all that a group of tasks tells."""
+    while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    return clean_words(str(error), _LONGEST) or type(error).__name__
+    return error

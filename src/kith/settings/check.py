@@ -34,7 +34,10 @@ IN_TABLES = {
     for name, hint in get_type_hints(kind).items()
     if kind is not Sampling or name not in _HINTS  # what has a key of its own (think) is not said twice
 }
-_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_BOOLEANS = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
 # Less than this makes no sense. Numbers that are not here may be anything.
 _LEAST: Mapping[str, float] = {
     "window": 256,
@@ -81,7 +84,9 @@ def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | No
     if key in (*NAMED, *TABLES):
         raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
     if key in LISTS:
-        raise UsageError(f"{where}: {key!r} is a list of tables, not a value.")
+        raise UsageError(f"{where}: {key!r} is a list of tables, each written by hand below [[{key}]].")
+    if key in _KEYS_OF_SERVICES:
+        raise UsageError(f"{where}: {key!r} stands in no file; it is read from the variable {key.upper()}.")
     hint: Any = IN_TABLES.get(key) or KEYS.get(key)
     if hint is None:
         known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *TABLES, *IN_TABLES])

@@ -21,7 +21,8 @@ PROJECT_KEYS = {
 }
 _CLOUD = ("never", "ask", "allow")  # each lets through more than the one before
 _EDITORS = ("VISUAL", "EDITOR")  # every program's: what is chosen for kith goes before them
-_NO_SETTINGS = ("KITH_SERVE_TOKEN", "KITH_RUNTIME_TOKEN")  # secrets of commands
+# Secrets of commands, and what hooks are told, which may call kith themselves.
+_NO_SETTINGS = ("KITH_SERVE_TOKEN", "KITH_RUNTIME_TOKEN", "KITH_HOOK", "KITH_MARK", "KITH_ROOT")
 # Where two name the same setting, the later one wins.
 _PEOPLES_VARIABLES = {
     "OLLAMA_HOST": "ollama_host",

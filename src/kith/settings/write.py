@@ -39,7 +39,7 @@ def set_setting(path: Path, key: str, words: Sequence[str], *, project: bool) ->
         write_text(path, changed)
         return value
     read_values(path, text, allowed)  # a mistake that was there before has its own place
-    raise UsageError(f"{_SET}: {str(fault).partition(': ')[2]}")
+    raise UsageError(f"{_SET}: {_without_place(fault)}")
 
 
 def unset_setting(path: Path, key: str, *, project: bool) -> None:
@@ -50,7 +50,10 @@ def unset_setting(path: Path, key: str, *, project: bool) -> None:
         raise UsageError(f"{key} is not set in {path}.")
     changed = _changed(path, text, parts, None)
     if parts[0] in NAMED:  # an endpoint without its address is none
-        read_values(path, changed, PROJECT_KEYS if project else None)
+        try:
+            read_values(path, changed, PROJECT_KEYS if project else None)
+        except UsageError as error:
+            raise UsageError(f"kith config unset: {_without_place(error)}") from error
     write_text(path, changed)
 
 
@@ -75,6 +78,11 @@ def write_text(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _without_place(error: UsageError | None) -> str:
+    """What is wrong, without the line of a file that was not written."""
+    return str(error).partition(": ")[2]
 
 
 def _readings(parts: Sequence[str], words: Sequence[str], allowed: set[str] | None) -> Iterator[Any]:

@@ -153,8 +153,6 @@ PROGRAMS: Final = {
     "false": ": ANY*",
     ":": ": ANY*",
     "pwd": "-LP :",
-    "test": ": TEST*",
-    "find": ": FIND*",
     "expr": ": ANY*",
     "seq": "-w -f=TEXT -s=TEXT --separator=TEXT --equal-width : FIGURE FIGURE FIGURE",
     "numfmt": """

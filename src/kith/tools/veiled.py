@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kith.core.errors import TreeError
-from kith.core.model import Beforehand, Tool
+from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Changes, Ran, ToolResult
 from kith.core.workspace import Command, ExecLimits, Trial, Workspace
@@ -119,11 +119,4 @@ def _veiled(tool: Tool, veil: Veil) -> Tool:
     async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
         return await tool.fn(args, run.inside(hide(run.workspace, veil)))
 
-    look = tool.beforehand
-    if look is None:
-        return replace(tool, fn=use)
-
-    async def see(args: Mapping[str, Any], run: Run) -> Beforehand:
-        return await look(args, run.inside(hide(run.workspace, veil)))
-
-    return replace(tool, fn=use, beforehand=see)
+    return replace(tool, fn=use)

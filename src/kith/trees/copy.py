@@ -18,7 +18,7 @@ from kith.trees.files import FileState, delete_file, is_folder, look_at, read_li
 from kith.trees.git import run_git
 from kith.trees.guard import PROTECTED, show_path
 from kith.trees.listing import ignored, list_files
-from kith.trees.names import is_git_folder
+from kith.trees.names import holds_repository
 from kith.trees.plain import run_plain
 from kith.trees.sandbox import run_boxed
 from kith.trees.trial import SideTrial
@@ -142,7 +142,7 @@ class CopyGround:
         def is_there(path: str) -> bool:
             return os.path.lexists(self.tree / path)
 
-        return is_there(f"{folder}/.git") or is_git_folder(folder, is_there)
+        return holds_repository(folder, is_there)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         return await ignored(self.tree, paths)

@@ -64,24 +64,13 @@ async def run_process(
     limits: ExecLimits,
     input: bytes = b"",
     sandboxed: bool,
-    pass_fds: Sequence[int] = (),
-    place: Path | None = None,
 ) -> Ran:
     """Run `argv` and say how it went, with `command` as its name; stdout and stderr are one stream.
 
     `limits` hold for each of its processes, where the kernel knows them, and for what all of them use
-    together, also of the disk that `place` is on. A program that cannot be started is a `Ran` with code 127.
+    together. A program that cannot be started is a `Ran` with code 127.
     """
-    done = await capture(
-        argv,
-        env=env,
-        cwd=cwd,
-        limits=limits,
-        input=input,
-        sandboxed=sandboxed,
-        pass_fds=pass_fds,
-        place=place,
-    )
+    done = await capture(argv, env=env, cwd=cwd, limits=limits, input=input, sandboxed=sandboxed)
     return done.as_ran(command, sandboxed)
 
 

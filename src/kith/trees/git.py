@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
-from kith.trees.toolchains import search_path
+from kith.trees.toolchains import path_variable
 
 SECONDS = 120.0  # a git command that takes longer is stopped
 
@@ -90,7 +90,7 @@ def _plain_env() -> dict[str, str]:
 
 def _path(root: Path) -> dict[str, str]:
     """Where git is looked for: not in the tree, which may hold a program of that name."""
-    return {"PATH": os.pathsep.join(map(str, search_path(root))) or os.defpath}
+    return {"PATH": path_variable(root)}
 
 
 @cache

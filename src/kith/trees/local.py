@@ -105,7 +105,7 @@ class LocalTree:
         for change in plain:
             look(self._root, change.path)
             if change.before is None:
-                check_new_name(self._root, change.path)
+                check_new_name(change.path)
                 below = f"{change.path}/"
                 if is_folder(self._root, change.path) and not any(path.startswith(below) for path in gone):
                     raise TreeError(f"{show_path(change.path)} is a folder")

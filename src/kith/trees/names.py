@@ -30,12 +30,8 @@ _MEANINGS: Final = (
 )
 
 
-def check_new_name(root: Path, path: str) -> str:
-    """The name (a checked path) under which a new file may be made in the tree at `root`.
-
-    Raises TreeError for one that shells, servers or commands take for something else, and where a file is
-    there already whose name some file systems do not tell from it.
-    """
+def check_new_name(path: str) -> None:
+    """Raises TreeError for a (checked) name that shells, servers or commands take for something else."""
     shown = show_path(path)
     if why := next((why for pattern, why in _MEANINGS if pattern.search(path)), ""):
         raise TreeError(f"{shown} {why}")
@@ -43,7 +39,6 @@ def check_new_name(root: Path, path: str) -> str:
         raise TreeError(f"{shown} has characters that cannot be seen; give the file a plain name")
     if any(len(os.fsencode(part)) > _LONGEST for part in path.split("/")):
         raise TreeError(f"{show_path(path[:60])}... is too long for a name")
-    return path
 
 
 def find_twin(root: Path, path: str) -> str:
@@ -82,6 +77,11 @@ def check_repositories(root: Path, changes: Changes) -> None:
     for folder in sorted({folder for change in changes for folder in ("", *folders_above(change.path))}):
         if is_git_folder(folder, lambda path: _is_there(root, path, made)):
             raise TreeError(f"{show_path(folder or '.')} is a repository of git's own, and out of bounds")
+
+
+def holds_repository(folder: str, is_there: Callable[[str], bool]) -> bool:
+    """Whether a folder of the tree is a repository of its own, with a working tree or without one."""
+    return is_there(f"{folder}/.git") or is_git_folder(folder, is_there)
 
 
 def is_git_folder(folder: str, is_there: Callable[[str], bool]) -> bool:

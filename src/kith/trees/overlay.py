@@ -15,7 +15,7 @@ from kith.trees.files import FileState
 from kith.trees.git import git_argv, git_env
 from kith.trees.layers import Entry, Layers
 from kith.trees.listing import SKIPPED, list_files
-from kith.trees.names import is_git_folder
+from kith.trees.names import holds_repository
 from kith.trees.sandbox import capture_boxed, run_boxed
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
@@ -96,7 +96,7 @@ class OverlayGround:
         def is_there(path: str) -> bool:
             return path in entries or self.layers.shows(path)
 
-        return is_there(f"{folder}/.git") or is_git_folder(folder, is_there)
+        return holds_repository(folder, is_there)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         asked = sorted(paths)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kith.core.git import SAFE_ENVIRONMENT
-from kith.trees.toolchains import search_path
+from kith.trees.toolchains import path_variable
 
 _MOST: Final = 20_000  # entries below a folder that are looked at
 _GIT_S: Final = 10.0
@@ -127,7 +127,7 @@ def why_git_may_run(root: Path) -> str:
 
 def _settings(root: Path) -> list[str] | None:
     """The names of the settings of the repository alone, and of what they include."""
-    environment = {"PATH": os.pathsep.join(map(str, search_path(root))) or os.defpath} | SAFE_ENVIRONMENT
+    environment = {"PATH": path_variable(root)} | SAFE_ENVIRONMENT
     command = ["git", "config", "--list", "--includes", "--name-only", "-z"]
     try:
         ran = subprocess.run(

@@ -174,11 +174,22 @@ def _read(path: Path) -> str:
         return file.read(_MOST_READ).decode("utf-8", errors="replace")
 
 
+def python_inside() -> str:
+    """The interpreter that runs kith, as a sandbox sees it: not a virtual environment's link to it."""
+    with suppress(OSError):
+        return os.path.realpath(getattr(sys, "_base_executable", sys.executable), strict=True)
+    return "/usr/bin/python3"
+
+
+def path_variable(root: Path) -> str:
+    """Where programs are looked for, as PATH says it: never in the tree at `root`."""
+    return os.pathsep.join(map(str, search_path(root))) or os.defpath
+
+
 def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
     passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    places = os.pathsep.join(map(str, search_path(root))) or os.defpath
-    environment = {"LANG": "C.UTF-8", **passed, "PATH": places, **_homes(toolchains)}
+    environment = {"LANG": "C.UTF-8", **passed, "PATH": path_variable(root), **_homes(toolchains)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
     for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
         if os.access(venv / "pyvenv.cfg", os.R_OK):

@@ -165,7 +165,7 @@ class SideTrial:
         """The tree would refuse it in the end; a model can still choose another name."""
         check_repositories(self.root, (change,))
         if change.before is None:
-            check_new_name(self.root, change.path)
+            check_new_name(change.path)
             twin = find_twin(self.root, change.path)
             if twin and self._is_there(twin):
                 shown = show_path(change.path)

@@ -11,7 +11,7 @@ from kith.core.run import Gate, Run, Thread
 from kith.core.values import Change, Changes, Message, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
-from kith.gates.human import change_question
+from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
 from kith.workflows.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
@@ -192,7 +192,7 @@ async def _run_leg(
         if judges.audit:
             await judges.audit(inside, tried.changes)
         await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
-        decision = await judges.person(inside, tried.changes)
+        decision = await decide(run, trial, judges, tried.changes)
         if decision.ok:
             text = leg.thread.last_words or STOPPED
             return await adopt(run, trial, judges, tried.changes, decision, text), progress
@@ -347,8 +347,6 @@ async def adopt(
     again and asked about again.
     """
     kept = changes if decision.changes is None else decision.changes
-    if kept != changes and not await _still_good(run, judges, kept):
-        return Outcome("rejected", "Nothing was applied.")
     messages = await trial.commits()
     try:
         change_id = await run.workspace.apply(kept)
@@ -366,19 +364,6 @@ async def adopt(
     return Outcome("done", text)
 
 
-async def _still_good(run: Run, judges: Judges, kept: Changes) -> bool:
-    """Check again what the person kept; if a gate says no to it, the person has the last word."""
-    async with run.workspace.trial() as trial:
-        await trial.apply(kept)
-        verdict = await ask_gates(run.inside(trial), await judges.gates(), kept, attempt=0)
-    if verdict.ok:
-        return True
-    run.emit(Notice("What you kept does not pass the checks.", "warning"))
-    text = f"{verdict.by} fails on what you kept. Apply it all the same?"
-    answer = await run.ask(change_question(text, kept, named=judges.named))
-    return answer.choice == "all"
-
-
 async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> Outcome:
     """The same gates and the same question for a change that needed no model."""
     async with run.workspace.trial() as trial:
@@ -390,7 +375,7 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         verdict = await ask_gates(inside, await judges.gates(), changes, 1, failed_before)
         if not verdict.ok:
             return Outcome("failed", _not_applied(in_a_line(verdict), verdict))
-        decision = await judges.person(inside, changes)
+        decision = await decide(run, trial, judges, changes)
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")
         return await adopt(run, trial, judges, changes, decision, text)

@@ -10,6 +10,7 @@ from kith.context.brief import EXCERPTS, HEADING
 from kith.context.budget import estimate_tokens
 from kith.context.compact import opening
 from kith.context.notes import OF_PROJECT, OF_USER, part_notes
+from kith.context.shown import NAMED
 from kith.context.skills import HEADING as SKILLS
 from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
 
@@ -18,6 +19,7 @@ _PARTS: Final[Mapping[str, str]] = {
     OF_USER: YOUR_NOTES,
     OF_PROJECT: PROJECT_NOTES,
     SKILLS: "skills",
+    NAMED: "files that you named",
     HEADING: LAYOUT,
     EXCERPTS: LAYOUT,
     "# Task": "your words",
@@ -51,7 +53,7 @@ def split_opening(text: str) -> Iterator[tuple[str, str]]:
     marks = [mark for mark in marks if mark[0] <= task]
     if before := text[: marks[0][0] if marks else len(text)]:
         yield "your words", before
-    for (at, name), (end, _) in zip(marks, [*marks[1:], (len(text), "")], strict=True):
+    for (at, name), (end, _) in zip(marks, [*marks, (len(text), "")][1:], strict=True):
         yield name, text[at:end]
 
 

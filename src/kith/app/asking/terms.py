@@ -83,17 +83,21 @@ class Terms:
 
         `others` read along; so one of them in the cloud is enough.
         """
-        if self.project.settings.hooks:
-            from kith.app.hooks import ProjectHooks
-            from kith.tools.hooks import show_calls
-
-            tools = show_calls(tools, ProjectHooks(self.project, self.session))
         veil = self._veil(opened, *others)
-        if veil is None:
-            return tools
-        from kith.tools.veiled import veil_tools
+        if veil is not None:
+            from kith.tools.veiled import veil_tools
 
-        return veil_tools(tools, veil)
+            tools = veil_tools(tools, veil)
+        return self.hook(tools, opened, *others)
+
+    def hook(self, tools: tuple[Tool, ...], *opened: Opened) -> tuple[Tool, ...]:
+        """The tools, whose calls are shown to the hooks there are; these see no more than the models may."""
+        if not self.project.settings.hooks:
+            return tools
+        from kith.app.hooks import ProjectHooks
+        from kith.tools.hooks import show_calls
+
+        return show_calls(tools, ProjectHooks(self.project, self.session, self._veil(*opened)))
 
     def veils(self, *opened: Opened) -> bool:
         """Whether private files are kept from admitted models: one of them is in the cloud."""

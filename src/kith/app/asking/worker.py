@@ -44,6 +44,7 @@ def make_worker(
     if offers_skills(known, said):
         tools += (skill_tool(known, opened.window),)
     remote = project.servers.tools(opened.window) if project.servers else ()
+    remote = terms.hook(remote, opened) if terms else remote
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), remote)
     veiled = terms is not None and terms.veils(opened)
     role = dress(make_player(project, spec, opened, model, tools + remote, veiled=veiled).role, strategy)

@@ -63,12 +63,6 @@ def export(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="FILE", help="write it there, not to stdout")
 
 
-def sessions(parser: argparse.ArgumentParser) -> None:
-    add_folder(parser)
-    parser.add_argument("--all", action="store_true", help="of every folder, not only this one")
-    add_json(parser)
-
-
 def permits(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     ways = parser.add_mutually_exclusive_group()

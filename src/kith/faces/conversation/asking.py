@@ -1,4 +1,4 @@
-"""What a conversation asks its person for: a key, a row, a line; the newest on top, none answered by accident."""
+"""What a conversation asks its person: a key, a row, a line; the newest on top, none answered by accident."""
 
 import asyncio
 import time
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from kith.faces.lines import printable
-from kith.faces.rendering.spans import Line, Span, cells, cut, words
+from kith.faces.rendering.keys import key_lines
+from kith.faces.rendering.spans import Line, cut, words
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ARMED_S: Final = 0.3  # a key that comes sooner was meant for something else
 AGAIN_S: Final = 0.5  # one that comes so soon after an answer was meant for the same
+WORD_S: Final = 0.3  # a letter that comes so soon after another one makes words of both
 SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
 LEAVE: Final = "escape"
 _OTHERWISE: Final = "or write what to do differently"
@@ -41,6 +42,8 @@ class Asking:
         self._buffer, self._changed = buffer, changed
         self._open: list[Wanted] = []
         self._ahead = ""  # keys for what the last one opens
+        self._held = ""  # a key that may turn out to begin a line
+        self._timer: asyncio.TimerHandle | None = None
         self._said = ""  # words that came where a key was asked for
         self._answered = 0.0  # when a key was last an answer
         self._begun = 0.0  # when the first letter of the line was written
@@ -48,7 +51,7 @@ class Asking:
 
     @property
     def _top(self) -> Wanted | None:
-        return self._open[-1] if self._open else None
+        return next((each for each in reversed(self._open) if not each.answer.done()), None)
 
     # --- asking ------------------------------------------------------------------------------
 
@@ -88,6 +91,7 @@ class Asking:
             return await wanted.answer
         finally:
             self._open.remove(wanted)
+            self._drop_held()
             self._changed()
 
     # --- keys --------------------------------------------------------------------------------
@@ -122,11 +126,33 @@ class Asking:
             return True
         if not _is_armed(top):
             return True  # it was pressed twice
+        if self._held:  # a second letter: words, and no key
+            self._buffer.insert_text(self._drop_held() + key)
+            return True
         if key not in top.keys:
             return False
+        if SAY in top.keys and not top.follows:
+            self._held = key
+            self._timer = asyncio.get_running_loop().call_later(WORD_S, self._take_held)
+        else:
+            self._answer(top, key)
+        return True
+
+    def _take_held(self) -> None:
+        """Nothing came behind the letter, so it was a key."""
+        key, top = self._drop_held(), self._top
+        if key and top and key in top.keys:
+            self._answer(top, key)
+
+    def _drop_held(self) -> str:
+        if self._timer:
+            self._timer.cancel()
+        key, self._held, self._timer = self._held, "", None
+        return key
+
+    def _answer(self, top: Wanted, key: str) -> None:
         self._note_answer()
         _settle(top.answer, key)
-        return True
 
     def _note_answer(self) -> None:
         self._answered = time.monotonic()
@@ -157,6 +183,9 @@ class Asking:
         top, said = self._top, self._buffer.text
         if top is None:
             return False
+        if self._held:
+            self._take_held()
+            return True
         if top.rows:
             _settle(top.answer, top.chosen)
             return True
@@ -198,7 +227,7 @@ class Asking:
         top = self._top
         if top is None:
             return []
-        lines = [line for part in top.words.split("\n") for line in fit_keys(part, width)]
+        lines = key_lines(top.words, width)
         if top.rows:
             return [*lines, *_rows(top, width, height, more)]
         if top.keys and self._buffer.text:
@@ -209,27 +238,6 @@ class Asking:
         if self._is_answer(top):
             return "Enter answers with your line; emptied, a key does"
         return "Enter sends your line first; emptied, a key answers"
-
-
-def fit_keys(text: str, width: int) -> list[Line]:
-    """A question and its keys, in brackets, on as many lines as it takes; none is broken inside of a key."""
-    lines = [""]
-    for part in printable(text).split("  "):
-        longer = f"{lines[-1]}  {part}" if lines[-1] else part
-        if cells(longer) <= width or not lines[-1]:
-            lines[-1] = longer
-        else:
-            lines.append(part)
-    return [_strong(line) for line in lines]
-
-
-def _strong(line: str) -> Line:
-    """The keys in it, which stand in brackets, are seen first."""
-    found: list[Span] = []
-    for part in line.replace("[", "\0[").replace("]", "]\0").split("\0"):
-        is_key = part.startswith("[") and part.endswith("]")
-        found += [Span(part, "strong" if is_key else "")] if part else []
-    return tuple(found)
 
 
 def _rows(top: Wanted, width: int, height: int, more: str) -> list[Line]:

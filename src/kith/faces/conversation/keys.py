@@ -1,17 +1,24 @@
 """What each key does in a conversation; editing a line is prompt_toolkit's, by emacs's or vi's keys."""
 
+import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from prompt_toolkit.filters import Condition, has_completions, vi_mode
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.filters import Condition, vi_insert_mode, vi_mode
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyBindings, KeyBindingsBase, KeyPressEvent, merge_key_bindings
+from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
 from prompt_toolkit.keys import Keys
 
 from kith.faces.conversation.wishes import TWICE_S, Wishes
 
 if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
+
+
+# Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
+_SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
 
 
 class _Twice:
@@ -26,7 +33,7 @@ class _Twice:
         return again
 
 
-def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindings:
+def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindingsBase:
     """The bindings of a conversation; the terminal is made after them, so they `get` it."""
     keys = KeyBindings()
     asks = Condition(lambda: get().asks)
@@ -34,6 +41,7 @@ def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindings:
     free = ~asks & ~picks
     _bind_questions(keys, get, asks, picks)
     _bind_writing(keys, get)
+    _bind_line(keys, get, picks)
     _bind_ends(keys, get, wishes)
 
     @keys.add("s-tab")
@@ -50,9 +58,12 @@ def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindings:
 
     @keys.add("up", filter=free & Condition(lambda: not get().buffer.text and wishes.working))
     def _(event: KeyPressEvent) -> None:
-        get().buffer.insert_text(wishes.take_back())
+        if words := wishes.take_back():
+            get().line.fill(words)
+        else:
+            get().line.up()
 
-    return keys
+    return merge_key_bindings([load_auto_suggest_bindings(), keys])
 
 
 def _bind_questions(
@@ -83,28 +94,67 @@ def _bind_questions(
 
 
 def _bind_writing(keys: KeyBindings, get: Callable[[], "Terminal"]) -> None:
-    @keys.add("enter", filter=~has_completions | Condition(lambda: not _is_chosen(get())))
+    @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if buffer.document.text_before_cursor.endswith("\\"):
-            buffer.delete_before_cursor()
-            buffer.insert_text("\n")
-        else:
+        line = get().line
+        if not line.accept() and not line.break_line():
             get().send()
-
-    @keys.add("enter", filter=has_completions & Condition(lambda: _is_chosen(get())))
-    def _(event: KeyPressEvent) -> None:
-        event.current_buffer.complete_state = None
 
     @keys.add("c-j")
     @keys.add("escape", "enter")
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
+    for sequence in _SHIFT_ENTER:
+        ANSI_SEQUENCES[sequence] = Keys.ControlJ
 
-def _is_chosen(terminal: "Terminal") -> bool:
-    state = terminal.buffer.complete_state
-    return state is not None and state.current_completion is not None
+    @keys.add(Keys.BracketedPaste, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        get().line.paste(event.data)
+
+    @keys.add("c-g", filter=Condition(lambda: not get().line.searches))
+    @keys.add("c-x", "c-e")
+    def _(event: KeyPressEvent) -> None:
+        event.app.create_background_task(get().edit_line())
+
+    if sys.platform != "win32":
+
+        @keys.add("c-z")
+        def _(event: KeyPressEvent) -> None:
+            event.app.create_background_task(get().suspend())
+
+
+def _bind_line(keys: KeyBindings, get: Callable[[], "Terminal"], picks: Condition) -> None:
+    """Suggestions, and lines that were sent before."""
+    searches = Condition(lambda: get().line.searches)
+    offers = Condition(lambda: get().line.menu.is_open)
+    moves = ~picks & (~vi_mode | vi_insert_mode | offers)
+
+    @keys.add("tab", filter=~picks)
+    def _(event: KeyPressEvent) -> None:
+        get().line.complete()
+
+    @keys.add("up", filter=moves)
+    @keys.add("c-p", filter=moves)
+    def _(event: KeyPressEvent) -> None:
+        get().line.up()
+
+    @keys.add("down", filter=moves)
+    @keys.add("c-n", filter=moves)
+    def _(event: KeyPressEvent) -> None:
+        get().line.down()
+
+    @keys.add("c-r", filter=~picks & (~vi_mode | vi_insert_mode | searches))
+    def _(event: KeyPressEvent) -> None:
+        get().line.search()
+
+    @keys.add("c-g", filter=searches)
+    def _(event: KeyPressEvent) -> None:
+        get().line.give_up()
+
+    @keys.add("backspace", filter=Condition(lambda: bool(get().line.mark_before)))
+    def _(event: KeyPressEvent) -> None:
+        get().line.delete()
 
 
 def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes) -> None:
@@ -129,11 +179,9 @@ def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes)
 
     @keys.add("escape", filter=~vi_mode | Condition(lambda: get().busy_asking or wishes.working))
     def _(event: KeyPressEvent) -> None:
-        if event.current_buffer.complete_state:
-            event.current_buffer.cancel_completion()
-        elif get().give_up():
+        if get().line.give_up() or get().give_up():
             return
-        elif wishes.working:
+        if wishes.working:
             wishes.stop()
         elif escapes.again():
             wishes.go_back()

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from prompt_toolkit.filters import Condition, has_completions
+from prompt_toolkit.filters import Condition, vi_navigation_mode
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
 from prompt_toolkit.layout import (
     BufferControl,
@@ -13,25 +13,31 @@ from prompt_toolkit.layout import (
     Layout,
     Window,
 )
-from prompt_toolkit.layout.menus import CompletionsMenuControl
-from prompt_toolkit.layout.processors import AfterInput, AppendAutoSuggestion, ConditionalProcessor
+from prompt_toolkit.layout.processors import (
+    AfterInput,
+    AppendAutoSuggestion,
+    ConditionalProcessor,
+    TabsProcessor,
+)
 from prompt_toolkit.styles import Style
+
+from kith.faces.conversation.lexer import LineLexer
 
 if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
 
 _MOST_LINES: Final = 12  # of the message that is written
-_MOST_ROWS: Final = 8  # of suggestions
 STYLE: Final = Style.from_dict(
     {
         "rule": "fg:ansibrightblack",
         "prompt": "bold",
         "hint": "fg:ansibrightblack",
-        "completion-menu": "noinherit",
-        "completion-menu.completion": "noinherit",
-        "completion-menu.completion.current": "noinherit bold reverse",
-        "completion-menu.meta.completion": "noinherit fg:ansibrightblack",
-        "completion-menu.meta.completion.current": "noinherit bold reverse",
+        "chosen": "bold",
+        "meaning": "fg:ansibrightblack",
+        "command": "fg:ansicyan",
+        "file": "fg:ansicyan",
+        "paste": "fg:ansibrightblack",
+        "auto-suggestion": "fg:ansibrightblack",
     }
 )
 
@@ -40,24 +46,27 @@ def make_layout(terminal: "Terminal") -> Layout:
     """Regions, a rule, the line, a rule, suggestions or the status."""
     written = Condition(lambda: bool(terminal.buffer.text))
     hint = AfterInput(lambda: [("class:hint", terminal.hint)])
+    tabs = TabsProcessor(char1=" ", char2=" ")
+    processors = [tabs, AppendAutoSuggestion(), ConditionalProcessor(hint, ~written)]
     writing = Window(
-        BufferControl(
-            terminal.buffer, input_processors=[AppendAutoSuggestion(), ConditionalProcessor(hint, ~written)]
-        ),
+        BufferControl(terminal.buffer, input_processors=processors, lexer=LineLexer(terminal.line.pastes)),
         height=Dimension(min=1, max=_MOST_LINES),
         dont_extend_height=True,
         wrap_lines=True,
         get_line_prefix=lambda line, wrapped: _prefix(terminal, line, wrapped),
     )
-    suggesting = has_completions & Condition(lambda: not terminal.busy_asking)
-    suggestions = Window(CompletionsMenuControl(), height=Dimension(max=_MOST_ROWS), dont_extend_height=True)
+    menu = terminal.line.menu
+    suggesting = Condition(lambda: menu.is_open and not terminal.busy_asking)
+    suggestions = Window(
+        FormattedTextControl(lambda: menu.fragments(terminal.width)), dont_extend_height=True
+    )
     status = Window(
         FormattedTextControl(lambda: ANSI(terminal.status(terminal.width))), dont_extend_height=True
     )
     lively = Window(FormattedTextControl(terminal.fragments), dont_extend_height=True, wrap_lines=False)
     container = HSplit(
         [
-            lively,
+            ConditionalContainer(lively, Condition(lambda: terminal.is_lively)),
             _rule(),
             writing,
             _rule(),
@@ -73,5 +82,5 @@ def _rule() -> Window:
 
 
 def _prefix(terminal: "Terminal", line: int, wrapped: int) -> AnyFormattedText:
-    mark = "? " if terminal.busy_asking else "> "
+    mark = "? " if terminal.busy_asking else ": " if vi_navigation_mode() else "> "
     return [("class:prompt", mark if line == 0 and not wrapped else "  ")]

@@ -34,6 +34,7 @@ def _dress(talk: "Talk") -> None:
     """The terminal as the person wants it."""
     chosen = talk.project.settings
     talk.terminal.settle_in(chosen)
+    talk.terminal.know(lambda: talk.project, lambda: talk.id)
     if talk.begin.mode is None:
         talk.set_mode(chosen.mode)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
+    from prompt_toolkit.renderer import Renderer
 
 # Terminals that know it draw nothing between the two; the others ignore both (DEC private mode 2026,
 # https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036).
@@ -31,6 +32,23 @@ def open_output() -> "Output":
     output = OnePiece.from_pty(sys.stdout)
     output.enable_cpr = False  # where the cursor is need not be known, and asking would delay the first key
     return output
+
+
+def wipe(renderer: "Renderer") -> None:
+    """Take the last picture away, line by line, and stand where it began.
+
+    prompt_toolkit clears to the end of the screen at once; from the top left corner, tmux takes that for a screen
+    that is to be kept, and puts the picture into its history.
+    """
+    output, drawn = renderer.output, renderer.last_rendered_screen
+    output.cursor_backward(renderer._cursor_pos.x)
+    output.cursor_up(renderer._cursor_pos.y)
+    rows = drawn.height if drawn else 0
+    output.write_raw("\x1b[2K" + "\x1b[1B\x1b[2K" * (rows - 1))
+    output.cursor_up(max(rows - 1, 0))
+    output.reset_attributes()
+    output.enable_autowrap()
+    renderer.reset()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from kith.faces.screen import Region
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from kith.app.project import Project
     from kith.settings import Settings
 
 T = TypeVar("T")
@@ -100,11 +101,21 @@ class PlainTerminal:
             self._told[name] = text, now
             print(text, flush=True)
 
+    def signal(self, sequence: str) -> None:
+        """Who only prints is sent nothing else."""
+
     def redraw(self) -> None:
         """Nothing is drawn twice."""
 
     def settle_in(self, chosen: "Settings") -> None:
         """Lines are lines."""
+
+    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
+        """A plain line is the terminal's own."""
+
+    def as_typed(self, words: str) -> str:
+        """What was sent."""
+        return words
 
     def ready(self) -> None:
         """The person is to say something."""
@@ -112,7 +123,7 @@ class PlainTerminal:
 
     # --- asking ------------------------------------------------------------------------------
 
-    async def press(self, words: str, keys: Sequence[str]) -> str:
+    async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
         """A line that begins with one of `keys`."""
         return await self._asked(self._press(words, keys))
 

@@ -57,6 +57,11 @@ class Talk:
     def past(self) -> "Past":
         return self.project.log.past(self.id)
 
+    @property
+    def at_work(self) -> bool:
+        """Whether the conversation's session is worked on now."""
+        return self._session_open
+
     # --- for the terminal's thread -----------------------------------------------------------
 
     def submit(self, words: str) -> None:
@@ -222,7 +227,7 @@ class Talk:
         except asyncio.CancelledError:
             self._keep_partial(session)
             raise
-        self._show_result(result)
+        self.show_result(result)
         return result
 
     async def go_on(self) -> "Result":
@@ -282,7 +287,8 @@ class Talk:
             author = self.opened.facts.name if self.opened else ""
             session.emit(Said(THREAD, Message("assistant", (Text(said),), author, complete=False)))
 
-    def _show_result(self, result: "Result") -> None:
+    def show_result(self, result: "Result") -> None:
+        """How a task ended."""
         from kith.faces.conversation.results import show_result
 
         show_result(self, result)

@@ -1,20 +1,22 @@
 """The terminal of a conversation: what was shown stays above, what lives is below, keys are always free."""
 
 import asyncio
+import os
+import signal
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from prompt_toolkit.application import Application
-from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings
 
 from kith.faces.conversation.asking import Asking
 from kith.faces.conversation.layout import STYLE, make_layout
-from kith.faces.conversation.output import at_once, open_output
+from kith.faces.conversation.output import at_once, open_output, wipe
+from kith.faces.conversation.writing import Writing
 from kith.faces.rendering.look import Look
 from kith.faces.rendering.spans import Line
 from kith.faces.screen import Region
@@ -22,6 +24,7 @@ from kith.faces.screen import Region
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from kith.app.project import Project
     from kith.settings import Settings
 
 T = TypeVar("T")
@@ -42,7 +45,6 @@ class Terminal:
         submit: Callable[[str], None],
         status: Callable[[int], str] = lambda width: "",
         *,
-        buffer: Buffer | None = None,
         keys: KeyBindings | None = None,
         look: Look = Look(),
     ) -> None:
@@ -55,9 +57,12 @@ class Terminal:
         self._woken = asyncio.Event()
         self._suspended = 0
         self.look = look
-        self.buffer = buffer or Buffer(multiline=True)
+        self.line = Writing()
+        self.line.changed, self.line.is_free = self._wake, lambda: not self.busy_asking
+        self.buffer = self.line.buffer
         self._asking = Asking(self.buffer, self._show_question)
         self._hint = ""
+        self._editor = ""
         self.output = open_output()
         self.app: Application[int] = Application(
             layout=make_layout(self),
@@ -81,6 +86,7 @@ class Terminal:
         finally:
             drawing.cancel()
             self._flush()
+            self.line.history.close()
 
     def leave(self, code: int = 0) -> None:
         """End `run`; from any thread."""
@@ -107,6 +113,10 @@ class Terminal:
         """The same for lines of roles."""
         self._put(self.look.paint(lines))
 
+    def signal(self, sequence: str) -> None:
+        """A sequence that shows nothing."""
+        self._put(sequence)
+
     def _put(self, text: str) -> None:
         if text:
             self._above.append(text)
@@ -122,10 +132,21 @@ class Terminal:
 
     def settle_in(self, chosen: "Settings") -> None:
         """Keys and colours as the person wants them."""
+        self._editor = chosen.editor
         if chosen.theme != "auto":
             self.look = Look.choose(chosen.theme)
         if chosen.keys == "vi":
             self._in_loop(lambda: setattr(self.app, "editing_mode", EditingMode.VI))
+
+    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
+        """What the line can suggest, and remember, from now on."""
+        from kith.faces.conversation.knowing import know_project
+
+        know_project(self.line, get, session, self._in_loop)
+
+    def as_typed(self, words: str) -> str:
+        """What was sent, as it stood in the line."""
+        return self.line.pastes.fold(words)
 
     def ready(self) -> None:
         """The line is always there."""
@@ -155,7 +176,8 @@ class Terminal:
 
     async def type_line(self, words: str, draft: str = "") -> str:
         """A text, sent with Enter; "" after Esc."""
-        return await self._asked(self._asking.type_line(words, draft))
+        said = await self._asked(self._asking.type_line(words, draft))
+        return self.line.pastes.unfold(said)
 
     async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
         """The number of a row, chosen by arrows and Enter; None after Esc."""
@@ -173,10 +195,21 @@ class Terminal:
         from kith.faces.editor import open_editor
 
         async with self.aside():
-            after, fault = await open_editor(content, name)
+            after, fault = await open_editor(content, name, self._editor)
         if fault:
             self.show(fault, style="red")
         return after
+
+    async def edit_line(self) -> None:
+        """The line, with all that was pasted into it, in the editor; for the keys."""
+        before = self.line.pastes.unfold(self.buffer.text)
+        after = await self._edit(before.encode(), "message.md")
+        self.line.fill(after.decode("utf-8", "replace"))
+
+    async def suspend(self) -> None:
+        """Ctrl-Z: the shell has the terminal until it gives it back."""
+        async with self.aside():
+            os.kill(0, signal.SIGTSTP)
 
     async def _view(self, title: str, text: str) -> None:
         from kith.faces.conversation.viewer import view
@@ -227,11 +260,8 @@ class Terminal:
 
     def send(self) -> None:
         """Enter: a row, a line, words in place of a key, or something new."""
-        words = self.buffer.text
-        if not self._asking.send() and words.strip():
-            self.buffer.append_to_history()
-            self.buffer.reset()
-            self._submit(words)
+        if not self._asking.send() and self.buffer.text.strip():
+            self._submit(self.line.take())
 
     def _show_question(self) -> None:
         self.live("question", self._question if self._asking.busy else None)
@@ -252,6 +282,11 @@ class Terminal:
                 lines += text.rstrip("\n").split("\n") if text else []
         self._height = len(lines)
         return to_formatted_text(ANSI("\n".join(lines[-room:]))) if lines else []
+
+    @property
+    def is_lively(self) -> bool:
+        """Whether any region holds anything."""
+        return bool(self._regions)
 
     async def _draw(self) -> None:
         """A picture when something is new, and while something moves; never more often than anybody sees."""
@@ -275,7 +310,7 @@ class Terminal:
             self.app.invalidate()
             return
         with at_once(self.output):
-            self.app.renderer.erase()
+            wipe(self.app.renderer)
             self.output.write_raw(new)
             self.app._redraw()
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, FileChange
+from kith.edits.pieces import Piece, pieces_of
 from kith.faces.html.diff_rows import has_crlf, table_html
 from kith.faces.html.markup import NOTHING, Html, element, joined, visible
-from kith.faces.html.pieces import Piece, pieces_of
 from kith.faces.lines import count
 
 View = Literal["unified", "split"]

@@ -10,8 +10,8 @@ from html import escape
 from itertools import groupby, pairwise
 from typing import Final
 
+from kith.edits.pieces import Piece
 from kith.faces.html.markup import Html, text, visible
-from kith.faces.html.pieces import Piece
 from kith.faces.html.syntax import Token, colour_lines
 from kith.faces.html.word_diff import Spans, changed_words
 

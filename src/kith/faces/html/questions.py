@@ -9,10 +9,10 @@ from typing import Final
 from urllib.parse import quote
 
 from kith.core.values import Answer, Kept, Plan, Question
+from kith.edits.pieces import pieces_of
 from kith.faces.always import always_words
 from kith.faces.html.diff import diff_html, show_path
 from kith.faces.html.markup import NOTHING, Html, element, joined
-from kith.faces.html.pieces import pieces_of
 from kith.faces.html.plan import plan_html
 from kith.faces.lines import count
 

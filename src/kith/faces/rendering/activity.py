@@ -4,7 +4,7 @@ from typing import Final
 
 from kith.core.events import Progress, ToolBegan, ToolEnded
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
-from kith.faces.rendering.spans import Line, Span, cells, columns_of, cut, merged, shown
+from kith.faces.rendering.spans import Line, Span, columns_of, cut, merged, shown
 
 _BAR: Final = 24  # columns, at the most
 _FRAMES: Final = 8  # of the spinner, each second

@@ -10,8 +10,8 @@ from typing import Final
 
 from kith.faces.rendering.code import Colours
 from kith.faces.rendering.glyphs import Glyphs
-from kith.faces.rendering.inline import parse_inline
-from kith.faces.rendering.spans import Line, Span, columns_of, readable, wrap_atoms
+from kith.faces.rendering.paragraph import Paragraph
+from kith.faces.rendering.spans import Line, Span, columns_of, readable
 from kith.faces.rendering.tables import Table, is_delimiter
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
@@ -38,18 +38,6 @@ class _Place:
 
 
 @dataclass(slots=True)
-class _Paragraph:
-    """Words that are not finished: what of their source is not shown yet, and the character before it."""
-
-    source: str
-    first: Line
-    others: Line
-    role: str = ""
-    before: str = " "
-    lines: int = 1  # of the source
-
-
-@dataclass(slots=True)
 class _Fence:
     """A block of code; "" as its mark is code by indentation."""
 
@@ -67,7 +55,7 @@ class Blocks:
     glyphs: Glyphs
     marks: bool = False
     _places: list[_Place] = field(default_factory=list)
-    _paragraph: _Paragraph | None = None
+    _paragraph: Paragraph | None = None
     _fence: _Fence | None = None
     _table: Table | None = None
     _blank: bool = False  # a blank line is due before what comes next
@@ -85,7 +73,7 @@ class Blocks:
         return replace(
             self,
             _places=[replace(place) for place in self._places],
-            _paragraph=replace(self._paragraph) if self._paragraph else None,
+            _paragraph=self._paragraph.copy() if self._paragraph else None,
             _fence=replace(self._fence, colours=self._fence.colours.copy()) if self._fence else None,
             _table=self._table.copy() if self._table else None,
             _out=[],
@@ -117,8 +105,8 @@ class Blocks:
     def go_on(self, text: str) -> None:
         """More of a line that is in its paragraph already."""
         if self._paragraph:
-            self._paragraph.source += readable(text)
-            self._flush(ended=False)
+            self._paragraph.add(readable(text))
+            self._show_certain()
 
     def preview(self, line: str) -> None:
         """A line that may not be whole; what is nothing yet is not shown."""
@@ -161,7 +149,7 @@ class Blocks:
 
     def _is_lazy(self, rest: str) -> bool:
         """True for a line that goes on a paragraph without the marks of its places."""
-        if self._paragraph is None or self._paragraph.role or self._table is not None:
+        if self._paragraph is None:
             return False
         begins = (_FENCE, _HEADING, _RULE, _QUOTE, _ITEM)
         return not any(rule.match(rest) for rule in begins) and not rest.startswith("|")
@@ -235,7 +223,7 @@ class Blocks:
             self._end_leaf()
         if fence := _FENCE.match(rest):
             self._begin_code(fence[1], _indent(rest), fence[2].split(" ")[0].strip("{}. "))
-        elif paragraph and paragraph.lines == 1 and not paragraph.role and self._turn(paragraph, rest):
+        elif paragraph and paragraph.is_single and self._turn(paragraph, rest):
             return
         elif heading := _HEADING.match(rest):
             self._heading(heading[2] or "", len(heading[1]))
@@ -247,7 +235,7 @@ class Blocks:
         else:
             self._take_words(rest, ended)
 
-    def _turn(self, paragraph: _Paragraph, rest: str) -> bool:
+    def _turn(self, paragraph: Paragraph, rest: str) -> bool:
         """A line below a single one may make a table or a heading of it."""
         source = paragraph.source.strip()
         if "|" in source and is_delimiter(rest, source):
@@ -260,12 +248,12 @@ class Blocks:
             return True
         return False
 
-    def _heading(self, source: str, level: int, paragraph: _Paragraph | None = None) -> None:
+    def _heading(self, source: str, level: int, paragraph: Paragraph | None = None) -> None:
         self._end_leaf()
         first, others = (paragraph.first, paragraph.others) if paragraph else self._prefixes()
         self._blank = True
         mark = (Span("#" * level + " ", f"heading{level}"),) if self.marks else ()
-        self._paragraph = _Paragraph(source, (*first, *mark), others, f"heading{level}")
+        self._paragraph = Paragraph(source, (*first, *mark), others, f"heading{level}")
         self._end_leaf()
         self._blank = True
 
@@ -279,44 +267,26 @@ class Blocks:
     def _take_words(self, rest: str, ended: bool) -> None:
         text = rest.lstrip() + ("\n" if ended else "")
         if self._paragraph and not rest.lstrip().startswith("|"):
-            self._paragraph.source += text
-            self._paragraph.lines += 1
+            self._paragraph.add(text, new_line=True)
         else:
             self._end_leaf()
-            self._paragraph = _Paragraph(text, *self._prefixes())
-        self._flush(ended=False)
+            self._paragraph = Paragraph(text, *self._prefixes())
+        self._show_certain()
 
     def _end_leaf(self, ended: bool = True) -> None:
-        if self._paragraph:
-            self._flush(ended=True, certain=ended)
+        if paragraph := self._paragraph:
+            lines = paragraph.take_all(self.width, self.marks, ended)
+            self._show(lines, block=not paragraph.is_begun)
             self._paragraph = None
         if self._table is not None:
             self._show(self._table.close(ended))
             self._table, self._blank = None, True
 
-    def _flush(self, ended: bool, certain: bool = True) -> None:
-        """Show what is certain of the paragraph; all of it when it ended."""
-        paragraph = self._paragraph
-        if paragraph is None:
-            return
-        source = paragraph.source
-        inline = parse_inline(source, paragraph.before, ended and certain, self.marks)
-        rows = wrap_atoms(inline.atoms, self.width, paragraph.first, paragraph.others)
-        final = len(rows)
-        if not ended:
-            is_open = paragraph.lines == 1 and "|" in source[:1]
-            final = 0 if is_open else len(rows) - 1
-            while final > 0 and not inline.may_part(rows[final].at):
-                final -= 1
-        lines = [_of_role(row.line, paragraph) for row in rows[:final]]
-        if not lines:
-            return
-        self._show(lines, block=not paragraph.lines < 0)
-        if final < len(rows):
-            at = rows[final].at
-            kept = replace(paragraph, source=source[at:], before=source[at - 1], first=paragraph.others)
-            kept.lines = -abs(paragraph.lines) - 1
-            self._paragraph = kept
+    def _show_certain(self) -> None:
+        """The lines of the paragraph that nothing can change any more."""
+        if paragraph := self._paragraph:
+            is_begun = paragraph.is_begun
+            self._show(paragraph.take_certain(self.width, self.marks), block=not is_begun)
 
     # --- code ----------------------------------------------------------------------------------
 
@@ -365,15 +335,6 @@ class Blocks:
         self._blank = False
         self._any = True
         self._out += lines
-
-
-def _of_role(line: Line, paragraph: _Paragraph) -> Line:
-    """A line of a heading: all of its words are that."""
-    if not paragraph.role:
-        return line
-    prefix = max(len(paragraph.first), len(paragraph.others))
-    del prefix
-    return tuple(Span(span.text, f"{span.role} {paragraph.role}".strip()) for span in line)
 
 
 def _bare(prefix: Line) -> Line:

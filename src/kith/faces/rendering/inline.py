@@ -26,6 +26,7 @@ _LINK: Final = re.compile(
     rf"""{_LABEL}\(\s?((?:[^()\s]|\([^()\s]*\)){{0,1000}})(?:\s+["'][^"'\n]{{0,200}}["'])?\s?\)"""
 )
 _LINK_SO_FAR: Final = re.compile(rf"(?:{_LABEL}(?:\([^)]*)?|\[[^\]]*)\Z")
+_DEEPEST: Final = 8  # marks that are open at once; what opens more of them is no text
 _SENTENCE_END: Final = ".,;:!?)]"
 
 
@@ -177,7 +178,7 @@ class _Parser:
         if closes:
             self._close(mark)
         if mark.count and mark.opens:
-            self.stack.append(mark)
+            self.stack = [*self.stack[1 - _DEEPEST :], mark]
 
     def _close(self, closing: _Mark) -> None:
         for number in range(len(self.stack) - 1, -1, -1):

@@ -5,7 +5,7 @@ from typing import Final
 
 from kith.core.values import TodoItem
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
-from kith.faces.rendering.spans import Line, Span, cells, cut, merged, pad, shown, wrap, words
+from kith.faces.rendering.spans import Line, Span, cells, cut, merged, pad, shown, words, wrap
 from kith.faces.rendering.tables import fit_columns, row_lines
 
 _TODO: Final = 8  # lines of the list

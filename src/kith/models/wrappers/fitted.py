@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from kith.context.compact import View, ask_for_summary, joints, opening, show, summarise
+from kith.context.rooms import ASSUMED_WINDOW
 from kith.core.errors import ModelError
 from kith.core.events import Compacted, Delta, Notice
 from kith.core.model import Emit, Model, Prompt
@@ -39,7 +40,10 @@ class _Sent:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Tokens of a prompt: `most` it may have, `easy` when no summary is needed, `goal` after one."""
+    """Tokens of a prompt: `most` it may have, `easy` when no summary is needed, `goal` after one.
+
+    A `goal` of 0: as few as can be.
+    """
 
     window: int
     most: int
@@ -85,6 +89,20 @@ class Fitted:
                 limits = self._limits_after(error, fitted, emit)
                 fitted = await self._compact(prompt, limits, emit)
         return await self.model(fitted, emit)
+
+    async def sum_up(self, prompt: Prompt, emit: Emit) -> Compacted | None:
+        """Sum the thread up now, as far as can be; None where that makes it no shorter. Raises ModelError."""
+        self._as_sent(prompt)
+        view = self._threads[prompt.thread].view
+        limits = replace(_limits(prompt, self.counter.window or ASSUMED_WINDOW), goal=0)
+        shorter, _ = await self._sum_up(prompt, view, limits, emit)
+        if shorter == view:
+            return None
+        before, after = self._size(prompt, view), self._size(prompt, shorter)
+        done = Compacted(prompt.thread, shorter.upto, shorter.summary, before, after)
+        emit(done)
+        self._keep(prompt, shorter)
+        return done
 
     # --- the view --------------------------------------------------------------------------------
 
@@ -156,7 +174,7 @@ class Fitted:
             return view, ""
         # Beside a long beginning little room is left: the newest messages take half of it, work the rest.
         room = min(int(limits.window * _LEAST_ROOM), (limits.most - least) // 2)
-        goal = max(limits.goal, least + room)
+        goal = max(limits.goal, least + room) if limits.goal else least
         # The later the summary ends, the less is left.
         chosen = bisect_left(places[:-1], True, key=lambda upto: size(upto) <= goal)
         return self._with_summary(prompt, view, places[chosen], words, limits), "" if words else _LISTED

@@ -3,15 +3,15 @@
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.hosts import Host, parse_host
 from kith.core.values import Reached
 from kith.trees.network.proxy import Proxy
+from kith.trees.toolchains import python_inside
 
 PORT = 3128  # the usual one of proxies; in the sandbox nobody else listens
 _ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -66,7 +66,7 @@ class Gateway:
         """`argv`, with what makes the listener in the sandbox in front of it."""
         if not self._proxy:
             return list(argv)
-        return [_python(), "-I", "-S", "-c", _OPENER, str(self._wire), *argv]
+        return [python_inside(), "-I", "-S", "-c", _OPENER, str(self._wire), *argv]
 
     def reached(self) -> tuple[Reached, ...]:
         return self._proxy.reached() if self._proxy else ()
@@ -125,10 +125,3 @@ def _own_places(hosts: tuple[Host, ...]) -> list[str]:
 def _certificates() -> dict[str, str]:
     found = {name: os.environ.get(name, "") for name in _CERTIFICATES}
     return {name: path for name, path in found.items() if Path(path).is_absolute() and Path(path).exists()}
-
-
-def _python() -> str:
-    """The interpreter that runs kith, as the sandbox sees it: not a virtual environment's link to it."""
-    with suppress(OSError):
-        return os.path.realpath(getattr(sys, "_base_executable", sys.executable), strict=True)
-    return "/usr/bin/python3"

@@ -5,9 +5,10 @@ from typing import Final, Literal
 
 from kith.context.git import list_paths
 from kith.core.events import Applied, Notice, Proposed
-from kith.core.values import BuildTask, Changes
+from kith.core.values import BuildTask, Changes, Verdict
 from kith.core.workspace import ExecLimits
 from kith.edits import summarise
+from kith.edits.left_out import tell_left_out
 from kith.gates.human import change_question
 from kith.workflows.build.judging import judge_kept, judge_whole
 from kith.workflows.build.letters import tell_left
@@ -15,6 +16,7 @@ from kith.workflows.build.state import Build
 from kith.workflows.build.work import Work
 
 _SUBJECT: Final = 72  # characters of a commit's first line
+_WITHOUT: Final = "The person would keep only a part of the change. What they would not:"
 _GIT: Final = ExecLimits(seconds=30.0, output=1_000_000)
 
 
@@ -33,10 +35,18 @@ async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
     changes = await work.changes()
     decision = await work.judges.person(work.run, changes)
     if not decision.ok:
-        return ("revise", decision.feedback) if decision.feedback else ("no", "Nothing was applied.")
+        return ("revise", _wish(work, changes, decision)) if decision.feedback else ("no", "Nothing was applied.")
     if decision.changes is None or decision.changes == changes:
         return "yes", ""
     return ("yes", "") if await _keep(work, decision.changes) else ("no", "Nothing was applied.")
+
+
+def _wish(work: Work, changes: Changes, decision: Verdict) -> str:
+    """What the person wants to be different: in words, and in what they would leave out."""
+    told = decision.changes is not None and tell_left_out(
+        summarise(changes), summarise(decision.changes), work.run.limits.exec.output // 2
+    )
+    return f"{decision.feedback}\n\n{_WITHOUT}\n{told}" if told else decision.feedback
 
 
 async def _keep(work: Work, kept: Changes) -> bool:

@@ -30,7 +30,7 @@ async def write_tests(
             written, changes = tuple(desk.sum_up() for desk in desks), await trial.changes()
             if not changes:
                 return Outcome("failed", "No test was kept."), written
-            decision = await judges.person(inside, changes)
+            decision = await decide(run, trial, judges, changes)
             if decision.ok:
                 text = "\n".join(tell(each) for each in written)
                 return await adopt(run, trial, judges, changes, decision, text), written

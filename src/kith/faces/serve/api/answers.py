@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from kith.core.values import Answer, Kept, Question
-from kith.faces.html.pieces import pieces_of
+from kith.edits.pieces import pieces_of
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import Id, OneDesk, found, who
 from kith.faces.serve.api.refusals import problems

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from kith.core.values import FileChange, Question, TodoItem
-from kith.faces.html.pieces import pieces_of
+from kith.edits.pieces import pieces_of
 
 MOST_WORDS: Final = 200_000  # characters
 Words = Annotated[str, Field(min_length=1, max_length=MOST_WORDS, pattern=r"\S")]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, FileChange
 from kith.edits import split_hunks, summarise
-from kith.faces.html.pieces import pieces_of
+from kith.edits.pieces import pieces_of
 
 # Rows that look like parts of a diff, and ends of lines that some split at.
 _ROWS = [

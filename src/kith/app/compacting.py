@@ -1,0 +1,34 @@
+"""A conversation summed up because its person wants room, before its model's window is full."""
+
+from kith.app.asking.terms import Terms, budget_of
+from kith.app.asking.worker import make_worker
+from kith.app.codebase.index import look_nowhere
+from kith.app.knowledge import gather
+from kith.app.project import Project
+from kith.app.tasks import THREAD
+from kith.core.events import Compacted
+from kith.core.model import Prompt
+from kith.core.run import Answerer
+from kith.memory.session import Session
+from kith.models.stack import Opened
+
+
+async def compact_now(
+    project: Project, session: Session, opened: Opened, answerer: Answerer
+) -> Compacted | None:
+    """Let an opened model sum up an open session's conversation; None where that makes it no shorter.
+
+    It reads what it has read already, and what it writes stands for it from now on. Raises ModelError.
+    """
+    past = session.past()
+    said = tuple(past.threads.get(THREAD, ()))
+    if not said:
+        return None
+    run = project.begin(session, answerer)
+    terms = Terms(project, run, session.id)
+    await terms.admit(opened)
+    look = look_nowhere if past.symbols == "yes" else None
+    role = make_worker(project, opened, past, gather(project.settings), look, terms, said=said)
+    prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)
+    budget = budget_of(project.settings)
+    return await opened.sum_up(prompt, past.compacted, budget, terms.permit, run.emit)

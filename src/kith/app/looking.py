@@ -1,0 +1,28 @@
+"""A look at the repository for the person: what git says, where it plainly does nothing but look."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from kith.app.permits import decide_here
+from kith.app.project import Project
+from kith.core.errors import UsageError
+from kith.core.values import Ran
+from kith.core.workspace import ExecLimits
+from kith.shell import TRUSTING, decide
+from kith.tools.git import git_command
+
+_STATUS: Final = ("status", "--short", "--branch")
+_LIMITS: Final = ExecLimits(seconds=30.0, output=200_000)
+
+
+async def look_with_git(project: Project, args: Sequence[str]) -> Ran:
+    """What git says to these arguments (none: how the tree stands). Raises UsageError where it would do more.
+
+    In a sandbox nothing that the repository's own settings name can do harm; without one it is refused.
+    """
+    line = shlex.join(["git", *(args or _STATUS)])
+    judged = decide(line, TRUSTING) if project.tree.confined else decide_here(project.root, line)
+    if not judged.allowed:
+        raise UsageError(f"/git only looks. {judged.reason} To run it in a trial: !{line}")
+    return await project.tree.exec(git_command(*(args or _STATUS)), _LIMITS)

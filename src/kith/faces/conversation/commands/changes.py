@@ -1,0 +1,146 @@
+"""The change of a conversation: shown, applied after all, thrown away, taken back; and a look at git."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from kith.core.errors import UsageError
+from kith.core.events import Applied
+from kith.core.values import Answer, FileChange, Question
+from kith.faces.conversation.commands.columns import in_columns
+from kith.faces.lines import count, printable
+from kith.memory.applied import find_undone, holds, short_id
+
+if TYPE_CHECKING:
+    from kith.faces.conversation.talk import Talk
+
+_MOST: Final = 400  # lines of each file's diff; of files that are named, all
+_NAMED: Final = 100_000
+
+
+# --- the change that waits, or the last one --------------------------------------------------
+
+
+async def diff(talk: "Talk", rest: str) -> None:
+    """Show the change that waits, else the last one that was applied. Raises UsageError for no such file."""
+    head, files = await _newest(talk)
+    wanted = split(rest)
+    if wanted:
+        files = [file for file in files if any(_is_meant(file.path, each) for each in wanted)]
+        if not files:
+            raise UsageError(f"The change has no file {' or '.join(wanted)}.")
+    if not files:
+        talk.say("Nothing was changed yet.")
+        return
+    from kith.faces.rendering.diffs import changes_lines
+
+    screen = talk.terminal
+    most = _NAMED if wanted else _MOST
+    screen.show_lines(changes_lines(files, screen.width, screen.look.glyphs, most=most))
+    talk.say(head, "dim")
+
+
+async def _newest(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
+    """The newest change, and how it stands."""
+    from kith.app.waiting import read_waiting
+    from kith.edits import summarise
+
+    project = talk.project
+    if talk.at_work:  # its trial is in use
+        files = talk.past.proposed
+        return ("It is at work; this was proposed last.", files) if files else await _applied(talk)
+    if waiting := await read_waiting(project, talk.id):
+        return "Not applied. To have it: /apply, to throw it away: /discard", summarise(waiting)
+    return await _applied(talk)
+
+
+async def _applied(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
+    every = talk.project.log.applied(str(talk.project.root))
+    own = [each for session, each in every if session == talk.id and not each.undoes]
+    if not own:
+        return "", ()
+    last = own[-1]
+    if holds(every, last.change_id):
+        return f"Applied as {short_id(last.change_id)}. To take it back: /undo", last.files
+    return "Applied, and taken back since. To have it again: /redo", last.files
+
+
+def _is_meant(path: str, wanted: str) -> bool:
+    name = wanted.removeprefix("@").removeprefix("./").rstrip("/")
+    return path == name or path.startswith(f"{name}/") or fnmatchcase(path, name)
+
+
+async def apply(talk: "Talk", rest: str) -> None:
+    """Check the change that waits, and ask for it again; words in place of a yes are the next task."""
+    from kith.app.waiting import apply_waiting
+
+    said: list[str] = []
+
+    async def answer(question: Question) -> Answer:
+        given = await talk.answer(question)
+        said.extend([given.text] if given.choice == "revise" else [])
+        return replace(given, choice="none") if given.choice == "revise" else given
+
+    with talk.session() as session:
+        result = await apply_waiting(talk.project, session, answer)
+    talk.show_result(result)
+    for words in said:
+        talk.submit(words)
+
+
+async def discard(talk: "Talk", rest: str) -> None:
+    """Throw the change that waits away, once the person has said yes."""
+    from kith.app.waiting import discard_waiting, read_waiting
+
+    files = [change.path for change in await read_waiting(talk.project, talk.id)]
+    if files:
+        named = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if files[3:] else "")
+        if await talk.terminal.press(f"Throw away the change of {named}?  [y]es  [n]o", "yn") != "y":
+            return
+    gone = await discard_waiting(talk.project, talk.id)
+    talk.say(f"Gone: the change of {count(len(gone), 'file')}. Your files are as they are.")
+
+
+# --- back and forth --------------------------------------------------------------------------
+
+
+async def undo(talk: "Talk", rest: str) -> None:
+    """Take the last change of this folder back, or the one that is named. Raises KithError."""
+    undone = await talk.project.undo(rest)
+    _tell_files(talk, undone)
+    talk.say(f"Took {short_id(undone.undoes)} back. To have it again: /redo", "green")
+
+
+async def redo(talk: "Talk", rest: str) -> None:
+    """Bring again what was taken back last. Raises KithError."""
+    taken = find_undone(talk.project.log.applied(str(talk.project.root)))
+    undone = await talk.project.undo(taken.change_id)
+    _tell_files(talk, undone)
+    talk.say(f"Brought {short_id(taken.undoes)} again. To take it back: /undo", "green")
+
+
+def _tell_files(talk: "Talk", applied: Applied) -> None:
+    rows = [(file.path, f"+{file.added} -{file.removed}") for file in applied.files]
+    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+
+
+# --- git -------------------------------------------------------------------------------------
+
+
+async def git(talk: "Talk", rest: str) -> None:
+    """What git says, where it only looks. Raises UsageError for anything else."""
+    from kith.app.looking import look_with_git
+
+    ran = await look_with_git(talk.project, split(rest))
+    text = printable(ran.output.rstrip("\n"))
+    talk.say(text or "git says nothing.", "" if ran.code == 0 else "red")
+
+
+def split(rest: str) -> list[str]:
+    """Words as a shell would part them. Raises UsageError for a quote that nobody closed."""
+    try:
+        return shlex.split(rest)
+    except ValueError as error:
+        raise UsageError(f"A quote is not closed in {rest!r}.") from error

@@ -1,0 +1,120 @@
+"""Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kith.app.asking.pins import is_routed
+from kith.core.money import dollars
+from kith.faces.conversation.commands.columns import in_rows
+from kith.faces.lines import paragraph, printable
+
+if TYPE_CHECKING:
+    from kith.app.asking.switch import Reading
+    from kith.faces.conversation.talk import Talk
+    from kith.models.discovery.catalogue import Entry
+
+_ROUTE: Final = "route"
+_CHOSEN_HERE: Final = "the conversation"  # the origin of a setting that was made here
+
+
+async def model(talk: "Talk", rest: str) -> None:
+    """Choose the model, by its name or from a list; say which one it is. Raises KithError."""
+    name = rest or await _pick(talk)
+    if not name:
+        return
+    chosen, held = talk.project.settings, talk.opened
+    origin = {**chosen.origin, "model": _CHOSEN_HERE}
+    project = replace(talk.project, settings=replace(chosen, model=name, origin=origin))
+    opened = None if is_routed(project.settings) else await project.open_model(talk.hear)
+    talk.voice.rest()
+    talk.project, talk.opened = project, opened
+    if held:
+        await held.aclose()
+    _tell_model(talk)
+
+
+def _tell_model(talk: "Talk") -> None:
+    from kith.app.asking.switch import read_anew
+    from kith.app.tasks import THREAD
+
+    if talk.opened is None:
+        talk.say("kith chooses the model of each task; /why says why.")
+        return
+    window = f", window {talk.opened.window:,}" if talk.opened.window else ""
+    talk.say(f"The model is {printable(talk.opened.facts.name)}{window}.")
+    if reading := read_anew(talk.opened, talk.past, THREAD):
+        talk.say(_reading_text(reading), "dim")
+
+
+def _reading_text(reading: "Reading") -> str:
+    """`It reads the conversation anew: about 4,200 tokens, 9 s, $0.013.`"""
+    words = [f"about {reading.tokens:,} tokens"]
+    words += [f"{reading.seconds:.0f} s"] if reading.seconds and reading.seconds >= 1 else []
+    words += [dollars(reading.usd)] if reading.usd else []
+    less = "" if reading.fits else " That is more than its window: older results are left out."
+    return f"It reads the conversation anew: {', '.join(words)}.{less}"
+
+
+async def _pick(talk: "Talk") -> str:
+    """The name of the model that the person wants; "" for none."""
+    from kith.app.models import list_all
+
+    found = await list_all(talk.project.settings, talk.project.log)
+    if not found.rows:
+        talk.say(printable("\n".join(found.notes)), "yellow")
+        return ""
+    now = talk.opened.asked_as or talk.opened.facts.name if talk.opened else talk.project.settings.model
+    names = [each.name for each in found.rows]
+    rows = [(each.name, *_figures(each)) for each in found.rows]
+    if talk.project.settings.route.local:
+        names, rows = [*names, _ROUTE], [*rows, (_ROUTE, "", "", "kith chooses for each task")]
+    at = names.index(now) if now in names else 0
+    words = f"The model is {printable(now)}. Which one from now on?" if now else "Which model?"
+    chosen = await talk.terminal.pick(words, in_rows(rows, talk.terminal.width - 4), at)
+    return "" if chosen is None else names[chosen]
+
+
+def _figures(entry: "Entry") -> tuple[str, str, str]:
+    """What helps to choose: its window, how quick it was here, whether it fits."""
+    window = entry.window or entry.trained
+    speed = f"{entry.write_rate:,.0f} tok/s" if entry.write_rate else ""
+    state = "loaded" if entry.loaded else entry.why if entry.fits is False else ""
+    return (f"{window / 1024:.0f}k" if window >= 1024 else "", speed, state)
+
+
+async def models(talk: "Talk", rest: str) -> None:
+    """All that can be asked, with what is known of them."""
+    from rich.text import Text
+
+    from kith.app.models import list_all
+    from kith.faces.models import table
+
+    found = await list_all(talk.project.settings, talk.project.log)
+    if found.rows:
+        lines = [Text.assemble(*line) for line in table(found.rows, talk.terminal.width)]
+        talk.terminal.show(*lines)
+    for note in filter(None, found.notes):
+        talk.say("\n".join(paragraph(printable(note), width=talk.terminal.width)), "dim")
+
+
+async def profile(talk: "Talk", rest: str) -> None:
+    """What was measured here, of all models or of one. Raises UsageError for one that nobody asked."""
+    import sys
+
+    from kith.app.measuring.profile import Scope, read_profile
+    from kith.faces.charts import choose_glyphs
+    from kith.faces.profile_text import profile_lines
+
+    found = read_profile(talk.project, Scope(model=rest))
+    if not found.calls:
+        talk.say("Nothing was measured here yet; every task that a model does is.")
+        return
+    talk.say("\n".join(profile_lines(found, choose_glyphs(sys.stdout), detailed=bool(rest))))
+
+
+async def why(talk: "Talk", rest: str) -> None:
+    """Which models were asked, what else was weighed, and how it went. Raises UsageError."""
+    from kith.faces.why import show_why, why_text
+
+    shown = show_why(talk.project, rest or talk.id)
+    talk.say(printable("\n\n".join(map(why_text, shown["decisions"]))))

@@ -1,0 +1,123 @@
+"""What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from kith.core.errors import UsageError
+from kith.core.events import ToolEnded
+from kith.core.values import Ran
+from kith.faces.lines import printable, todo_text
+
+if TYPE_CHECKING:
+    from kith.app.tasks import Opened
+    from kith.faces.conversation.talk import Talk
+
+_BLOCK: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
+
+
+async def todo(talk: "Talk", rest: str) -> None:
+    """The model's list, as it stands."""
+    talk.say(printable(todo_text(talk.past.todo)) or "The list is empty.")
+
+
+# --- the window ------------------------------------------------------------------------------
+
+
+async def compact(talk: "Talk", rest: str) -> None:
+    """Let the model sum up now, and say what that saved. Raises KithError."""
+    from kith.app.compacting import compact_now
+
+    opened = await open_own(talk)
+    with talk.session() as session:
+        done = await compact_now(talk.project, session, opened, talk.answer)
+    if done is None:
+        talk.say("There is nothing yet that a summary would make shorter.")
+        return
+    saved = 1 - done.after / done.before if done.before else 0.0
+    talk.say(f"{done.before:,} tokens before, {done.after:,} now ({saved:.0%} less).", "green")
+    if done.summary:
+        talk.say(printable(done.summary.strip()), "dim")
+
+
+async def open_own(talk: "Talk") -> "Opened":
+    """The model of the conversation, opened. Raises NoModelError, UsageError where kith chooses it anew."""
+    from kith.app.asking.pins import is_routed
+
+    if is_routed(talk.project.settings):
+        raise UsageError("kith chooses the model of each task here; name one first: /model NAME")
+    if talk.opened is None:
+        talk.opened = await talk.project.open_model(talk.hear)
+    return talk.opened
+
+
+# --- what the tools said ---------------------------------------------------------------------
+
+
+async def details(talk: "Talk", rest: str) -> None:
+    """Everything that the tools said since the task began, on a screen of its own."""
+    told = talk.voice.details
+    if not told:
+        talk.say("No tool was used yet.")
+        return
+    from rich.text import Text
+
+    text = Text()
+    for event in told:
+        for style, line in _detail(event):
+            text.append(f"{printable(line)}\n", style)
+    await talk.terminal.view(f"{len(told)} tools", text)
+
+
+def _detail(event: ToolEnded) -> Iterator[tuple[str, str]]:
+    mark = "" if event.ok else " (refused)"
+    yield "bold", f"{event.name}{mark}  {event.seconds:.1f} s  {_what(event)}"
+    if isinstance(event.ran, Ran):
+        yield "", event.ran.output.rstrip("\n")
+        yield "dim", f"exit code {event.ran.code}"
+    yield "", ""
+
+
+def _what(event: ToolEnded) -> str:
+    return event.ran.command if isinstance(event.ran, Ran) else event.line
+
+
+# --- the last answer -------------------------------------------------------------------------
+
+
+async def copy(talk: "Talk", rest: str) -> None:
+    """Put the last answer, its last block of code, or the last change on the clipboard. Raises UsageError."""
+    text = await _wanted(talk, rest)
+    from kith.faces.conversation.clipboard import put_on_clipboard
+
+    how = await put_on_clipboard(text, talk.terminal)
+    lines = text.count("\n") + 1
+    talk.say(f"Copied {lines:,} {'line' if lines == 1 else 'lines'} {how}.", "dim")
+
+
+async def _wanted(talk: "Talk", rest: str) -> str:
+    if rest == "diff":
+        files = talk.past.applied[-1].files if talk.past.applied else talk.past.proposed
+        if not files:
+            raise UsageError("Nothing was changed yet.")
+        return "".join(file.diff for file in files)
+    if rest not in ("", "code"):
+        raise UsageError(f"/copy takes nothing, code or diff, not {rest!r}.")
+    said = _last_words(talk)
+    if not said:
+        raise UsageError("No model has said anything here yet.")
+    if rest == "":
+        return said
+    blocks = [match[2] for match in _BLOCK.finditer(said)]
+    if not blocks:
+        raise UsageError("The last answer holds no block of code.")
+    return blocks[-1].rstrip("\n")
+
+
+def _last_words(talk: "Talk") -> str:
+    from kith.app.tasks import THREAD
+
+    said = (
+        each.text.strip() for each in reversed(talk.past.threads.get(THREAD, ())) if each.role == "assistant"
+    )
+    return next(filter(None, said), "")

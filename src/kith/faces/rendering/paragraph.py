@@ -1,0 +1,54 @@
+"""Words that are not over yet: each line of them is shown once nothing that may come can change it."""
+
+from dataclasses import dataclass, replace
+
+from kith.faces.rendering.inline import parse_inline
+from kith.faces.rendering.spans import Line, Row, Span, wrap_atoms
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """The source that is not shown yet, and what its lines begin with; a heading is one, too, with a role."""
+
+    source: str
+    first: Line
+    others: Line
+    role: str = ""
+    before: str = " "  # the character before the source
+    is_single: bool = True  # one line of source so far: it may become a heading, or the head of a table
+    is_begun: bool = False  # lines of it were shown
+
+    def copy(self) -> "Paragraph":
+        """The same words, to be ended before their end."""
+        return replace(self)
+
+    def add(self, text: str, new_line: bool = False) -> None:
+        """More of its source; `new_line`: what was there ended with a line."""
+        self.source += text
+        self.is_single = self.is_single and not new_line
+
+    def take_certain(self, width: int, marks: bool) -> list[Line]:
+        """The lines that stay as they are, whatever comes; never the last one."""
+        if self.is_single and self.source.startswith("|"):
+            return []
+        inline = parse_inline(self.source, self.before, ended=False, marks=marks)
+        rows = wrap_atoms(inline.atoms, width, self.first, self.others)
+        last = len(rows) - 1
+        while last > 0 and not inline.may_part(rows[last].at):
+            last -= 1
+        if last == 0:
+            return []
+        at = rows[last].at
+        self.source, self.before, self.first = self.source[at:], self.source[at - 1], self.others
+        self.is_begun, self.is_single = True, False
+        return self._lines(rows[:last])
+
+    def take_all(self, width: int, marks: bool, ended: bool = True) -> list[Line]:
+        """All lines that are left; not `ended`: as they look so far."""
+        inline = parse_inline(self.source, self.before, ended=ended, marks=marks)
+        return self._lines(wrap_atoms(inline.atoms, width, self.first, self.others))
+
+    def _lines(self, rows: list[Row]) -> list[Line]:
+        if not self.role:
+            return [row.line for row in rows]
+        return [tuple(Span(text, f"{role} {self.role}".strip()) for text, role in row.line) for row in rows]

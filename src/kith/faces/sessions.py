@@ -1,0 +1,133 @@
+"""`kith sessions`: what was done, found again, copied from a turn on, named, and forgotten for good."""
+
+import argparse
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
+from kith.faces.folder import find_root
+from kith.faces.lines import brief, count, printable
+from kith.memory.log import LOG_FILE, Log
+from kith.settings import load_settings
+
+
+def sessions_command(args: argparse.Namespace) -> int:
+    """One line a session, newest first."""
+    root = find_root(args.folder)
+    log = _open_log(root)
+    found = log.sessions(None if args.all else root, args.most, words=" ".join(args.words))
+    if args.json:
+        print(json.dumps([asdict(each) for each in found], indent=2))
+        return EXIT_DONE
+    for each in found:
+        where = f"  {printable(each.root)}" if args.all else ""
+        fork = f"  (fork of {each.source[:6]})" if each.source else ""
+        head = f"{each.id}  {_when(each.at)}  {each.status:11} "
+        print(f"{head}{brief(each.title, len(head) + len(where) + len(fork))}{fork}{where}")
+    if not found:
+        place = "anywhere" if args.all else f"in {printable(str(root))}"
+        words = f" with {printable(' '.join(args.words))}" if args.words else ""
+        print(f"No sessions{words} {place}{'' if words else ' yet'}.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def turns_command(args: argparse.Namespace) -> int:
+    """What was said in a session, turn by turn."""
+    from kith.memory.turns import turns
+
+    log = _open_log(find_root(args.folder))
+    session = log.find(args.id)
+    found = turns(log, session)
+    if args.json:
+        print(json.dumps([asdict(each) for each in found], indent=2))
+        return EXIT_DONE
+    for each in found:
+        head = f"{each.number:3}  {_when(each.at)}  {each.status or 'copied':11} "
+        files = f"  ({count(len(each.files), 'file')})" if each.files else ""
+        print(f"{head}{brief(each.words, len(head) + len(files))}{files}")
+    if not found:
+        print("Nobody has said anything in it.", file=sys.stderr)
+    _tell_damage(log, session)
+    return EXIT_DONE
+
+
+def fork_command(args: argparse.Namespace) -> int:
+    """Copy a conversation, up to a turn if one is named."""
+    from kith.app.forks import fork, go_back
+    from kith.app.project import Project
+
+    if args.files and not args.before:
+        raise UsageError("--files goes with --before: it takes back what was applied since then.")
+    project = Project.open(find_root(args.folder), {})
+    session = project.log.find(args.id)
+    if args.files:
+        made = asyncio.run(go_back(project, session, args.before))
+    else:
+        made = fork(project, session, args.before)
+    for undone in made.undone:
+        for file in undone.files:
+            print(f"{printable(file.path)}  +{file.added} -{file.removed}", file=sys.stderr)
+    print(made.id)
+    print(f"To go on with it: kith -r {made.id}", file=sys.stderr)
+    return EXIT_DONE
+
+
+def rename_command(args: argparse.Namespace) -> int:
+    """Give a session a name."""
+    from kith.app.conversations import rename
+    from kith.app.project import Project
+
+    project = Project.open(find_root(args.folder), {})
+    session = project.log.find(args.id)
+    print(f"{session} is called {printable(rename(project, session, ' '.join(args.title)))}.")
+    return EXIT_DONE
+
+
+def delete_command(args: argparse.Namespace) -> int:
+    """Forget sessions for good."""
+    from kith.app.conversations import forget
+
+    settings = load_settings(find_root(args.folder), {})
+    log = Log(settings.state / LOG_FILE)
+    wanted = list(dict.fromkeys(log.find(each) for each in args.ids))
+    if not args.yes and not _agreed(log, wanted):
+        return EXIT_REJECTED
+    for session in wanted:
+        others = forget(settings, log, session)
+        with_it = (
+            f", and {count(len(others), 'session')} in which its changes were taken back" if others else ""
+        )
+        print(f"{session} is gone{with_it}.")
+    return EXIT_DONE
+
+
+def _agreed(log: Log, wanted: list[str]) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("Nobody can be asked here; --yes forgets without a question.")
+    for each in log.sessions(None, 0, wanted):
+        print(f"{each.id}  {_when(each.at)}  {brief(each.title, 32)}")
+    print("What they changed stays in your files, and can be undone no more.")
+    return input(f"Forget {count(len(wanted), 'session')} for good? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _open_log(root: Path) -> Log:
+    """The log; what came of mending it is said."""
+    log = Log(load_settings(root, {}).state / LOG_FILE)
+    if log.mended:
+        print(f"kith: {printable(log.mended)}", file=sys.stderr)
+    return log
+
+
+def _tell_damage(log: Log, session: str) -> None:
+    from kith.app.conversations import tell_damage
+
+    if words := tell_damage(log, session):
+        print(f"kith: {words}", file=sys.stderr)
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
