@@ -279,3 +279,20 @@ def test_whatever_is_set_and_unset_is_what_is_read(
         assert data == value
     kept = [line for line in start.splitlines() if line.startswith("#")]
     assert [line for line in file.read_text().splitlines() if line in kept] == kept
+
+
+def test_hooks_add_up_and_the_persons_own_come_first(folder: Path, tmp_path: Path) -> None:
+    written = "[[{}hooks]]\non = 'stop'\ncommand = '{}'\n"
+    (folder / "config.toml").write_text(
+        written.format("", "everywhere") + written.format(f"projects.'{tmp_path}'.", "here")
+    )
+    (tmp_path / ".kith").mkdir()
+    (tmp_path / ".kith" / "config.toml").write_text(written.format("", "theirs"))
+    hooks = load_settings(tmp_path, {}, trusting=True).hooks
+    assert [(each.command, each.where, each.brought) for each in hooks] == [
+        ("everywhere", "machine", False),
+        ("here", "machine", False),
+        ("theirs", "trial", True),
+    ]
+    assert [each.place.rpartition(" ")[2] for each in hooks] == ["1", "4", "1"]
+    assert [each.command for each in load_settings(tmp_path.parent, {}).hooks] == ["everywhere"]

@@ -113,7 +113,10 @@ def test_what_a_person_kept_is_told(repository: Path) -> None:
     asyncio.run(turn())
     assert (repository / "utils.py").read_bytes() == change["kept"]
     talk("go on")
-    assert model.told.startswith("Of your last change only a part was kept, in utils.py.")
+    assert model.told.startswith(
+        "Of your last change the person kept only a part:\n- utils.py: written differently"
+    )
+    assert f"+{NEW}" in model.told and "Helpers" not in model.told.replace("Small helpers", "")
 
 
 @pytest.mark.slow

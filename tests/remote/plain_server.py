@@ -32,6 +32,10 @@ TOOLS = [
     {"name": "wait", "inputSchema": {"type": "object"}},
     {"name": "much", "inputSchema": {"type": "object"}},
 ]
+TOOLS += [
+    {"name": f"more_{n}", "description": "More. " * 20, "inputSchema": {"type": "object"}}
+    for n in range(int(os.environ.get("MANY", "0")))
+]
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:

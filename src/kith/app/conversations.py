@@ -48,13 +48,10 @@ def find_conversation(project: Project, wanted: str) -> Summary:
 
 
 def tell_damage(log: Log, session: str) -> str:
-    """What of a session could not be read, in a sentence; "" where all could."""
-    for _ in log.events(session):
-        pass
+    """What of a session could not be read so far, in a sentence; "" where all could."""
     lost = log.left_out(session)
-    if not lost:
-        return ""
-    return f"{lost:,} {'events' if lost > 1 else 'event'} of session {session} cannot be read; the rest is there."
+    many = "1 event" if lost == 1 else f"{lost:,} events"
+    return f"{many} of session {session} cannot be read; the rest is there." if lost else ""
 
 
 def rename(project: Project, session: str, title: str) -> str:

@@ -9,7 +9,7 @@ from kith.context.rooms import output_room
 from kith.core.values import Ran
 from kith.edits.left_out import tell_left_out
 from kith.memory.applied import holds
-from kith.memory.past import Past
+from kith.memory.past import NOBODY, Past
 
 NOT_APPLIED: Final = "Your last change was not applied: the files are as they were before it."
 ELSEWHERE: Final = "Another model finished your last task. It changed"
@@ -29,7 +29,7 @@ def with_news(project: Project, past: Past, words: str, window: int) -> str:
 
 
 def news_of(project: Project, last: Past, room: int = _MOST) -> str:
-    """What the model cannot know of its last change, in about so many characters; "" when it holds as it was made."""
+    """What the model cannot know of its last change, at some length; "" when it holds as it was made."""
     if last.started and NEWS in last.started.options:
         return last.started.options[NEWS]
     if not last.applied:

@@ -59,6 +59,9 @@ class LiveScreen(Screen, Protocol):
     def live(self, name: str, region: Region | None) -> None:
         """What is shown in one of the regions from now on."""
 
+    def prefill(self, words: str) -> None:
+        """Words in the line, for the person to go on with; not where something is written already."""
+
     def signal(self, sequence: str) -> None:
         """Something for the terminal itself that shows nothing, such as what its clipboard is to hold."""
 

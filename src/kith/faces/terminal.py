@@ -13,6 +13,7 @@ from kith.faces.lines import STYLES, line_of, printable, status_of, wrapped
 from kith.faces.prompts import ConsoleScreen
 from kith.faces.questions import ask
 from kith.faces.speakers import council_lines
+from kith.memory.past import NOBODY
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -36,7 +37,7 @@ class PlainVoice:
         said = f"nobody could be asked{'; --yes agrees' if question.kind == 'plan' else ''}"
         if needs_person(question):
             said = _who_was_missing(question)
-        return Answer("none" if question.kind == "change" else "no", said, by="a run without a terminal")
+        return Answer("none" if question.kind == "change" else "no", said, by=NOBODY)
 
     def close(self) -> None:
         """Nothing is held open."""

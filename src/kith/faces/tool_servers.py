@@ -53,6 +53,11 @@ def _show(
     return EXIT_FAILED if any(each.trouble for each in served) else EXIT_DONE
 
 
+def server_lines(served: Served, server: ToolServer, *, detailed: bool) -> Iterator[str]:
+    """What there is to say of a server: its tools and their cost, or why it does not answer."""
+    return _details(served, server) if detailed else _summary(served, server)
+
+
 def _summary(served: Served, server: ToolServer) -> Iterator[str]:
     if served.trouble:
         yield wrapped(f"{served.name}: {printable(served.trouble)}", sys.stdout, indent="  ")

@@ -16,8 +16,7 @@ _MOST = 8  # files that the question itself names
 
 
 def human_gate(text: str = "Apply this change?", named: Sequence[str] = ()) -> Gate:
-    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back, and keeps
-    until then what the answer holds.
+    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back.
 
     `named`: patterns for paths that the person needs no warning of.
     """

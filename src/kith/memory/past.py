@@ -35,6 +35,7 @@ from kith.memory.asides import QUIET, is_aside
 LASTING = frozenset(
     ("RunStarted", "RunEnded", "Resumed", "Said", "Compacted", "Forked", "Named", "TodoSet", "Routed")
 )
+NOBODY = "a run without a terminal"  # who answers where nobody can be asked
 _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 
 
@@ -121,10 +122,6 @@ class Past:
                 self._judge(event) if isinstance(event, Judged) else self._route(event)
             case Reviewed(findings):
                 self.findings = findings
-            case Asked(question) if question.kind == "change":
-                self.asked = question.id
-            case Answered(id, answer) if id == self.asked:
-                self.said = answer
             case _:
                 self._note(event)
 
@@ -134,6 +131,10 @@ class Past:
                 self.title = title
             case Notice(text, "warning"):
                 self.notices.append(text)
+            case Asked(question) if question.kind == "change":
+                self.asked = question.id
+            case Answered(id, answer) if id == self.asked:
+                self.said = answer
 
     def take_aside(self, event: Event) -> None:
         """Take in an event of a command that the person runs."""

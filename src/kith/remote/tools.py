@@ -31,7 +31,8 @@ def make_tools(
 ) -> tuple[Tool, ...]:
     """The tools of a server, in the order of their names, which differ from those that are `taken`."""
     made: list[Tool] = []
-    for each in sorted(listed, key=lambda each: each.name):
+    once = {each.name: each for each in listed}
+    for each in sorted(once.values(), key=lambda each: each.name):
         name = name_tool(server, each.name, (*taken, *(tool.name for tool in made)))
         made.append(_make_tool(server, name, each, call))
     return tuple(made)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import yaml
@@ -11,7 +12,6 @@ from kith.settings.yaml_file import read_nodes
 
 _PLAIN: Final = re.compile(r"[A-Za-z/~][\w./~-]*(?::[\w./-]+)*")  # what means itself without quotes
 _WORDS: Final = re.compile(r"(?i)true|false|null|yes|no|on|off|y|n|~")
-_COMMENT: Final = re.compile(r"(?m)(?:^|\s)#")
 
 
 def set_in_yaml(text: str, keys: Sequence[str], value: Any) -> str:
@@ -30,7 +30,7 @@ def set_in_yaml(text: str, keys: Sequence[str], value: Any) -> str:
     if isinstance(old, yaml.ScalarNode) and old.style not in ("|", ">") and end > start:
         start = old.start_mark.index
         return f"{text[:start]}{_flow(value)}{text[end:]}" if end > start else _after(text, key, value)
-    _spare_comments(text[start:end])
+    _spare_comments(text, start, end)
     return _after(text, key, value, end)
 
 
@@ -46,7 +46,7 @@ def drop_from_yaml(text: str, keys: Sequence[str]) -> str:
     key, old = pair
     start = key.start_mark.index - key.start_mark.column
     end = _end(text, old, key)
-    _spare_comments(text[start:end])
+    _spare_comments(text, start, end)
     return text[:start] + text[_end_of_line(text, end) + 1 :]
 
 
@@ -93,7 +93,7 @@ def _after(text: str, key: yaml.Node, value: Any, end: int | None = None) -> str
 def _written_again(text: str, mapping: yaml.MappingNode, keys: Sequence[str], value: Any) -> str:
     """A mapping in braces, with a key set (or left out: None), as JSON."""
     start, end = mapping.start_mark.index, mapping.end_mark.index
-    _spare_comments(text[start:end])
+    _spare_comments(text, start, end)
     data: dict[str, Any] = yaml.safe_load(text[start:end])
     table = data
     for key in keys[:-1]:
@@ -104,9 +104,11 @@ def _written_again(text: str, mapping: yaml.MappingNode, keys: Sequence[str], va
     return f"{text[:start]}{json.dumps(data, ensure_ascii=False)}{text[end:]}"
 
 
-def _spare_comments(text: str) -> None:
-    if _COMMENT.search(text):
-        raise ValueError("a comment would be lost")
+def _spare_comments(text: str, start: int, end: int) -> None:
+    """Raises ValueError where there is a comment in a part of the text: between what counts."""
+    for before, after in pairwise(yaml.scan(text)):
+        if "#" in text[max(start, before.end_mark.index) : min(end, after.start_mark.index)]:
+            raise ValueError("a comment would be lost")
 
 
 def _block(keys: Sequence[str], value: Any, column: int) -> str:

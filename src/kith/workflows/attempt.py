@@ -107,7 +107,7 @@ async def attempt(
         return kept.outcome
 
 
-class _Kept(Exception):  # noqa: N818  (nothing went wrong)
+class _Kept(Exception):
     """The change waits in its trial."""
 
     def __init__(self, outcome: Outcome) -> None:

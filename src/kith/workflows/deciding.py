@@ -19,7 +19,7 @@ _AFTER_CHECKS: Final = ("all", "none", "back", "revise")
 
 
 async def decide(run: Run, trial: Trial, judges: Judges, changes: Changes) -> Verdict:
-    """Yes, with `changes` where they are not all of them; or no, with words for the model where there are any.
+    """Yes, with `changes` where they keep less or other ones; or no, with words for the model if any.
 
     What the person takes out when they send it back is taken out of the trial, too.
     """
@@ -38,7 +38,7 @@ async def decide(run: Run, trial: Trial, judges: Judges, changes: Changes) -> Ve
 
 
 async def _check_kept(run: Run, judges: Judges, kept: Changes) -> Verdict | None:
-    """What comes of a part that was kept: it passes, or the person says what then; None: to decide once more."""
+    """What comes of a part that is kept: it passes, or what the person says then; None to ask anew."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
         with run.inside(trial).step("check what was kept") as step:

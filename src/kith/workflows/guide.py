@@ -15,6 +15,7 @@ from kith.workflows.scan.report import Report
 
 _FOLDERS: Final = 16  # of a layout, with what they hold; as many more are named
 _SHARE: Final = 0.1  # of the code, from which on a language is worth naming
+_MOSTLY: Final = 0.8  # of the files of a folder that is called one of tests
 _SCRIPTS, _ENTRIES = 8, 4
 _ABOUT: Final = 110  # characters of what a folder says of itself
 # How what is configured is started: a file, or a table in pyproject.toml, and the command.
@@ -222,5 +223,5 @@ def _what_is_in(found: Found, paths: Sequence[str]) -> str:
     languages = Counter(found.facts[path].language for path in paths if found.facts[path].language)
     name = languages.most_common(1)[0][0] if languages else "other"
     tests = sum(map(is_test_file, paths))
-    what = "tests" if tests > len(paths) / 2 else f"{name} files"
+    what = "tests" if tests > _MOSTLY * len(paths) else f"{name} files"
     return f"{len(paths):,} {what}" if len(paths) > 1 else f"one {what.removesuffix('s')}"

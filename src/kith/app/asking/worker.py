@@ -36,24 +36,29 @@ def make_worker(
     as far as these are connected.
     """
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
+    tools += _delegation_tools(terms, opened) if terms else ()
+    tools += (skill_tool(known, opened.window),) if offers_skills(known, said) else ()
     if terms:
-        tools += _delegation_tools(terms, opened)
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(budget_of(project.settings), past.compacted)
-    if offers_skills(known, said):
-        tools += (skill_tool(known, opened.window),)
     remote = project.servers.tools(opened.window) if project.servers else ()
     remote = terms.hook(remote, opened) if terms else remote
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), remote)
     veiled = terms is not None and terms.veils(opened)
     role = dress(make_player(project, spec, opened, model, tools + remote, veiled=veiled).role, strategy)
     if terms:
-        role = replace(role, tools=with_nested(project, role.tools, said, opened.window, terms.run.emit))
+        told = said[_summed_up(past) :]
+        role = replace(role, tools=with_nested(project, role.tools, told, opened.window, terms.run.emit))
     if (read := past.read) and read.model == opened.facts.name:
         sent = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(sent, past.compacted[: read.compactions], read.tokens)
     return role
+
+
+def _summed_up(past: Past) -> int:
+    """How many messages of the conversation a summary stands for: notes among them are told anew."""
+    return max((e.upto for e in past.compacted if e.summary and e.thread == past.thread), default=0)
 
 
 def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:

@@ -14,6 +14,7 @@ from kith.faces.arguments.options import (
     add_work,
     add_yes,
 )
+from kith.faces.conversation.modes import MODES
 from kith.faces.quantities import number, percent, positive
 
 _REFACTORINGS = (
@@ -30,6 +31,9 @@ def talk(parser: argparse.ArgumentParser) -> None:
     again("-c", "--continue", dest="resume", action="store_const", const="last", default="", help=last)
     pick = "go on with a conversation: the one whose id begins so, or one that you pick"
     again("-r", "--resume", dest="resume", nargs="?", const="pick", metavar="ID", help=pick)
+    add = parser.add_argument
+    add("--mode", choices=MODES, help="ask, plan (look only) or auto (one question, at the end) (ask)")
+    add("--plain", action="store_true", help="lines alone, nothing that moves (for screen readers)")
     add_work(parser)
     add_system(parser)
 

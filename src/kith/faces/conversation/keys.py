@@ -1,5 +1,6 @@
 """What each key does in a conversation; editing a line is prompt_toolkit's, by emacs's or vi's keys."""
 
+import asyncio
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 # Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
+AGAIN: Final = "Ctrl-C again leaves"
 _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
 
 
@@ -162,13 +164,16 @@ def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes)
 
     @keys.add("c-c")
     def _(event: KeyPressEvent) -> None:
-        if interrupts.again():
+        if get().line.searches:
+            get().line.give_up()
+        elif interrupts.again():
             wishes.leave()
         elif wishes.working:
             wishes.stop()
         elif not get().give_up():
             event.current_buffer.reset()
-            get().hint = "Ctrl-C again leaves"
+            get().hint = AGAIN
+            asyncio.get_running_loop().call_later(TWICE_S, lambda: setattr(get(), "hint", ""))
 
     @keys.add("c-d")
     def _(event: KeyPressEvent) -> None:
@@ -177,7 +182,9 @@ def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes)
         else:
             wishes.leave()
 
-    @keys.add("escape", filter=~vi_mode | Condition(lambda: get().busy_asking or wishes.working))
+    ours = Condition(lambda: get().line.menu.is_open or get().busy_asking or wishes.working)
+
+    @keys.add("escape", filter=~vi_mode | ours)
     def _(event: KeyPressEvent) -> None:
         if get().line.give_up() or get().give_up():
             return

@@ -74,8 +74,12 @@ async def _go_on(talk: "Talk") -> None:
 
 async def go_into(talk: "Talk", id: str) -> None:
     """Make an earlier conversation the present one."""
+    from kith.app.conversations import tell_damage
+
     talk.id = id
     past = talk.past
+    if damage := tell_damage(talk.project.log, id):
+        talk.say(damage, "yellow")
     show_earlier(talk, past)
     if past.started and past.ended is None and not talk.project.log.is_open(id):
         await _offer_rest(talk)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kith.faces.conversation.wishes import Wishes
+from kith.faces.lines import printable
 from kith.faces.rendering.look import Look
 from kith.faces.rendering.spans import Line
 from kith.faces.screen import Region
@@ -100,6 +101,11 @@ class PlainTerminal:
         if text and text != before and now - at > _TELL_S:
             self._told[name] = text, now
             print(text, flush=True)
+
+    def prefill(self, words: str) -> None:
+        """What cannot be changed on the line is shown, to be written anew."""
+        if words:
+            print(f"  {printable(words)}", flush=True)
 
     def signal(self, sequence: str) -> None:
         """Who only prints is sent nothing else."""

@@ -238,6 +238,21 @@ class Talk:
             await self.open_model()
             return await self._run(self.project, session, Task("", resume=self.id, keep=True))
 
+    def read_settings(self) -> None:
+        """What the person has chosen since counts from now on; a model that was chosen here stays."""
+        from kith.app.project import tree_at
+        from kith.settings import load_settings
+
+        before, chosen = self.project.settings, load_settings(self.root, self.flags)
+        if before.origin.get("model") == CHOSEN_HERE:
+            origin = {**chosen.origin, "model": CHOSEN_HERE}
+            chosen = replace(chosen, model=before.model, origin=origin)
+        self.project = replace(self.project, settings=chosen, tree=tree_at(self.root, chosen))
+        if chosen.model != before.model:
+            self.opened, held = None, self.opened
+            self._closing_models.append(held)
+        self.terminal.settle_in(chosen)
+
     def session(self) -> Any:
         """The session, open for one piece of work whose events are shown."""
         return _Open(self)

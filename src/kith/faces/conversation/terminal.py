@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from prompt_toolkit.application import Application
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
-from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding import KeyBindingsBase
 
 from kith.faces.conversation.asking import Asking
 from kith.faces.conversation.layout import STYLE, make_layout
@@ -45,7 +45,7 @@ class Terminal:
         submit: Callable[[str], None],
         status: Callable[[int], str] = lambda width: "",
         *,
-        keys: KeyBindings | None = None,
+        keys: KeyBindingsBase | None = None,
         look: Look = Look(),
     ) -> None:
         self._submit, self.status = submit, status
@@ -112,6 +112,10 @@ class Terminal:
     def show_lines(self, lines: "Iterable[Line]") -> None:
         """The same for lines of roles."""
         self._put(self.look.paint(lines))
+
+    def prefill(self, words: str) -> None:
+        """Words in the line, where it is empty."""
+        self._in_loop(lambda: None if self.buffer.text else self.buffer.insert_text(words))
 
     def signal(self, sequence: str) -> None:
         """A sequence that shows nothing."""
@@ -203,7 +207,7 @@ class Terminal:
     async def edit_line(self) -> None:
         """The line, with all that was pasted into it, in the editor; for the keys."""
         before = self.line.pastes.unfold(self.buffer.text)
-        after = await self._edit(before.encode(), "message.md")
+        after = await self._edit(f"{before}\n".encode(), "message.md")
         self.line.fill(after.decode("utf-8", "replace"))
 
     async def suspend(self) -> None:

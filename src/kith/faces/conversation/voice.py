@@ -5,18 +5,35 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final
 
-from kith.core.events import Asked, Delta, Event, RunEnded, Said, TodoSet, ToolEnded
+from kith.core.events import (
+    Asked,
+    Delta,
+    Event,
+    Notice,
+    Progress,
+    RunEnded,
+    Said,
+    TodoSet,
+    ToolBegan,
+    ToolEnded,
+)
 from kith.core.values import TodoItem
-from kith.faces.lines import STYLES, line_of, printable, status_of, todo_text
+from kith.faces.conversation.details import Details
+from kith.faces.lines import STYLES, line_of, printable, status_of
+from kith.faces.rendering.activity import progress_line, running_line, spinner, tool_line
 from kith.faces.rendering.markdown import READABLE, MarkdownStream
+from kith.faces.rendering.panels import todo_lines
+from kith.faces.rendering.spans import Line, Span, cut
+from kith.faces.rendering.thinking import Thinking
 from kith.faces.screen import LiveScreen
 from kith.faces.speakers import council_lines
 
-_DETAILS: Final = 50  # tools whose results Ctrl-O still shows
+_SHOWN_OTHERWISE: Final = ("todo", "done", "delegate")  # tools whose good end has a picture of its own
+_KNOWN: Final = ("The model is ", "Asking ")  # what the status line says all the time
 
 
 class Voice:
-    """Tells a screen of events. Everything is called in the thread that works, but for what draws a region."""
+    """Tells a screen of events. All but what draws a region is called in the thread that works."""
 
     def __init__(self, screen: LiveScreen, clock: Callable[[], float] = time.monotonic) -> None:
         self.screen, self._clock = screen, clock
@@ -24,10 +41,13 @@ class Voice:
         self.shown = ""  # all its words of this task, so that nobody says them twice
         self.todo: tuple[TodoItem, ...] = ()
         self.todo_open = True
-        self.details: list[ToolEnded] = []  # what Ctrl-O opens
+        self.details = Details()
         self._words: MarkdownStream | None = None
-        self._drawing = Lock()  # the words are drawn while more of them come
-        self._state, self._since = "", 0.0
+        self._thinking: Thinking | None = None
+        self._drawing = Lock()  # words are drawn while more of them come
+        self._now: Event | str | None = None  # what goes on
+        self._since = 0.0
+        self._target = ""
 
     def begin(self) -> None:
         """A new task."""
@@ -35,28 +55,27 @@ class Voice:
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
         """One event of the session."""
-        planning = "plan" in path  # a plan arrives as JSON, and is shown in words when it is whole
-        if isinstance(event, Delta) and event.kind == "text" and not planning:
-            self._take(event.text)
+        if isinstance(event, Delta):
+            planning = "plan" in path  # a plan arrives as JSON, and is shown in words when it is whole
+            self._take(event, planning)
             return
+        self.details.hear(event)
         if isinstance(event, Said):
+            self._end_thoughts()
             self.said = ""
         if isinstance(event, TodoSet):
             self.set_todo(event.items)
-        elif not (isinstance(event, RunEnded) and event.status == "interrupted"):
+        elif isinstance(event, ToolEnded):
+            self._show_tool(event)
+        else:
             self._tell(event)
-        if isinstance(event, ToolEnded):
-            self.details = [*self.details[-_DETAILS:], event]
-        if isinstance(event, Asked | RunEnded):
-            self.rest()
-        elif state := status_of(event):
-            self._go_on(state)
+        self._follow(event)
 
     def set_todo(self, items: tuple[TodoItem, ...]) -> None:
         """The model's list, as a panel that is replaced in place."""
         self.todo = items
         unfinished = any(each.state != "done" for each in items)
-        self.screen.live("todo", printable(todo_text(items)) if self.todo_open and unfinished else None)
+        self.screen.live("todo", self._todo if self.todo_open and unfinished else None)
 
     def toggle_todo(self) -> None:
         """Show the list, or hide it."""
@@ -65,18 +84,31 @@ class Voice:
 
     def rest(self) -> None:
         """Nothing goes on any more."""
+        self._end_thoughts()
         self._end_words()
-        self._state = ""
+        self._now = None
         self.screen.live("activity", None)
+
+    def _todo(self, width: int) -> str:
+        return self.screen.look.paint(todo_lines(self.todo, width, self.screen.look.glyphs))
 
     # --- words -------------------------------------------------------------------------------
 
-    def _take(self, piece: str) -> None:
+    def _take(self, delta: Delta, planning: bool) -> None:
+        if delta.kind == "thinking":
+            self._think(delta.text)
+        elif delta.kind == "text" and not planning:
+            self._speak(delta.text)
+        elif self._now != "writing":
+            self._end_thoughts()
+            self._go_on("writing a plan" if planning else "writing a call")
+
+    def _speak(self, piece: str) -> None:
+        self._end_thoughts()
         self.said += piece
         self.shown += piece
         if self._words is None:
-            self._state = ""
-            self.screen.live("activity", None)
+            self._go_on(None)
             self._words = MarkdownStream(min(self.screen.width, READABLE), self.screen.look.glyphs)
             self.screen.live("stream", self._tail)
         with self._drawing:
@@ -85,9 +117,20 @@ class Voice:
             self.screen.show_lines(lines)
         self.screen.redraw()
 
+    def _think(self, piece: str) -> None:
+        if self._thinking is None:
+            self._end_words()
+            self._thinking = Thinking(self.screen.look.glyphs)
+            self._go_on("thinking")
+            self.screen.live("stream", self._tail)
+        with self._drawing:
+            self._thinking.take(piece)
+
     def _tail(self, width: int) -> str:
         """The block that is not finished yet; drawn by the screen's thread."""
         with self._drawing:
+            if self._thinking:
+                return self.screen.look.paint(self._thinking.tail(width))
             if self._words is None:
                 return ""
             self._words.width = min(width, READABLE)
@@ -101,25 +144,61 @@ class Voice:
         self.screen.live("stream", None)
         self.screen.show_lines([*lines, ()])
 
+    def _end_thoughts(self) -> None:
+        if self._thinking is None:
+            return
+        with self._drawing:
+            thinking, self._thinking = self._thinking, None
+        self.screen.live("stream", None)
+        self.screen.show_lines([thinking.summary(self._clock() - self._since)])
+        self.details.keep_thoughts(thinking.text)
+
     # --- all else ----------------------------------------------------------------------------
 
+    def _show_tool(self, ended: ToolEnded) -> None:
+        if ended.ok and ended.name in _SHOWN_OTHERWISE:
+            return
+        self._end_words()
+        screen = self.screen
+        screen.show_lines([tool_line(ended, self._target, screen.width, screen.look.glyphs)])
+
     def _tell(self, event: Event) -> None:
+        if isinstance(event, RunEnded) or (isinstance(event, Notice) and event.text.startswith(_KNOWN)):
+            return  # the conversation says it in words of its own
         for style, line in _lines(event):
             self._end_words()
             self.screen.show(line, style=style)
 
-    def _go_on(self, state: str) -> None:
-        if state != self._state:
+    def _follow(self, event: Event) -> None:
+        """What goes on now, after an event."""
+        if isinstance(event, Asked | RunEnded):
+            self.rest()
+        elif isinstance(event, ToolBegan | Progress):
+            self._target = event.target if isinstance(event, ToolBegan) else self._target
+            self._go_on(event)
+        elif state := status_of(event):
+            self._go_on(state)
+
+    def _go_on(self, what: Event | str | None) -> None:
+        same = isinstance(what, Progress) and isinstance(self._now, Progress) and what.what == self._now.what
+        if what != self._now and not same:
             self._end_words()
-            self._state, self._since = state, self._clock()
-            self.screen.live("activity", self._activity)
+            self._since = self._clock()
+        self._now = what
+        self.screen.live("activity", self._activity if what else None)
 
     def _activity(self, width: int) -> str:
-        if not (state := self._state):
-            return ""
-        seconds = self._clock() - self._since
-        spinner = self.screen.look.glyphs.spinner
-        return f"{spinner[int(seconds * 10) % len(spinner)]} {state}  {seconds:.0f} s"[:width]
+        """The line of what goes on; drawn by the screen's thread."""
+        now, seconds, look = self._now, self._clock() - self._since, self.screen.look
+        line: Line = ()
+        if isinstance(now, ToolBegan):
+            line = running_line(now, seconds, width, look.glyphs)
+        elif isinstance(now, Progress):
+            line = progress_line(now, seconds, width, look.glyphs)
+        elif isinstance(now, str):
+            sign = Span(f"{spinner(seconds, look.glyphs)} ", "accent")
+            line = cut((sign, Span(f"{now}  "), Span(f"{seconds:.0f} s", "dim")), width, look.glyphs.more)
+        return look.paint([line]) if line else ""
 
 
 def _lines(event: Event) -> Iterator[tuple[str, str]]:

@@ -182,8 +182,8 @@ class Writing:
 
     def take(self) -> str:
         """The line as it is sent, with all that was pasted; it is empty then."""
-        words = self.buffer.text
-        self.buffer.append_to_history()
+        words = self.buffer.text.rstrip()
+        self.history.append_string(words)
         self.buffer.reset()
         self.menu.close()
         return self.pastes.unfold(words)

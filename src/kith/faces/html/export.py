@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from textwrap import dedent
 from typing import Any, Final
 
-from kith.core.events import Answered, Applied, Asked, Event, Judged, RunEnded, RunStarted, Said, ToolEnded
+from kith.core.events import Answered, Applied, Asked, Event, Judged, Named, RunEnded, RunStarted, Said, ToolEnded
 from kith.core.values import Message, Ran
 from kith.faces.html.entries import read_body, read_event
+from kith.faces.html.forks import unfold_fork
 from kith.faces.html.markup import element
 from kith.faces.html.outputs import clipped
 from kith.faces.html.panels import Draw
@@ -60,15 +62,23 @@ def _last_task(seen: Sequence[Seen]) -> list[Seen]:
 def export_markdown(session: str, seen: Iterable[Seen]) -> str:
     """The conversation as Markdown: who said what, what was run, what was decided."""
     blocks, task = [f"<!-- kith session {session} -->"], ""
-    for each in seen:
+    for each in chain.from_iterable(map(_unfolded, seen)):
         event = read_event(each)
         task = event.task if isinstance(event, RunStarted) else task
         blocks += _blocks(event, task)
     return printable("\n\n".join(blocks)) + "\n"
 
 
+def _unfolded(seen: Seen) -> Iterable[Seen]:
+    return unfold_fork(seen) if seen.kind == "Forked" else (seen,)
+
+
 def _blocks(event: Event, task: str) -> Iterator[str]:
     match event:
+        case RunStarted(options={"kind": "fork"}):
+            return
+        case Named(title):
+            yield f"**Called:** {coded(title)}"
         case RunStarted():
             yield f"# {clipped(task)}"
         case Said(message=message):

@@ -14,6 +14,7 @@ from kith.core.events import (
     Event,
     Judged,
     Locked,
+    Named,
     Planned,
     Proposed,
     RunEnded,
@@ -199,6 +200,8 @@ def _note_words(event: Event) -> tuple[Parts, str]:
             return [], ""  # nobody chose but the person, and which model it is comes next
         case Routed(plan=plan, why=why, after="") if plan:
             return [f"asked: {', then '.join(plan)}", f" ({why})" if why else ""], ""
+        case Named(title):
+            return [f"From now on this is called: {title}"], ""
         case Compacted(before=before, after=after, upto=upto, summary=summary):
             how = f"{count(upto, 'message')} summed up" if summary else "without old results of tools"
             return [f"The conversation is sent shorter now: {before:,} → {after:,} tokens, {how}"], ""

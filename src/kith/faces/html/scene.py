@@ -142,6 +142,8 @@ class Scene:
             case "Planned":
                 self._plan = decode(body["plan"], Plan)
                 yield LazyPatch("replace", "plan", lambda: plan_section(self._plan))
+            case "Named":
+                self.title = str(body["title"])
             case "Asked":
                 yield from self._ask(decode(body["question"], Question))
             case "Answered":

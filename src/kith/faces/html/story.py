@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from kith.faces.html.entries import Entry, read_body
+from kith.faces.html.forks import is_fork, unfold_fork
 from kith.faces.html.items import entry_html
 from kith.faces.html.lazy_patches import LazyPatch, shielded
 from kith.faces.html.markup import Html, element, joined
@@ -25,7 +26,7 @@ _ITEMS: Final = {
 }
 _MOST: Final = 400_000  # characters of the events that a page begins with: what is long counts for more
 _FEWEST: Final = 20  # items, however long they are
-_UNTOLD: Final = frozenset(("Carded", "Resumed", "TodoSet"))
+_UNTOLD: Final = frozenset(("Carded", "Resumed", "RunStarted", "TodoSet"))
 
 
 class Story:
@@ -44,8 +45,11 @@ class Story:
         match seen.kind:
             case "Said":
                 yield from self._hear(seen, body)
-            case "RunStarted":
+            case "RunStarted" if not is_fork(body):
                 yield from self._begin(seen, "task", "task")
+            case "Forked":
+                for each in unfold_fork(seen):
+                    yield from self.take(each, read_body(each))
             case "Called":
                 yield from self._begin(seen, "step", f"called:{'/'.join(seen.path)}")
             case "ToolBegan" | "ToolEnded":
@@ -76,7 +80,7 @@ class Story:
         yield from self._show(self._add(seen, kind, key))
 
     def _add(self, seen: Seen, kind: str, key: str = "", *, bar: bool = False) -> Entry:
-        entry = Entry(f"e{seen.position.seq}", kind, [seen], bar=bar or kind == "step")
+        entry = Entry(f"e{seen.position}".replace(".", "-c"), kind, [seen], bar=bar or kind == "step")
         if kind == "step":
             self._steps += 1
             entry.number = self._steps

@@ -35,7 +35,11 @@ async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
     changes = await work.changes()
     decision = await work.judges.person(work.run, changes)
     if not decision.ok:
-        return ("revise", _wish(work, changes, decision)) if decision.feedback else ("no", "Nothing was applied.")
+        return (
+            ("revise", _wish(work, changes, decision))
+            if decision.feedback
+            else ("no", "Nothing was applied.")
+        )
     if decision.changes is None or decision.changes == changes:
         return "yes", ""
     return ("yes", "") if await _keep(work, decision.changes) else ("no", "Nothing was applied.")

@@ -7,6 +7,7 @@ from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
 from kith.workflows.attempt import Outcome, adopt
+from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
 from kith.workflows.roles import Cast
 from kith.workflows.testgen.place import Place

@@ -17,7 +17,7 @@ Do = Callable[["Talk", str], Awaitable[None]]
 async def answer(talk: "Talk", words: str) -> None:
     """Carry out a command, or give the words to the model. Raises KithError for what the person can mend."""
     command, rest = find_command(words)
-    talk.say(f"> {words}", "bold")
+    talk.say(f"> {talk.terminal.as_typed(words)}", "bold")
     if command:
         await command.do(talk, rest)
     else:

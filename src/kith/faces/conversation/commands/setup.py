@@ -1,12 +1,14 @@
 """How kith works here: modes, settings, roles, skills, hooks, servers of tools, and whether all is well."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, get_args
 
 from kith.core.errors import UsageError
+from kith.faces.config import find_rows
+from kith.faces.conversation.commands.changes import split
 from kith.faces.conversation.commands.columns import in_columns
 from kith.faces.conversation.modes import MEANINGS, MODES, Mode
 from kith.faces.lines import from_home, printable
+from kith.settings import describe_settings
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
@@ -36,30 +38,27 @@ async def config(talk: "Talk", rest: str) -> None:
     if key in ("set", "get") and value:  # as `kith config` has it
         key, _, value = value.strip().partition(" ")
     if value:
-        from kith.settings.write import set_value
-
-        path = set_value(key, value.strip())
-        talk.read_settings()
-        talk.say(f"{key} is {_shown(talk, key)} from now on; it stands in {from_home(str(path))}.", "green")
+        await _set(talk, key, value)
         return
-    rows = _rows(talk, key)
-    if not rows:
-        from kith.settings.check import KEYS, unknown_key
-
-        raise UsageError(unknown_key(key, list(KEYS)))
+    every = describe_settings(talk.project.settings)
+    found = find_rows(every, key) if key else every
+    rows = [(name, f"{said}  ({from_home(origin)})") for name, said, origin in found]
     talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
 
 
-def _rows(talk: "Talk", key: str) -> Sequence[tuple[str, str]]:
-    from kith.settings import describe_settings
+async def _set(talk: "Talk", key: str, value: str) -> None:
+    """A value into the person's own file. Raises UsageError for one that it cannot have."""
+    from kith.settings.files import find_file
+    from kith.settings.write import set_setting
 
-    every = describe_settings(talk.project.settings)
-    wanted = [row for row in every if not key or row[0] == key or row[0].startswith(f"{key}.")]
-    return [(name, f"{value}  ({from_home(origin)})") for name, value, origin in wanted]
-
-
-def _shown(talk: "Talk", key: str) -> str:
-    return next((printable(said.rpartition("  (")[0]) for name, said in _rows(talk, key) if name == key), "set")
+    file = find_file(talk.project.settings.config)
+    set_setting(file, key, split(value), project=False)
+    talk.read_settings()
+    talk.say(f"It stands in {printable(from_home(str(file)))} now.", "dim")
+    for name, said, origin in describe_settings(talk.project.settings):
+        if name == key:
+            held = "" if origin == str(file) else f", since {from_home(origin)} says so"
+            talk.say(printable(f"{name} is {said} here{held}."), "yellow" if held else "green")
 
 
 # --- who works, and what they know -----------------------------------------------------------
@@ -75,7 +74,11 @@ async def roles(talk: "Talk", rest: str) -> None:
             raise UsageError(f"There is no role {rest!r}; there are: {', '.join(role_names())}.")
         spec = find_role(rest, chosen)
         talk.say(f"{spec.name}: {printable(spec.purpose)}", "bold")
-        about = [("policy", spec.policy), ("tools", ", ".join(spec.tools)), ("model", spec.model or "the one here")]
+        about = [
+            ("policy", spec.policy),
+            ("tools", ", ".join(spec.tools)),
+            ("model", spec.model or "the one here"),
+        ]
         talk.terminal.show_lines(in_columns(about, talk.terminal.width, role="dim"))
         talk.say(printable(spec.words.strip()))
         return
@@ -130,12 +133,16 @@ async def hooks(talk: "Talk", rest: str) -> None:
 
 async def mcp(talk: "Talk", rest: str) -> None:
     """Servers of tools, what they offer, and what that costs. Raises KithError."""
-    if not talk.project.settings.mcp:
-        talk.say("There are no servers of tools; [mcp.NAME] in your configuration names them.")
+    chosen = talk.project.settings
+    if not chosen.mcp:
+        talk.say("There are no servers of tools; a table [mcp.NAME] in your configuration adds one.")
         return
-    from kith.faces.mcp.listing import server_rows
+    from kith.app.tool_servers import look_at_servers
+    from kith.faces.tool_servers import server_lines
 
-    talk.terminal.show_lines(in_columns(await server_rows(talk.project), talk.terminal.width))
+    for each in await look_at_servers(chosen, talk.root):
+        if not rest or rest == each.name:
+            talk.say("\n".join(server_lines(each, chosen.mcp[each.name], detailed=bool(rest))))
 
 
 async def doctor(talk: "Talk", rest: str) -> None:

@@ -55,6 +55,13 @@ _WORK: Final = (
         more="WORDS are added to it: what was missing, or what to do differently. Files stay as they are.",
     ),
     Command(
+        "continue",
+        "go on with a task that was cut short",
+        "sessions:go_on",
+        "[WORDS]",
+        more="In its own trial, with all that it had done there; the model hears WORDS first.",
+    ),
+    Command(
         "run",
         "run a command in a trial, the same as !COMMAND",
         "tasks:run",
@@ -65,9 +72,10 @@ _WORK: Final = (
         "review",
         "say what is wrong with a change",
         "tasks:review",
-        "[COMMIT]",
+        "[COMMIT] [--apply]",
         more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters and the\n"
-        "model look; what holds is shown, and the model knows it with your next words.",
+        "model look; what holds is shown, and the model knows it with your next words. --apply proposes\n"
+        "what was suggested as one change.",
     ),
     Command(
         "test",
@@ -157,18 +165,16 @@ _TALK: Final = (
         "write the conversation to a file",
         "sessions:export",
         "[FILE]",
-        anytime=True,
         takes="file",
         more="FILE ends in .md, .html or .json; without one it is kith-ID.md in this folder.",
     ),
-    Command("rename", "give the conversation a name", "sessions:rename", "NAME", anytime=True),
+    Command("rename", "give the conversation a name", "sessions:rename", "[NAME]"),
     Command(
         "save",
         "conversations are saved as they happen",
         "sessions:save",
         "[NAME]",
         bare=True,
-        anytime=True,
         more="Says under which id; with a NAME, gives it that name.",
     ),
 )

@@ -153,7 +153,9 @@ async def template(talk: "Talk", rest: str) -> None:
 
 
 def _wanted(template: "Template") -> str:
-    return " ".join(f"{each.name}=" if each.default is None else f"[{each.name}=]" for each in template.parameters)
+    return " ".join(
+        f"{each.name}=" if each.default is None else f"[{each.name}=]" for each in template.parameters
+    )
 
 
 async def _ask_missing(talk: "Talk", template: "Template", given: Sequence[str]) -> list[str] | None:

@@ -1,12 +1,9 @@
 """What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
-from kith.core.events import ToolEnded
-from kith.core.values import Ran
 from kith.faces.lines import printable, todo_text
 
 if TYPE_CHECKING:
@@ -51,35 +48,15 @@ async def open_own(talk: "Talk") -> "Opened":
     return talk.opened
 
 
-# --- what the tools said ---------------------------------------------------------------------
+# --- what was folded -------------------------------------------------------------------------
 
 
 async def details(talk: "Talk", rest: str) -> None:
-    """Everything that the tools said since the task began, on a screen of its own."""
-    told = talk.voice.details
-    if not told:
-        talk.say("No tool was used yet.")
-        return
+    """Thoughts, and what tools were given and said, on a screen of its own."""
     from rich.text import Text
 
-    text = Text()
-    for event in told:
-        for style, line in _detail(event):
-            text.append(f"{printable(line)}\n", style)
-    await talk.terminal.view(f"{len(told)} tools", text)
-
-
-def _detail(event: ToolEnded) -> Iterator[tuple[str, str]]:
-    mark = "" if event.ok else " (refused)"
-    yield "bold", f"{event.name}{mark}  {event.seconds:.1f} s  {_what(event)}"
-    if isinstance(event.ran, Ran):
-        yield "", event.ran.output.rstrip("\n")
-        yield "dim", f"exit code {event.ran.code}"
-    yield "", ""
-
-
-def _what(event: ToolEnded) -> str:
-    return event.ran.command if isinstance(event.ran, Ran) else event.line
+    lines = talk.voice.details.lines(talk.terminal.width)
+    await talk.terminal.view("the newest first", Text.from_ansi(talk.terminal.look.paint(lines)))
 
 
 # --- the last answer -------------------------------------------------------------------------
