@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from kith.core.values import FileChange
+from kith.faces.approving.showing import show_file
 from kith.faces.lines import folded, printable, whole
 from kith.faces.prompts import ConsoleScreen
-from kith.faces.questions import print_diff
 
 PAYLOAD = "rm -rf ~"
 
@@ -44,6 +45,6 @@ def test_a_diff_cannot_look_like_another_files(capsys: pytest.CaptureFixture[str
         "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1,3 @@\n-x\n++++ b/other\n+@@ -1 +1 @@\n+"
         + f"y\u202e\x1b[8m{' ' * 400}{PAYLOAD}\n"
     )
-    print_diff(ConsoleScreen(Console(file=told, width=80)), diff)
+    show_file(ConsoleScreen(Console(file=told, width=80)), FileChange("a", 2, 1, diff))
     shown = told.getvalue()
     assert "++++ b/other" in shown and "\\u202e\\x1b[8m [400 blanks] rm -rf ~" in shown.replace("\n", "")

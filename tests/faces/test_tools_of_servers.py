@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from outside import Kith, Serve
+
 from kith.core.events import Notice, ToolBegan, ToolEnded
 from kith.memory.log import LOG_FILE, Log
-from outside import Kith, Serve
 
 SERVER = Path(__file__).parent.parent / "remote" / "plain_server.py"
 Write = Callable[[str], None]
@@ -92,9 +93,7 @@ def test_a_secret_for_a_server_stays_out_of_the_log(
     kith: Kith, configure: Write, script: Callable[..., str], home: Path
 ) -> None:
     secret = "q7Gv-u9-x2LmW4tZ-B8r"
-    configure(
-        f'[mcp.demo]\ncommand = ["{sys.executable}", "{SERVER}"]\nallow = ["*"]\nenv = {{ API_TOKEN = "{secret}" }}\n'
-    )
+    configure(f'[mcp.demo]\ncommand = @PLAIN@\nallow = ["*"]\nenv = {{ API_TOKEN = "{secret}" }}\n')
     model = script(calling("demo_environment", variable="API_TOKEN"), {"expect": r"\S", "text": "Seen."})
     kith.run("-m", model, "--check", "none", "look")
     assert any(isinstance(each, ToolEnded) and each.ok for each in told(home))
@@ -107,7 +106,7 @@ def test_a_secret_for_a_server_stays_out_of_the_log(
 def test_a_request_holds_the_tools_after_kiths_own(kith: Kith, configure: Write, serve: Serve) -> None:
     configure('[mcp.demo]\ncommand = @PLAIN@\ntools = ["greet", "pic*"]\n')
     server = serve([{"text": "Nothing to do."}])
-    kith.run("-m", "ollama/qwen2.5-coder:7b", "--check", "none", "hello")
+    kith.run("-m", "ollama/standin", "--check", "none", "hello")
     names = [tool["function"]["name"] for tool in server.requests[-1]["tools"]]
     assert names[-2:] == ["demo_greet", "demo_picture"] and "read" in names[:-2]
 
@@ -116,7 +115,7 @@ def test_a_request_holds_the_tools_after_kiths_own(kith: Kith, configure: Write,
 def test_tools_that_would_fill_the_window_are_left_out(
     kith: Kith, configure: Write, script: Callable[..., str], home: Path
 ) -> None:
-    configure(f'[mcp.demo]\ncommand = @PLAIN@\nenv = {{ MANY = "400" }}\n')
+    configure('[mcp.demo]\ncommand = @PLAIN@\nenv = { MANY = "400" }\n')
     kith.run("-m", script("Fine."), "--check", "none", "hello")
     text = next(each.text for each in told(home) if isinstance(each, Notice) and "left out" in each.text)
     assert "mcp.demo.tools says which of them you need." in text

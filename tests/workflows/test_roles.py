@@ -19,7 +19,12 @@ NOBODY = Replay("nobody", [])
 
 @pytest.mark.parametrize("name", role_names())
 def test_every_shipped_role_names_tools_that_exist(name: str) -> None:
-    known = {tool.name for tool in standard_tools(powershell="pwsh")} | {"symbols", "models", "delegate"}
+    known = {tool.name for tool in standard_tools(powershell="pwsh")} | {
+        "symbols",
+        "models",
+        "delegate",
+        "skill",
+    }
     spec = find_role(name)
     assert known.issuperset(spec.tools) and known.issuperset(spec.small_tools)
 

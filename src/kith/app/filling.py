@@ -10,6 +10,7 @@ from kith.app.codebase.index import look_nowhere
 from kith.app.knowledge import gather, opening_of
 from kith.app.project import Project
 from kith.app.tasks import THREAD, first_worker, open_first
+from kith.app.tool_servers import with_servers
 from kith.context.compact import View, show
 from kith.context.rooms import opening_room
 from kith.core.model import Prompt, Role
@@ -47,7 +48,9 @@ class Explained:
 
 async def explain_task(project: Project, task: str) -> Explained:
     """What the first request of a task would cost; it is not sent. Raises KithError."""
-    async with aclosing(await open_first(project)) as opened:
+    async with with_servers(project) as project, aclosing(await open_first(project)) as opened:
+        if project.servers:
+            await project.servers.served()
         return await _explain_first(project, opened, task)
 
 

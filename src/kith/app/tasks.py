@@ -346,6 +346,8 @@ async def warm_up(project: Project) -> None:
     """
     apart = replace(project, log=Log(project.log.path))
     async with aclosing(await open_first(apart)) as opened:
+        if project.servers:  # what they offer is part of what is read
+            await project.servers.served()
         role = first_worker(project, opened)
         await opened.provider.warm(Prompt(role.system, (), role.tools, sampling=role.sampling))
 

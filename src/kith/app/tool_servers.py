@@ -138,6 +138,23 @@ async def with_servers(project: Project) -> AsyncIterator[Project]:
         yield replace(project, servers=servers)
 
 
+async def hold_servers(project: Project) -> Project:
+    """The project with the servers that its settings name, open until they are closed by `aclose`.
+
+    Those that are open stay, unless the settings name others now.
+    """
+    held = project.servers
+    if held and held.chosen.mcp == project.settings.mcp:
+        return project
+    if held:
+        await held.aclose()
+    if not project.settings.mcp:
+        return replace(project, servers=None)
+    servers = ToolServers(project.settings, project.root)
+    servers.begin()
+    return replace(project, servers=servers)
+
+
 async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
     """What each server comes to now; no secret that is known stands in what it says."""
     async with aclosing(ToolServers(chosen, root)) as servers:

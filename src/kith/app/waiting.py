@@ -24,7 +24,7 @@ async def read_waiting(project: Project, session: str) -> Changes:
 
 
 async def apply_waiting(project: Project, session: Session, answerer: Answerer) -> Result:
-    """Check the change that waits in an open session, ask, and apply it. Raises UsageError where none does."""
+    """Check the change that waits in an open session, ask, and apply it. Raises UsageError for none."""
     project.check_writable()
     name = await _find(project, session.id)
     run = project.begin(session, answerer)

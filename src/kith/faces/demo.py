@@ -62,8 +62,8 @@ async def _agree(question: Question) -> Answer:
     """Nobody can be asked: say yes, visibly, to this project of kith's own."""
     from rich.console import Console
 
+    from kith.faces.approving.showing import show_changes
     from kith.faces.prompts import ConsoleScreen
-    from kith.faces.questions import show_changes
 
     if question.kind == "change":
         show_changes(ConsoleScreen(Console(stderr=True, highlight=False)), question.changes)

@@ -47,8 +47,8 @@ async def _ask(changes: Changes) -> bool:
     """The diff on the terminal, and the question."""
     from rich.console import Console
 
+    from kith.faces.approving.showing import show_changes
     from kith.faces.prompts import ConsoleScreen
-    from kith.faces.questions import show_changes
 
     screen = ConsoleScreen(Console(highlight=False))
     show_changes(screen, changes)

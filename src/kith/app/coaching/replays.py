@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from kith.app.asking.roles import find_role, make_player
-from kith.app.models import end_of
 from kith.app.knowledge import tell_notes_of
+from kith.app.models import end_of
 from kith.app.project import Project, tree_at
 from kith.context.rooms import opening_room
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError

@@ -18,6 +18,7 @@ from acp.schema import (
 from kith.app.asking.pins import is_routed
 from kith.app.project import Project, Result
 from kith.app.tasks import Opened, Task, run_in, run_task
+from kith.app.tool_servers import hold_servers
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.faces.acp import choices
 from kith.faces.acp.asking import Asker
@@ -130,6 +131,8 @@ class Conversation:
         if self._turn is not None:
             await asyncio.wait([self._turn])
         await self._let_go()
+        if self.project.servers:
+            await self.project.servers.aclose()
 
     async def _take_turn(self, work: Awaitable[StopReason]) -> StopReason:
         self._turn = turn = asyncio.ensure_future(work)
@@ -166,6 +169,7 @@ class Conversation:
         if not self.project.log.last(self.id):
             title = SessionInfoUpdate(session_update="session_info_update", title=title_of(words))
             self.outbox.put(title)
+        self.project = await hold_servers(self.project)
         project = self._chosen()
         with Session(project.log, self.id) as session:
             session.listeners.append(self.updates.hear)

@@ -9,8 +9,7 @@ from kith.core.values import Answer, Question
 from kith.faces.always import always_words
 from kith.faces.client.remote import Find, follow, reach
 from kith.faces.prompts import ConsoleScreen
-from kith.faces.questions import ask, print_asked, show_file
-from kith.faces.screen import Screen
+from kith.faces.questions import ask
 from kith.faces.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 
 
@@ -80,7 +79,8 @@ class Asking:
                 if not now or now["id"] != question.id:
                     return
                 if answer := await self._answer(question):
-                    body = {"choice": answer.choice, "text": answer.text}
+                    kept = [{"path": each.path, "hunks": list(each.hunks)} for each in answer.kept]
+                    body = {"choice": answer.choice, "text": answer.text, "kept": kept}
                     await server.ask(f"/api/sessions/{self._session}/answers/{question.id}", body)
         except KithError as error:
             self._voice.hear(Notice(str(error), "warning"), ())
@@ -102,18 +102,4 @@ class Asking:
             return await PlainVoice().answer(question)
         self._voice.close()
         screen = ConsoleScreen(self._voice.console)
-        return await (_ask_change if question.kind == "change" else ask)(screen, question)
-
-
-async def _ask_change(screen: Screen, question: Question) -> Answer:
-    """Show the diffs, which is all that is here of a change, and ask."""
-    for file in question.files:
-        screen.show("")
-        show_file(screen, file)
-    while True:
-        print_asked(screen, question)
-        key = await screen.press("[a]ll  [n]one  [s]ay what to do differently", "ans")
-        if key != "s":
-            return Answer("all" if key == "a" else "none")
-        if said := await screen.type_line("What should be different?"):
-            return Answer("revise", said)
+        return await ask(screen, question)

@@ -34,7 +34,7 @@ async def put_on_clipboard(text: str, screen: "LiveScreen") -> str:
 
 def _programs() -> Iterator[Sequence[str]]:
     """The programs that reach a clipboard from here."""
-    known = [("pbcopy",)] if sys.platform == "darwin" else []
+    known: list[tuple[str, ...]] = [("pbcopy",)] if sys.platform == "darwin" else []
     known += [("clip.exe",)] if sys.platform == "win32" or "WSL_DISTRO_NAME" in os.environ else []
     known += [("wl-copy",)] if os.environ.get("WAYLAND_DISPLAY") else []
     if os.environ.get("DISPLAY"):

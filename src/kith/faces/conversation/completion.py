@@ -7,7 +7,7 @@ from typing import Final
 
 from kith.faces.conversation.commands.table import COMMANDS
 from kith.faces.conversation.files import Paths
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 MOST: Final = 50  # suggestions for one line
 _COMMAND: Final = re.compile(r"/([\w-]*)$")

@@ -1,6 +1,7 @@
 """What each key does in a conversation; editing a line is prompt_toolkit's, by emacs's or vi's keys."""
 
 import asyncio
+import string
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
 
 
+_LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
 # Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
 AGAIN: Final = "Ctrl-C again leaves"
 _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
@@ -71,10 +73,12 @@ def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindingsBase:
 def _bind_questions(
     keys: KeyBindings, get: Callable[[], "Terminal"], asks: Condition, picks: Condition
 ) -> None:
-    @keys.add(Keys.Any, filter=asks, eager=True)
-    def _(event: KeyPressEvent) -> None:
+    def answer(event: KeyPressEvent) -> None:
         if not get().take_key(event.data):
             event.current_buffer.insert_text(event.data)
+
+    for letter in _LETTERS:  # not any key: Ctrl-C and the arrows keep their meaning
+        keys.add(letter, filter=asks, eager=True)(answer)
 
     @keys.add("up", filter=picks)
     @keys.add("c-p", filter=picks)

@@ -19,11 +19,13 @@ _LINES: Final = 20  # of each
 async def open_conversation(talk: "Talk") -> None:
     """Open the project, ask what has to be asked, and greet. Raises KithError."""
     from kith.app.project import Project
+    from kith.app.tool_servers import hold_servers
 
     talk.project = Project.open(talk.root, talk.flags)
     _dress(talk)
     talk.say(f"kith in {printable(from_home(str(talk.root)))}", "bold")
     await _ask_trust(talk)
+    talk.project = await hold_servers(talk.project)
     if talk.begin.resume:
         await _go_on(talk)
     talk.say("/help lists commands, Shift-Tab changes the mode, Ctrl-D leaves", "dim")

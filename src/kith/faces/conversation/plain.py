@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kith.faces.conversation.wishes import Wishes
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.rendering.look import Look
 from kith.faces.rendering.spans import Line
 from kith.faces.screen import Region

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 if TYPE_CHECKING:
     from kith.app.project import Result

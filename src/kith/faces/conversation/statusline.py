@@ -11,7 +11,7 @@ from kith.core.events import Called, Engaged, Event, RunEnded, RunStarted
 from kith.core.money import dollars
 from kith.faces.conversation.modes import Mode, badge
 from kith.faces.figures import figure
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.meter import Meter
 
 _GAP: Final = "  "

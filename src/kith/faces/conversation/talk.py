@@ -15,7 +15,7 @@ from kith.core.values import Answer, Message, Question, Text
 from kith.faces.conversation.modes import Beginning, Mode
 from kith.faces.conversation.statusline import StatusLine
 from kith.faces.conversation.voice import Voice
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.rendering.spans import Span
 from kith.faces.screen import LiveScreen
 
@@ -114,6 +114,8 @@ class Talk:
             await self._do_one(self.queue.popleft())
         if self.opened:
             await self.opened.aclose()
+        if self.project.servers:
+            await self.project.servers.aclose()
 
     async def _do_one(self, words: str) -> None:
         self._show_queue()
@@ -237,21 +239,6 @@ class Talk:
         with self.session() as session:
             await self.open_model()
             return await self._run(self.project, session, Task("", resume=self.id, keep=True))
-
-    def read_settings(self) -> None:
-        """What the person has chosen since counts from now on; a model that was chosen here stays."""
-        from kith.app.project import tree_at
-        from kith.settings import load_settings
-
-        before, chosen = self.project.settings, load_settings(self.root, self.flags)
-        if before.origin.get("model") == CHOSEN_HERE:
-            origin = {**chosen.origin, "model": CHOSEN_HERE}
-            chosen = replace(chosen, model=before.model, origin=origin)
-        self.project = replace(self.project, settings=chosen, tree=tree_at(self.root, chosen))
-        if chosen.model != before.model:
-            self.opened, held = None, self.opened
-            self._closing_models.append(held)
-        self.terminal.settle_in(chosen)
 
     def session(self) -> Any:
         """The session, open for one piece of work whose events are shown."""

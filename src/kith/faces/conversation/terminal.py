@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import vi_navigation_mode
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindingsBase
 
@@ -58,7 +59,7 @@ class Terminal:
         self._suspended = 0
         self.look = look
         self.line = Writing()
-        self.line.changed, self.line.is_free = self._wake, lambda: not self.busy_asking
+        self.line.changed, self.line.is_free = self._wake, self._is_free
         self.buffer = self.line.buffer
         self._asking = Asking(self.buffer, self._show_question)
         self._hint = ""
@@ -249,6 +250,10 @@ class Terminal:
     def busy_asking(self) -> bool:
         """Whether the person is asked anything now."""
         return self._asking.busy
+
+    def _is_free(self) -> bool:
+        """Whether what is written may be helped with: nothing is asked, and keys are letters."""
+        return not self.busy_asking and not vi_navigation_mode()
 
     def take_key(self, key: str) -> bool:
         """A letter while a question `asks`; False where it is none of the question's."""

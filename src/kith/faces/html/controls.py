@@ -43,6 +43,9 @@ class Controls:
                 if not self.began:
                     self.title, self.began = title_of(body["task"]), at
                     yield Patch("replace", "head", self.head())
+            case "Named":
+                self.title = title_of(body["title"])
+                yield Patch("replace", "head", self.head())
             case "Resumed":
                 self.begun, self.lost = True, False
             case "RunEnded":

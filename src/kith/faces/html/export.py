@@ -6,7 +6,18 @@ from itertools import chain
 from textwrap import dedent
 from typing import Any, Final
 
-from kith.core.events import Answered, Applied, Asked, Event, Judged, Named, RunEnded, RunStarted, Said, ToolEnded
+from kith.core.events import (
+    Answered,
+    Applied,
+    Asked,
+    Event,
+    Judged,
+    Named,
+    RunEnded,
+    RunStarted,
+    Said,
+    ToolEnded,
+)
 from kith.core.values import Message, Ran
 from kith.faces.html.entries import read_body, read_event
 from kith.faces.html.forks import unfold_fork

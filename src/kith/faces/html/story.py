@@ -26,7 +26,7 @@ _ITEMS: Final = {
 }
 _MOST: Final = 400_000  # characters of the events that a page begins with: what is long counts for more
 _FEWEST: Final = 20  # items, however long they are
-_UNTOLD: Final = frozenset(("Carded", "Resumed", "RunStarted", "TodoSet"))
+_UNTOLD: Final = frozenset(("Carded", "Resumed", "TodoSet"))
 
 
 class Story:
@@ -45,11 +45,8 @@ class Story:
         match seen.kind:
             case "Said":
                 yield from self._hear(seen, body)
-            case "RunStarted" if not is_fork(body):
-                yield from self._begin(seen, "task", "task")
-            case "Forked":
-                for each in unfold_fork(seen):
-                    yield from self.take(each, read_body(each))
+            case "RunStarted" | "Forked":
+                yield from self._set_out(seen, body)
             case "Called":
                 yield from self._begin(seen, "step", f"called:{'/'.join(seen.path)}")
             case "ToolBegan" | "ToolEnded":
@@ -68,6 +65,14 @@ class Story:
                 yield from self._join(seen, f"council:{body['council']}", "council")
             case kind if kind not in _UNTOLD:
                 yield from self._begin(seen, _ITEMS.get(kind, "note"))
+
+    def _set_out(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
+        """A task begins, or a fork, with what it has copied."""
+        if seen.kind == "Forked":
+            for each in unfold_fork(seen):
+                yield from self.take(each, read_body(each))
+        elif not is_fork(body):
+            yield from self._begin(seen, "task", "task")
 
     def note(self, seen: Seen) -> Iterator[LazyPatch]:
         """An event that found no place: a line of its own."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.rendering.spans import Line, Span, cells
 
 GAP: Final = "  "  # between two keys

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 _NARROWEST: Final = 8  # columns that words get, however deep they stand
 _TAB: Final = 4

@@ -53,6 +53,6 @@ def row_lines(
     wide = [max(map(columns_of, column)) for column in zip(*plain, strict=True)]
     lines = []
     for row in plain:
-        padded = [pad(cell, room) + (Span(_GAP),) for cell, room in zip(row[:-1], wide, strict=False)]
+        padded = [(*pad(cell, room), Span(_GAP)) for cell, room in zip(row[:-1], wide, strict=False)]
         lines.append(cut(tuple(span for cell in (*padded, row[-1]) for span in cell), width, more))
     return lines

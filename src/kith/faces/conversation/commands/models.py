@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from kith.app.asking.pins import is_routed
 from kith.core.money import dollars
 from kith.faces.conversation.commands.columns import in_rows
+from kith.faces.conversation.commands.reading import CHOSEN_HERE
 from kith.faces.lines import paragraph, printable
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from kith.models.discovery.catalogue import Entry
 
 _ROUTE: Final = "route"
-_CHOSEN_HERE: Final = "the conversation"  # the origin of a setting that was made here
 
 
 async def model(talk: "Talk", rest: str) -> None:
@@ -23,7 +23,7 @@ async def model(talk: "Talk", rest: str) -> None:
     if not name:
         return
     chosen, held = talk.project.settings, talk.opened
-    origin = {**chosen.origin, "model": _CHOSEN_HERE}
+    origin = {**chosen.origin, "model": CHOSEN_HERE}
     project = replace(talk.project, settings=replace(chosen, model=name, origin=origin))
     opened = None if is_routed(project.settings) else await project.open_model(talk.hear)
     talk.voice.rest()

@@ -39,7 +39,7 @@ def _enter(talk: "Talk", id: str) -> None:
     """From now on the conversation is this one; nothing of the former one is carried into it."""
     talk.id = id
     talk.notes.clear()
-    talk.voice.details.clear()
+    talk.voice.details.kept.clear()
     talk.voice.set_todo(())
 
 
@@ -219,7 +219,7 @@ async def export(talk: "Talk", rest: str) -> None:
 
 
 def _target(talk: "Talk", rest: str) -> Path:
-    """The file to write, from the folder of the conversation. Raises UsageError for an ending nobody writes."""
+    """The file to write, from the folder of the conversation. Raises UsageError for another ending."""
     path = talk.root / Path(rest).expanduser() if rest else talk.root / f"kith-{talk.id[:_SHORT]}.md"
     if rest in ("md", "html", "json"):
         path = talk.root / f"kith-{talk.id[:_SHORT]}.{rest}"

@@ -6,6 +6,7 @@ from kith.core.errors import UsageError
 from kith.faces.config import find_rows
 from kith.faces.conversation.commands.changes import split
 from kith.faces.conversation.commands.columns import in_columns
+from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.conversation.modes import MEANINGS, MODES, Mode
 from kith.faces.lines import from_home, printable
 from kith.settings import describe_settings
@@ -53,7 +54,7 @@ async def _set(talk: "Talk", key: str, value: str) -> None:
 
     file = find_file(talk.project.settings.config)
     set_setting(file, key, split(value), project=False)
-    talk.read_settings()
+    await read_settings(talk)
     talk.say(f"It stands in {printable(from_home(str(file)))} now.", "dim")
     for name, said, origin in describe_settings(talk.project.settings):
         if name == key:

@@ -90,7 +90,8 @@ _WORK: Final = (
         "let several models confer",
         "tasks:panel",
         "WORDS",
-        more="Tools check what they claim. The next task knows the outcome. Who confers: /config confer.models",
+        more="Tools check what they claim, and the next task knows the outcome.\n"
+        "Who confers: /config confer.models",
     ),
     Command(
         "template",
@@ -99,13 +100,13 @@ _WORK: Final = (
         "[NAME ...]",
         takes="template",
         more="NAME is followed by name=value words; what is missing is asked for. Without NAME: the list.",
-    ),  # fmt: skip
+    ),
     Command(
         "init",
         "write an AGENTS.md from a scan",
         "tasks:init",
         more="Commands, layout and conventions that were found; you see the diff, and say yes or no.",
-    ),  # fmt: skip
+    ),
 )
 _CHANGE: Final = (
     Command("diff", "the change that waits, or the last one", "changes:diff", "[PATH ...]", anytime=True),
@@ -113,8 +114,8 @@ _CHANGE: Final = (
         "apply",
         "bring in a change that was not applied",
         "changes:apply",
-        more="A task that was rejected, interrupted or that met a limit keeps its trial. The change is checked\n"
-        "again, and you are asked as always.",
+        more="A task that was rejected, interrupted or that met a limit keeps its trial. The change is\n"
+        "checked again, and you are asked as always.",
     ),
     Command("discard", "throw away a change that was not applied", "changes:discard"),
     Command(
@@ -148,7 +149,7 @@ _TALK: Final = (
         "compact",
         "sum up the conversation now, to make room",
         "window:compact",
-        more="The model itself sums up; the task and what it changed, ran and read are kept. The log keeps all.",
+        more="The model sums up; the task and what it changed, ran and read are kept. The log keeps all.",
     ),
     Command("details", "what the tools said in full (Ctrl-O)", "window:details", anytime=True),
     Command(
@@ -157,8 +158,8 @@ _TALK: Final = (
         "window:copy",
         "[code|diff]",
         anytime=True,
-        more="To the clipboard of your terminal (OSC 52) and of this machine, where there is one. `code`: the\n"
-        "last block of code in it, `diff`: the last change.",
+        more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last block of\n"
+        "code in it, `diff`: the last change.",
     ),
     Command(
         "export",
@@ -204,7 +205,7 @@ _TALKS: Final = (
         bare=True,
         takes="session",
         same_as="resume",
-    ),  # fmt: skip
+    ),
     Command(
         "fork",
         "go on in a copy of this conversation",
@@ -222,7 +223,7 @@ _TALKS: Final = (
     ),
     Command(
         "delete", "forget a conversation for good", "sessions:delete", "[ID]", bare=True, takes="session"
-    ),  # fmt: skip
+    ),
 )
 _MODELS: Final = (
     Command(
@@ -232,7 +233,7 @@ _MODELS: Final = (
         "[NAME]",
         takes="model",
         more="Without a NAME you pick from a list. `route`: kith chooses for each task.",
-    ),  # fmt: skip
+    ),
     Command("models", "list the models that can be asked", "models:models", anytime=True),
     Command(
         "profile",
@@ -241,10 +242,10 @@ _MODELS: Final = (
         "[MODEL]",
         anytime=True,
         takes="model",
-    ),  # fmt: skip
+    ),
     Command(
         "why", "which models were asked here, and why", "models:why", "[ID]", anytime=True, takes="session"
-    ),  # fmt: skip
+    ),
 )
 _KITH: Final = (
     Command(
@@ -270,7 +271,7 @@ _KITH: Final = (
     Command("roles", "who works, and in which words", "setup:roles", "[NAME]", anytime=True, takes="role"),
     Command(
         "skills", "what models can read up on here", "setup:skills", "[NAME]", anytime=True, takes="skill"
-    ),  # fmt: skip
+    ),
     Command("hooks", "commands that run around the work", "setup:hooks", anytime=True),
     Command("mcp", "servers of tools, and what they cost", "setup:mcp"),
     Command("doctor", "check servers, sandbox and folders", "setup:doctor"),
@@ -282,7 +283,7 @@ _KITH: Final = (
         bare=True,
         anytime=True,
         takes="command",
-    ),  # fmt: skip
+    ),
     Command("quit", "leave (Ctrl-D)", "help:leave", bare=True, anytime=True),
     Command("exit", "leave (Ctrl-D)", "help:leave", bare=True, anytime=True, same_as="quit"),
 )

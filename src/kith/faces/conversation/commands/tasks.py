@@ -1,4 +1,4 @@
-"""Work that a command asks for: plans, tasks done again, reviews, tests, councils, templates, a guide for agents."""
+"""Work that a command asks for: plans, reviews, tests, councils, templates, notes for agents."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from kith.core.events import Delta, Event
 from kith.core.values import Finding
 from kith.faces.conversation.commands.changes import split
 from kith.faces.conversation.commands.columns import in_columns
+from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.lines import count, printable
 
 if TYPE_CHECKING:
@@ -199,6 +200,6 @@ async def init(talk: "Talk", rest: str) -> None:
         talk.say("Nothing was written.")
         return
     _, counts = await keep_guide(talk.project, changes)
-    talk.read_settings()
+    await read_settings(talk)
     how = "New conversations begin with it." if counts else "It counts once you trust this folder: kith trust"
     talk.say(f"{path} is written. {how}", "green")

@@ -1,0 +1,160 @@
+"""Piece by piece through a change: keep, leave, write otherwise, or say why not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, Literal
+
+from kith.faces.approving.editing import edit_piece
+from kith.faces.approving.pieces import Piece, all_kept
+from kith.faces.approving.showing import show_piece
+from kith.faces.lines import count, printable
+
+if TYPE_CHECKING:
+    from kith.faces.screen import Screen
+
+Chosen = Literal["apply", "send", "none", "back"]
+LEAVE: Final = "escape"
+_HELP: Final = """\
+  y  keep this part                    n  leave it out
+  a  keep it and the rest of the file  d  leave it and the rest of the file
+  j  the next file, this one undecided k  the part before
+  e  write it otherwise in the editor  s  leave it out and say why
+  q  back to the whole change (Esc)    what is undecided is left out"""
+
+
+@dataclass(slots=True)
+class Walk:
+    """Where somebody is in a change."""
+
+    pieces: Sequence[Piece]
+    at: int = 0
+    shown: int | None = field(default=None)  # the piece that is on the screen already
+
+    @property
+    def piece(self) -> Piece:
+        return self.pieces[self.at]
+
+    @property
+    def rest(self) -> Sequence[Piece]:
+        """This piece and those of its file behind it."""
+        return [piece for piece in self.pieces[self.at :] if piece.path == self.piece.path]
+
+    def decide(self, pieces: Sequence[Piece], kept: bool, said: str = "") -> None:
+        """Go on behind these pieces, the next ones."""
+        for piece in pieces:
+            piece.kept, piece.said = kept, said
+        self.at += len(pieces)
+
+
+async def choose(screen: "Screen", pieces: Sequence[Piece], *, may_say: bool) -> Chosen:
+    """Go through the pieces, and say what is to be done with what was kept.
+
+    `may_say`: somebody works on what is sent back.
+    """
+    walk = Walk(pieces)
+    while True:
+        while walk.at < len(pieces):
+            if not await _decide_one(screen, walk, may_say):
+                return "back"
+        if all_kept(pieces):
+            return "apply"
+        show_kept(screen, pieces)
+        chosen = await _ask_end(screen, pieces, may_say)
+        if chosen != "again":
+            return chosen
+        walk.at, walk.shown = len(pieces) - 1, None
+
+
+async def _decide_one(screen: "Screen", walk: Walk, may_say: bool) -> bool:
+    """One key for one piece; False where the person wants back to the whole change."""
+    piece, rest = walk.piece, walk.rest
+    if walk.shown != walk.at:
+        _show(screen, piece)
+        walk.shown = walk.at
+    words, keys = _keys(walk, may_say)
+    match await screen.press(words, keys, follows=True):
+        case "y":
+            walk.decide([piece], True)
+        case "n":
+            walk.decide([piece], False)
+        case "a" | "d" as key:
+            walk.decide(rest, key == "a")
+        case "j":
+            walk.at += len(rest)
+        case "k":
+            walk.at -= 1
+        case "e":
+            walk.shown = None if await edit_piece(screen, piece) else walk.at
+        case "s":
+            if said := await screen.type_line("Why not?"):
+                walk.decide([piece], False, said)
+        case "?":
+            screen.show(_HELP)
+        case _:
+            return False
+    return True
+
+
+def _keys(walk: Walk, may_say: bool) -> tuple[str, list[str]]:
+    """The keys that mean something here, in words and as they are."""
+    shown = ["Keep it? [y]es", "[n]o"]
+    if len(walk.rest) > 1:
+        shown += ["[a]ll", "[d]one with this file"]
+    if walk.at + len(walk.rest) < len(walk.pieces):
+        shown.append("[j]ump")
+    if walk.at:
+        shown.append("[k] back")
+    if walk.piece.is_editable:
+        shown.append("[e]dit")
+    if may_say:
+        shown.append("[s]ay why not")
+    keys = [part.partition("[")[2][0] for part in shown]
+    return "  ".join([*shown, "[?]"]), [*keys, "?", "q", LEAVE]
+
+
+def _show(screen: "Screen", piece: Piece) -> None:
+    """A piece under its name, with what was decided of it before."""
+    state = {None: "", True: "  (kept)", False: "  (left out)"}[piece.kept]
+    edited = "  (edited)" if piece.edited is not None else ""
+    screen.show("", f"{printable(piece.name)}{edited}{state}", style="bold")
+    show_piece(screen, piece.path, piece.text)
+
+
+def show_kept(screen: "Screen", pieces: Sequence[Piece]) -> None:
+    """What was decided, a line for each file."""
+    screen.show("")
+    for path, group in groupby(pieces, key=lambda piece: piece.path):
+        screen.show(f"  {printable(path)}: {_told(list(group))}")
+
+
+def _told(pieces: Sequence[Piece]) -> str:
+    """`parts 1 and 3 of 3 are kept, 1 of them edited; 1 undecided`."""
+    kept = [piece for piece in pieces if piece.kept]
+    edited = sum(piece.edited is not None for piece in kept)
+    undecided = sum(piece.kept is None for piece in pieces)
+    if len(pieces) == 1:
+        told = "kept" if kept else "left out"
+    elif len(kept) in (0, len(pieces)):
+        told = "all of it is kept" if kept else "nothing of it is kept"
+    else:
+        numbers = ", ".join(str(piece.number + 1) for piece in kept)
+        told = f"of {len(pieces)} parts {'is' if len(kept) == 1 else 'are'} kept: {numbers}"
+    told += ", edited" if edited and edited == len(kept) else f", {edited} of them edited" if edited else ""
+    return told + (f" ({count(undecided, 'part')} undecided)" if undecided else "")
+
+
+async def _ask_end(
+    screen: "Screen", pieces: Sequence[Piece], may_say: bool
+) -> Literal["apply", "send", "none", "back", "again"]:
+    """What is to be done with what was kept."""
+    keys: dict[str, Literal["apply", "send", "none", "back", "again"]] = {"k": "again", "n": "none"}
+    shown = ["[n]one", "[k] back"]
+    if may_say:
+        keys["s"] = "send"
+        shown.insert(0, "[s]ay what to do about the rest")
+    if any(piece.kept for piece in pieces):
+        keys["a"] = "apply"
+        shown.insert(0, "[a]pply what is kept")
+    keys |= {"q": "back", LEAVE: "back"}
+    return keys[await screen.press("  ".join(shown), list(keys))]

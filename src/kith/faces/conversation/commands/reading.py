@@ -1,0 +1,27 @@
+"""Settings read anew in the middle of a conversation: what the person has chosen since counts from now on."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kith.faces.conversation.talk import Talk
+
+CHOSEN_HERE: Final = "the conversation"  # the origin of a setting that was made in one
+
+
+async def read_settings(talk: "Talk") -> None:
+    """Read them, and do as they say; a model that was chosen here stays. Raises UsageError."""
+    from kith.app.project import tree_at
+    from kith.app.tool_servers import hold_servers
+    from kith.settings import load_settings
+
+    before, chosen = talk.project.settings, load_settings(talk.root, talk.flags)
+    if before.origin.get("model") == CHOSEN_HERE:
+        origin = {**chosen.origin, "model": CHOSEN_HERE}
+        chosen = replace(chosen, model=before.model, origin=origin)
+    project = replace(talk.project, settings=chosen, tree=tree_at(talk.root, chosen))
+    talk.project = await hold_servers(project)
+    talk.terminal.settle_in(chosen)
+    if talk.opened and chosen != before:  # another window, another model: the next task opens it
+        held, talk.opened = talk.opened, None
+        await held.aclose()
