@@ -1,5 +1,8 @@
 """Conventions: what nearly all of a codebase does is found, and what only some of it does is not."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from kith.analysis.conventions import find_commit_style, find_conventions
 
 PYTHON = '''\
@@ -64,3 +67,8 @@ def test_commits_have_a_style() -> None:
     )
     assert find_commit_style(["ABC-12 x"] * 12)[0].endswith("the number of an issue.")
     assert find_commit_style(["wip", "Fix.", "feat: x"] * 12) == ()
+
+
+@given(st.dictionaries(st.sampled_from(["a.py", "b.js", "c.h", "d.cpp", "e.go"]), st.text(max_size=2_000)))
+def test_nothing_that_a_file_holds_makes_it_fail(texts: dict[str, str]) -> None:
+    assert all(isinstance(each, str) for each in find_conventions(texts))

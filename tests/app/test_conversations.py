@@ -10,12 +10,13 @@ from kith.app.conversations import find_conversation, forget, last_conversation,
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, UsageError
-from kith.core.events import Notice, Resumed, RunEnded, RunStarted, ToolEnded
-from kith.core.values import Answer, Question, Ran
+from kith.core.events import Applied, Notice, Resumed, RunEnded, RunStarted, ToolEnded
+from kith.core.values import Answer, FileChange, Question, Ran
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.measured import read_measured
 from kith.memory.questions import can_resume, last_kind, was_cut_off
 from kith.memory.session import Session
+from kith.memory.turns import turns
 
 CANARY = "CANARY in the file\n"
 
@@ -72,6 +73,9 @@ def test_a_name_stands_in_the_list_and_is_searched(project: Project) -> None:
     assert project.log.past("talk").title == "My own"
     for words, found in {"own my": 1, "WITH file": 1, "talk": 1, "done": 1, "my other": 0}.items():
         assert len(project.log.sessions(words=words)) == found
+    assert find_conversation(project, "my own").id == "talk"
+    with pytest.raises(UsageError, match="no session 'my'"):
+        find_conversation(project, "my")
     with pytest.raises(UsageError, match="needs a word"):
         rename(project, "talk", " \n")
 
@@ -127,6 +131,27 @@ def test_a_command_cuts_no_task_in_two(project: Project) -> None:
     run_aside(project, "talk", "ls")
     assert not was_cut_off(log, "talk") and not can_resume(log, "talk")
     assert log.sessions()[0].status == "done"
+
+
+def test_a_command_that_was_killed_hides_nothing_of_the_task_that_goes_on(project: Project) -> None:
+    root = str(project.root)
+    events = [
+        RunStarted("a task", root, "", "0", {"plan": "no"}),
+        RunStarted("!sleep", root, "", "0", {"kind": "command"}),
+        Resumed(),
+        Applied("c1", (FileChange("a.py", 1, 0, ""),)),
+        RunEnded("done", "x"),
+        RunStarted("!touch", root, "", "0", {"kind": "command"}),
+        Applied("c2", (FileChange("b.py", 1, 0, ""),)),
+        RunEnded("done", ""),
+    ]
+    with Session(project.log, "talk") as session:
+        for event in events:
+            session.emit(event)
+    past = project.log.past("talk")
+    assert past.ended and past.ended.text == "x" and [each.change_id for each in past.applied] == ["c1"]
+    (turn,) = turns(project.log, "talk")
+    assert (turn.words, turn.status, turn.files) == ("a task", "done", ("a.py", "b.py"))
 
 
 def test_what_cannot_be_read_is_said(project: Project) -> None:

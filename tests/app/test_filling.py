@@ -35,6 +35,8 @@ def test_a_first_message_falls_into_its_parts() -> None:
         "project layout",
         "your words",
     ]
+    named = f"{OPENING}\n\n# Named in the task (a.py)\nx = 1"
+    assert [name for name, _ in split_opening(named)][-2:] == ["your words", "files that you named"]
     assert list(split_opening("just words")) == [("your words", "just words")]
 
 

@@ -91,7 +91,7 @@ def test_an_empty_draft_means_nothing() -> None:
     ],
 )
 def test_what_does_not_fit_is_said_in_a_sentence(swap: tuple[str, str], words: str) -> None:
-    with pytest.raises(EditError, match="piece") as caught:
+    with pytest.raises(EditError, match="edited part") as caught:
         edit(swap)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -4,16 +4,15 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 PICTURES = Path(__file__).parent / "pictures"
-# What differs from run to run: seconds, names that are made at random, the project's folder, the frames of a spinner.
+# What differs from run to run: seconds, random names, the folder of the project, the frames of a spinner.
 _FLEETING = (
     (re.compile(r"\d+(\.\d+)? s\b"), "N s"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "ID"),
     (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
-    (re.compile(r"(/private)?/tmp/[^\s]*"), "FOLDER"),
+    (re.compile(r"kith in\s+(/private)?/tmp/[^\s]*"), "kith in FOLDER"),
     (re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]"), "*"),
 )
 _number = 0
@@ -28,13 +27,14 @@ class Tmux:
         command: str,
         width: int = 80,
         height: int = 24,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         global _number
         _number += 1
         self._tmux = ["tmux", "-L", f"kith{os.getpid()}-{_number}", "-f", "/dev/null"]
-        shown = {name: value for name, value in os.environ.items() if name.startswith(("XDG_", "HOME", "PATH"))}
-        shown |= {"LANG": "C.UTF-8", "COLORTERM": "truecolor", **(environment or {})}
+        shown = {
+            name: value for name, value in os.environ.items() if name.startswith(("XDG_", "HOME", "PATH"))
+        }
+        shown |= {"LANG": "C.UTF-8", "COLORTERM": "truecolor"}
         options = [word for name, value in shown.items() for word in ("-e", f"{name}={value}")]
         size = ("-x", str(width), "-y", str(height))
         ending = f'{command}; echo "exit $?"; stty -a | grep -o " -\\?icanon"; sleep 300'
@@ -105,7 +105,7 @@ class Tmux:
         return now
 
     def check_picture(self, name: str) -> None:
-        """What is seen now is what is kept under this name; KITH_PICTURES=write keeps it."""
+        """What is seen now is what is kept under this name; PICTURES=write keeps it."""
         check_picture(name, self.settle())
 
 
@@ -115,7 +115,7 @@ def check_picture(name: str, seen: str) -> None:
         seen = pattern.sub(word, seen)
     seen = "\n".join(line.rstrip() for line in seen.rstrip().split("\n")) + "\n"
     file = PICTURES / f"{name}.txt"
-    if os.environ.get("KITH_PICTURES") == "write":
+    if os.environ.get("PICTURES") == "write":
         file.parent.mkdir(exist_ok=True)
         file.write_text(seen, encoding="utf-8")
     assert seen == file.read_text(encoding="utf-8"), f"the picture {file} looks different now:\n{seen}"

@@ -18,7 +18,11 @@ def test_a_setting_is_set_read_and_unset(kith: Kith, file: Path) -> None:
     rows = json.loads(kith("config", "--json").stdout)
     assert {"key": "tries", "value": "5", "origin": str(file)} in rows
     kith("config", "set", 'projects."/x.y".cloud', "never")
-    assert file.read_text() == 'tries = 5\n\n[projects."/x.y"]\ncloud = "never"\n'
+    kith("config", "set", "projects./x.y.route.dial", "frugal")
+    assert (
+        file.read_text()
+        == 'tries = 5\n\n[projects."/x.y"]\ncloud = "never"\n\n[projects."/x.y".route]\ndial = "frugal"\n'
+    )
     kith("config", "unset", "tries")
     assert "tries" not in file.read_text()
     assert "max_tasks  12" in kith("config", "get", "build").stdout
@@ -80,6 +84,7 @@ def test_yaml_is_changed_where_it_is(kith: Kith, file: Path) -> None:
     assert "are both there" in kith("config", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_project_may_write_yaml(kith: Kith) -> None:
     (kith.folder / ".kith").mkdir()
     (kith.folder / ".kith" / "config.yaml").write_text("tries: 2\n")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,9 @@ def test_a_hook_is_told_of_a_call_and_its_no_goes_to_the_model(config: Path, pla
     (config / "guard").write_text('#!/bin/sh\ncat >"$0.told"\necho "not in this folder" >&2\nexit 2\n')
     (config / "guard").chmod(0o755)
     (config / "config.toml").write_text(hook("before_tool", "./guard", tool="'wri*'"))
-    report, _ = play(WRITE, {"text": "Then not.", "expect": "A hook says no: not in this folder"})
+    report, _ = play(
+        WRITE, {"text": "Then not.", "expect": "This was not allowed by a hook: not in this folder"}
+    )
     assert report["status"] == "done" and report["applied"] is None
     told = json.loads((config / "guard.told").read_text())
     assert (told["on"], told["tool"], told["effect"]) == ("before_tool", "write", "write")
@@ -87,6 +90,12 @@ def test_words_after_a_result_reach_the_model(config: Path, play: Play, where: s
     assert report["status"] == "done"
 
 
+def test_a_result_that_a_hook_rejects_is_a_failure_and_ends_nothing(config: Path, play: Play) -> None:
+    (config / "config.toml").write_text(hook("after_tool", "echo 'say more' >&2; exit 2", tool="'done'"))
+    report, _ = play(DONE, {"text": "More.", "expect": "This was not allowed by a hook: say more"})
+    assert (report["status"], report["text"]) == ("done", "More.")
+
+
 def test_a_hook_in_the_trial_may_format_what_was_written(config: Path, play: Play, kith: Kith) -> None:
     (config / "config.toml").write_text(
         hook("after_tool", "tr a-z A-Z <notes.md >x && mv x notes.md", tool="'write'", where="'trial'")
@@ -121,7 +130,6 @@ def test_a_task_that_begins_can_be_refused_or_be_given_words(config: Path, play:
     first(
         [
             ("echo broken >&2; exit 1", "failed with exit code 1: broken"),
-            ("sleep 60", "took longer than it may"),
             ("echo '{\"add\": 3}'", "answers with add = 3, which is of the wrong kind"),
             ('echo \'{"ad": "x"}\'', "answers with 'ad', but there are only"),
             ("echo '{broken'", "printed no valid JSON"),
@@ -137,6 +145,16 @@ def test_a_hook_that_fails_is_said_and_the_work_goes_on(
     (config / "config.toml").write_text(hook("before_tool", command, tool="'write'", seconds="1"))
     report, said = play(WRITE, DONE)
     assert report["status"] == "done" and words in said and ("The hook in" in said) is bool(words)
+
+
+@pytest.mark.slow
+def test_a_hook_that_gives_no_answer_lets_no_call_pass(config: Path, play: Play) -> None:
+    sleep = hook("before_tool", "sleep 60", tool="'write'", seconds="0.5")
+    (config / "config.toml").write_text(sleep + hook("stop", "sleep 60", seconds="0.5"))
+    report, said = play(
+        WRITE, {"text": "So.", "expect": "This was not allowed by a hook: it did not answer within 0.5 s"}
+    )
+    assert report["applied"] is None and "line 6 did not answer within 0.5 s. The work goes on." in said
 
 
 @boxed
@@ -155,3 +173,31 @@ def test_hooks_of_a_project_count_once_they_are_trusted_and_stay_in_the_sandbox(
     assert not outside.exists()
     file.write_text(hook("before_tool", "true", where="'machine'"))
     assert "runs in the trial, never on the machine" in kith("trust", "--yes", code=2).stderr
+
+
+@pytest.mark.slow
+def test_without_a_sandbox_hooks_of_a_project_do_not_run(
+    play: Play, kith: Kith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kith.folder / ".kith").mkdir()
+    (kith.folder / ".kith" / "config.toml").write_text(hook("before_tool", f"touch {tmp_path}/ran; exit 2"))
+    kith("trust", "--yes")
+    monkeypatch.setenv("KITH_SANDBOX", "off")
+    report, said = play(WRITE, DONE)
+    assert report["applied"] and "Nor do the hooks of this project run" in said
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.slow
+def test_a_question_that_is_only_answered_has_an_end_too(config: Path, play: Play, kith: Kith) -> None:
+    (config / "config.toml").write_text("read_only = true\n" + hook("stop", "echo be brief >&2; exit 2"))
+    report, _ = play("Long.", {"text": "Shorter.", "expect": "be brief"}, "Short.", task="what is this?")
+    assert (report["status"], report["text"]) == ("done", "Short.")
+
+
+@pytest.mark.slow
+def test_a_hook_may_call_kith(config: Path, play: Play) -> None:
+    ask = f"{sys.executable} -m kith config get tries >&2; exit 2"
+    (config / "config.toml").write_text(hook("before_tool", ask))
+    report, _ = play(WRITE, {"text": "So.", "expect": "This was not allowed by a hook: 3$"})
+    assert report["status"] == "done"

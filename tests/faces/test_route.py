@@ -318,3 +318,14 @@ def test_a_share_of_what_passes_is_audited(
     assert not [
         e for e in events(home, run(kith, "fix mean")["session"]) if getattr(e, "gate", "") == "audit"
     ]
+
+
+@pytest.mark.slow
+def test_a_model_that_takes_over_knows_the_notes_too(kith: Kith, models: Models, home: Path) -> None:
+    (kith.folder / "AGENTS.md").write_text("Use tabs only.\n")
+    kith("trust", "--yes")
+    models(MISS, HIT)
+    said = [each for each in events(home, run(kith, "fix mean")["session"]) if isinstance(each, Said)]
+    for thread in ("task", "task.2"):
+        first = next(each.message.text for each in said if each.thread == thread)
+        assert first.startswith("# Notes of the project (AGENTS.md)\nUse tabs only.")

@@ -14,6 +14,7 @@ TOUCH = "touch $C"
 # What other agents, editors, shells and tools interpret when somebody opens a folder: name -> content.
 TREES: Mapping[str, Mapping[str, str]] = {
     "hooks of our own": {".kith/config.toml": '[hooks]\nstart = "touch $C"\n'},
+    "hooks as they are written": {".kith/config.toml": "[[hooks]]\non = 'start'\ncommand = 'touch $C'\n"},
     "gates of our own": {".kith/config.toml": 'check = "touch $C"\n[gates]\nx = "touch $C"\n'},
     "an endpoint of our own": {".kith/config.toml": '[endpoints.x]\nurl = "http://127.0.0.1:9/"\n'},
     "servers of tools": {

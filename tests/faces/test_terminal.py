@@ -128,6 +128,8 @@ def keep_the_second(screen: Screen) -> None:
     screen.press("n")
     screen.wait("Keep it?", times=2)
     screen.press("y")
+    screen.wait("[a]pply what is kept")
+    screen.press("a")
 
 
 @pytest.mark.slow
@@ -220,6 +222,8 @@ def test_words_typed_too_early_wait_for_their_prompt_and_answer_no_question(
     screen.wait("[a]ll")
     time.sleep(0.3)
     assert OLD in (repository / "utils.py").read_text(), "a key from before the question is no answer"
+    screen.wait("Enter sends your line first")
+    screen.press("C-u")
     screen.press("n")
     screen.wait("Nothing was applied.")
     screen.press("one", "Enter", "two", "Enter")

@@ -1,8 +1,9 @@
 """A server of tools without the protocol's package, as it was on 2025-06-18; it misbehaves when told to.
 
 `plain_server.py [WORD ...]`: silent (never answers), broken (ends with words on its standard error), chatty
-(prints what is no message), deaf (goes on when its input ends), pages (lists without end). What it is asked
-goes into the file that PLAIN_SERVER_LOG names.
+(prints what is no message), deaf (goes on when its input ends), pages (lists without end), strict (ends when
+it is asked before it was greeted), modern (speaks as of 2026-07-28 only). What it is asked goes into the file
+that PLAIN_SERVER_LOG names.
 """
 
 import json
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 WORDS = set(sys.argv[1:])
+MODERN = "2026-07-28"
+FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 TOOLS = [
     {
         "name": "greet",
@@ -40,16 +43,20 @@ TOOLS += [
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     match method:
-        case "initialize":
+        case "server/discover" if "modern" in WORDS:
+            return {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, **FRESH}
+        case "initialize" if "modern" not in WORDS:
             version = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
             return {**version, "serverInfo": {"name": "plain", "version": "1"}}
         case "tools/list":
             page = int(params.get("cursor") or 0)
-            return {"tools": TOOLS if page == 0 else []} | (
-                {"nextCursor": str(page + 1)} if "pages" in WORDS else {}
+            return (
+                {"tools": TOOLS if page == 0 else []}
+                | FRESH
+                | ({"nextCursor": str(page + 1)} if "pages" in WORDS else {})
             )
         case "tools/call":
-            return {"content": use(params["name"], params.get("arguments") or {})}
+            return {"content": use(params["name"], params.get("arguments") or {}), "resultType": "complete"}
         case _:
             return None
 
@@ -87,6 +94,9 @@ def main() -> None:
         if log:
             with Path(log).open("a") as file:
                 file.write(line)
+        if "strict" in WORDS and message["method"] != "initialize":
+            sys.exit("expected the request initialize")
+        WORDS.discard("strict")
         if "silent" in WORDS or "id" not in message:
             continue
         found = answer(message["method"], message.get("params") or {})

@@ -115,6 +115,15 @@ def test_a_call_that_takes_too_long_ends_the_call_and_not_the_server() -> None:
     assert "timed out" in connected(plain(), use)
 
 
+@pytest.mark.parametrize("word", ["strict", "modern"])
+def test_old_and_new_servers_are_understood(word: str) -> None:
+    async def use(connection: Connection) -> str:
+        assert len(await connection.list_tools()) == 6
+        return await call(connection, "greet", who="Ada")
+
+    assert connected(plain(word), use).startswith("Hello Ada")
+
+
 def test_lists_without_end_end() -> None:
     listed = connected(plain("pages"), lambda connection: connection.list_tools())
     assert len(listed) == 6
@@ -148,6 +157,7 @@ def test_only_a_program_is_told_the_folder(tmp_path: Path) -> None:
     }  # no model is lent, and nobody is asked questions
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own leash")
 def test_a_server_does_not_outlive_a_kith_that_is_killed(tmp_path: Path) -> None:
     script = f"""

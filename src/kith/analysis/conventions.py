@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -13,21 +13,23 @@ from kith.context.python import parse_python
 _MOST: Final = 0.9  # the share from which on something is what people do here
 _SHARE: Final = 0.1  # of the text, from which on a language is worth a word
 _LINES, _PLACES = 100, 10  # fewer say nothing
+_INDENTED: Final = 0.7  # of the lines that go in, since a statement that goes on may do so further
 _LIMITS: Final = (72, 79, 80, 88, 90, 96, 99, 100, 110, 120, 132, 140)  # that people set for a line
 _WITHIN: Final = 0.998  # of the lines, that keep to the limit
 _STRING: Final = re.compile(r"'''|\"\"\"|(?<![\w'\"])[bfru]{0,2}(['\"])(?:(?!\1)[^\\\n])*+\1")
 _CONVENTIONAL: Final = re.compile(r"[a-z]+(?:\([^)]+\))?!?: \S")
 _TICKET: Final = re.compile(r"^\[?[A-Z][A-Z0-9]+-\d+\b")
 _WEBS: Final = frozenset({"JavaScript", "TypeScript"})
-_CURLY: Final = frozenset({"C", "C header", "C++", "C++ header"})
+_CURLY: Final = frozenset({"C", "C++"})
 
 
 def find_conventions(texts: Mapping[str, str]) -> tuple[str, ...]:
     """What nearly all of these sources do, in sentences; each language by itself, the largest first."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
+    present = {language_of(path) for path in texts}
     for path, text in texts.items():
         if (language := language_of(path)) and language not in NO_CODE:
-            groups[language][path] = text
+            groups[written_in(language, present)][path] = text
     sizes = {language: sum(map(len, sources.values())) for language, sources in groups.items()}
     large = [language for language in sizes if sizes[language] >= _SHARE * sum(sizes.values())]
     told: list[str] = []
@@ -37,6 +39,13 @@ def find_conventions(texts: Mapping[str, str]) -> tuple[str, ...]:
         if found:
             told.append(f"{language}: {'; '.join(found)}.")
     return (*told, *_opening_lines(texts.values()))
+
+
+def written_in(language: str, present: Collection[str]) -> str:
+    """The language itself, for headers the one that they belong to among those that are `present`."""
+    if not language.endswith(" header"):
+        return language
+    return "C" if language == "C header" and "C" in present and "C++" not in present else "C++"
 
 
 # --- any language --------------------------------------------------------------------------------
@@ -55,17 +64,16 @@ def _layout_of(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _indent_of(lines: Sequence[str]) -> str:
-    """By how much a line goes in where one goes in deeper than the line before."""
+    """By how much a line goes in where one goes in deeper than the line before: some only go on with it."""
     steps: Counter[str] = Counter()
     for before, line in pairwise(line for line in lines if line.strip()):
         outer, inner = (each[: len(each) - len(each.lstrip())] for each in (before, line))
         if len(inner) > len(outer) and inner.startswith(outer):
             steps[inner[len(outer) :]] += 1
-    widths = {
-        step: count for step, count in steps.items() if step == "\t" or step in (" " * 2, " " * 4, " " * 8)
-    }
-    step = max(widths, key=widths.__getitem__, default="")
-    if not step or widths[step] < _PLACES or widths[step] < _MOST * sum(widths.values()):
+    usual = {step: steps[step] for step in ("\t", " " * 2, " " * 4, " " * 8) if steps[step]}
+    step = max(usual, key=usual.__getitem__, default="")
+    least = _MOST if step == "\t" else _INDENTED
+    if not step or usual[step] < max(_PLACES, least * sum(usual.values())):
         return ""
     return "indented with tabs" if step == "\t" else f"indented with {len(step)} spaces"
 

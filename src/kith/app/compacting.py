@@ -8,7 +8,7 @@ from kith.app.project import Project
 from kith.app.tasks import THREAD
 from kith.core.events import Compacted
 from kith.core.model import Prompt
-from kith.core.run import Answerer
+from kith.core.run import Answerer, Thread
 from kith.memory.session import Session
 from kith.models.stack import Opened
 
@@ -28,7 +28,8 @@ async def compact_now(
     terms = Terms(project, run, session.id)
     await terms.admit(opened)
     look = look_nowhere if past.symbols == "yes" else None
-    role = make_worker(project, opened, past, gather(project.settings), look, terms, said=said)
+    known, thread = gather(project.settings), Thread(THREAD, said)
+    role = make_worker(project, opened, past, known, look, terms, thread=thread)
     prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)
     budget = budget_of(project.settings)
     return await opened.sum_up(prompt, past.compacted, budget, terms.permit, run.emit)

@@ -13,6 +13,7 @@ from kith.core.events import Named
 from kith.memory.kept_rows import KeptRows
 from kith.memory.listing import Summary, list_sessions
 from kith.memory.log import Log
+from kith.memory.typed import forget_typed
 from kith.settings import Settings
 from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
@@ -35,8 +36,18 @@ def last_conversation(project: Project) -> Summary:
 
 
 def find_conversation(project: Project, wanted: str) -> Summary:
-    """The conversation of this folder whose id begins so. Raises UsageError where it is not one such."""
-    id = project.log.find(wanted)
+    """The conversation of this folder whose id begins so, else the newest that the person has named so.
+
+    Raises UsageError where it is no such one.
+    """
+    try:
+        id = project.log.find(wanted)
+    except UsageError:
+        every = list_sessions(project.log.query, str(project.root), 1_000)
+        named = next((each for each in every if each.talks and _is_called(each, wanted)), None)
+        if named is None:
+            raise
+        return named
     found = next(list_sessions(project.log.query, None, 0, (id,)), None)
     if found is None:
         raise UsageError(f"Session {id} holds no task.")
@@ -45,6 +56,10 @@ def find_conversation(project: Project, wanted: str) -> Summary:
     if not found.talks:
         raise UsageError(f"Session {id} is no conversation but a {found.kind or 'report'}.")
     return found
+
+
+def _is_called(summary: Summary, wanted: str) -> bool:
+    return bool(wanted.strip()) and summary.title.casefold() == " ".join(wanted.split()).casefold()
 
 
 def tell_damage(log: Log, session: str) -> str:
@@ -97,6 +112,7 @@ def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[s
     """What is kept of a session beside its events."""
     forget_trials(settings.state, session)
     forget_records(settings.state, changes)
+    forget_typed(settings.state, session)
     with closing(KeptRows(settings.cache, log.path)) as kept:
         kept.forget(session)
     for end in ("log", "lock"):

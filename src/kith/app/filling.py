@@ -14,7 +14,7 @@ from kith.app.tool_servers import with_servers
 from kith.context.compact import View, show
 from kith.context.rooms import opening_room
 from kith.core.model import Prompt, Role
-from kith.core.run import Run
+from kith.core.run import Run, Thread
 from kith.core.values import Answer, Message, Question, say
 from kith.memory.past import Past
 from kith.models.stack import Opened
@@ -64,7 +64,7 @@ async def explain_conversation(project: Project, past: Past, opened: Opened) -> 
     if not said:
         return await _explain_first(project, opened, "")
     look = look_nowhere if past.symbols == "yes" else None
-    role = make_worker(project, opened, past, gather(project.settings), look, said=said)
+    role = make_worker(project, opened, past, gather(project.settings), look, thread=Thread("", said))
     steps = [each for each in past.compacted if each.thread == past.thread]
     sent = show(said, reduce(View.after, steps, View()))
     costs = await _count_all(opened, role, sent)

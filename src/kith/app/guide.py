@@ -13,7 +13,7 @@ from kith.app.nested_notes import last_ruling, texts_shown
 from kith.app.project import Project
 from kith.app.trust import decide
 from kith.context.git import list_paths
-from kith.core.errors import TreeError
+from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Event
 from kith.core.run import Run
 from kith.core.values import Answer, Change, Changes, Question
@@ -31,11 +31,14 @@ _LIMITS: Final = ExecLimits(seconds=5.0, output=1_000_000)
 async def propose_guide(project: Project, hear: Callable[[Event], None]) -> Changes:
     """The notes that a scan gives, as a change; () where those that are there say all of it.
 
-    Notes that count already are added to, whatever their name. Raises TreeError.
+    Notes that count already are added to, whatever their name. Raises TreeError, UsageError where there is
+    nothing to speak of.
     """
     path = find_notes(project.root) or NOTES[0]
     before = await _read_bytes(project, path)
     scanned = await run_scan(project, "", Patience(lint=False), hear)
+    if not scanned.survey.facts:
+        raise UsageError("There is nothing here yet that notes could speak of.")
     found = await _look(project, scanned)
     text = write_guide(found, (before or b"").decode("utf-8-sig", "replace"))
     after = text.encode()

@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -20,13 +20,22 @@ from kith.trees.exec import capture
 from kith.trees.sandbox import shell
 
 _NO: Final = 2  # the exit code that blocks
+_GUARDS: Final = ("start", "before_tool")  # nobody gets past them by keeping them busy
+_NO_REASON: Final = "it gave no reason"
 _OUTPUT: Final = 1 << 20  # bytes that a hook may print
 # What it prints on stderr follows its answer, behind a line that it cannot foresee.
 _APART: Final = (
     'errors=$(mktemp) || exit 125; sh -c "$KITH_HOOK" 2>"$errors"; code=$?; '
     'printf "\\n%s\\n" "$KITH_MARK"; cat "$errors"; rm -f "$errors"; exit $code'
 )
-_ANSWERS: Final = {"decision": str, "reason": str, "args": dict, "add": str}
+_KINDS: Final = {"decision": str, "reason": str, "add": str, "args": dict}
+# What an answer may hold: at the end there is nothing to add to, and only before a call can that be changed.
+_ANSWERS: Final[Mapping[str, Sequence[str]]] = {
+    "start": ("decision", "reason", "add"),
+    "before_tool": ("decision", "reason", "add", "args"),
+    "after_tool": ("decision", "reason", "add"),
+    "stop": ("decision", "reason"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,7 @@ class ProjectHooks:
     project: Project
     session: str
     veil: Veil | None = None
+    _told: set[str] = field(default_factory=set)  # what went wrong, said once
 
     def hears(self, moment: Moment, tool: str = "") -> bool:
         return bool(self._which(moment, tool))
@@ -65,7 +75,7 @@ class ProjectHooks:
                 run, "stop", {"changed": [each.path for each in changes], "before": before}
             )
             before += bool(said.refusal)
-            return Verdict(not said.refusal, said.refusal, "hooks")
+            return Verdict(not said.refusal, said.no, "hooks")
 
         return judge
 
@@ -82,7 +92,7 @@ class ProjectHooks:
     async def _ask(self, run: Run, hook: Hook, told: Mapping[str, Any]) -> Said:
         root, mark = str(self.project.root), new_id()
         about = {"on": hook.on, "session": self.session, "root": root, **told}
-        input = json.dumps(about, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        input = json.dumps(about).encode()
         env = {"KITH_HOOK": hook.command, "KITH_MARK": mark, "KITH_ROOT": root}
         limits = ExecLimits(hook.seconds, output=_OUTPUT)
         try:
@@ -91,11 +101,26 @@ class ProjectHooks:
                 ran = await place.exec(Command(_APART, env=env, input=input), limits)
             else:
                 ran = await self._run_here(env, input, limits)
-            return _read(ran, mark)
-        except (ValueError, TreeError) as error:
-            words = str(error).rstrip(".") if isinstance(error, ValueError) else f"did not run: {error}"
-            run.emit(Notice(f"The hook in {hook.place} {words}. The work goes on.", "warning"))
+            if ran.timed_out:
+                return self._miss(run, hook, f"did not answer within {hook.seconds:g} s")
+            return _read(ran, mark, _ANSWERS[hook.on])
+        except TreeError as error:
+            return self._miss(run, hook, f"could not run: {str(error).rstrip('.')}")
+        except ValueError as error:
+            self._tell(run, f"The hook in {hook.place} {error}. The work goes on.")
             return Said()
+
+    def _miss(self, run: Run, hook: Hook, why: str) -> Said:
+        """What it means that a hook gave no answer at all: where it could still have said no, that it did."""
+        if hook.on in _GUARDS:
+            return Said(refusal=f"it {why}")
+        self._tell(run, f"The hook in {hook.place} {why}. The work goes on.")
+        return Said()
+
+    def _tell(self, run: Run, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            run.emit(Notice(words, "warning"))
 
     async def _run_here(self, env: Mapping[str, str], input: bytes, limits: ExecLimits) -> Ran:
         """On the machine, with the person's own variables, in the folder of their configuration.
@@ -113,22 +138,20 @@ class ProjectHooks:
         return done.as_ran(env["KITH_HOOK"], sandboxed=False)
 
 
-def _read(ran: Ran, mark: str) -> Said:
+def _read(ran: Ran, mark: str, known: Sequence[str]) -> Said:
     """What a hook that ended says. Raises ValueError with words on what is wrong with it."""
     answer, _, errors = ran.output.partition(f"\n{mark}\n")
     why = errors.strip() or answer.strip()
-    if ran.timed_out:
-        raise ValueError(f"took longer than it may ({ran.seconds:.0f} s)")
     if ran.code == _NO:
-        return Said(refusal=f"A hook says no: {why or 'it gave no reason'}")
+        return Said(refusal=why or _NO_REASON)
     if ran.code:
         line = next(iter(why.splitlines()), "it printed nothing")
         raise ValueError(f"failed with exit code {ran.code}: {line[:200].rstrip('.')}")
-    return _read_answer(answer.strip())
+    return _read_answer(answer.strip(), known)
 
 
-def _read_answer(text: str) -> Said:
-    """An answer in JSON; any other text is for nobody. Raises ValueError."""
+def _read_answer(text: str, known: Sequence[str]) -> Said:
+    """An answer in JSON with the known keys; any other text is for nobody. Raises ValueError."""
     if not text.startswith("{"):
         return Said()
     try:
@@ -136,12 +159,12 @@ def _read_answer(text: str) -> Said:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"printed no valid JSON: {error}") from error
     for key, value in found.items():
-        if key not in _ANSWERS:
-            raise ValueError(f"answers with {key!r}, but there are only: {', '.join(_ANSWERS)}")
-        if not isinstance(value, _ANSWERS[key]):
+        if key not in known:
+            raise ValueError(f"answers with {key!r}, but there are only: {', '.join(known)}")
+        if not isinstance(value, _KINDS[key]):
             raise ValueError(f"answers with {key} = {json.dumps(value):.80}, which is of the wrong kind")
     if found.get("decision", "allow") not in ("allow", "block"):
         raise ValueError(f"decides {found['decision']!r}, but there are only: allow, block")
     if found.get("decision") == "block":
-        return Said(refusal=f"A hook says no: {found.get('reason') or 'it gave no reason'}")
+        return Said(refusal=found.get("reason") or _NO_REASON)
     return Said(args=found.get("args"), words=found.get("add", ""))

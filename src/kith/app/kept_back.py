@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qsl, urlsplit
 
 from kith.context.redact import Redactor
 from kith.context.secret_values import is_guarded, values_in, values_of_environment
-from kith.context.secrets import is_secret_file
+from kith.context.secrets import is_secret_file, is_unguessable
 from kith.core.values import Changes
 from kith.settings import Settings
 from kith.settings.brought import read_plain
@@ -47,11 +48,15 @@ def keys_of(chosen: Settings) -> tuple[str, ...]:
 
 
 def _keys_of_servers(chosen: Settings) -> Iterator[str]:
-    """What servers of tools are told that looks secret, and all that goes into their headers."""
+    """What servers of tools are told that is a key, or looks like a secret."""
     for server in chosen.mcp.values():
-        yield from values_of_environment(server.env)
-        names = (server.key_env, *server.headers_env.values())
-        yield from (os.environ[name] for name in names if os.environ.get(name))
+        yield os.environ.get(server.key_env, "")
+        passed = {name: os.environ.get(name, "") for name in (*server.pass_env, *server.headers_env.values())}
+        in_command = dict(word.split("=", 1) for word in server.command if "=" in word)  # --api-key=...
+        in_address = dict(parse_qsl(urlsplit(server.url).query))
+        told = {**in_command, **in_address, **server.env, **passed}
+        yield from values_of_environment(told)
+        yield from filter(is_unguessable, told.values())
 
 
 def _secret_files(root: Path) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -38,14 +39,14 @@ def gather(chosen: Settings) -> Knowledge:
     """What counts: the person's own, and a project's where it is trusted."""
     notes = [*_own_notes(chosen.config), *_notes_of_project(chosen)]
     skills: dict[str, Skill] = {}
-    faults = list(chosen.brought.left_out)
+    faults = list(chosen.brought.left_out) if chosen.brought.standing != "declined" else []
     for text, folder, own in (*_skills_of_project(chosen), *_own_skills(chosen.config)):
         try:
             skill = read_skill(text, folder)
         except UsageError as error:
             faults.append(f"{error} It is left out.")
             continue
-        files = tuple(_files_below(Path(folder))) if own else ()
+        files = tuple(islice(_files_below(Path(folder)), _LISTED)) if own else ()
         skills[skill.name] = Skill(skill.name, skill.about, skill.words, folder, own, files)
     return Knowledge(tuple(notes), tuple(skills[name] for name in sorted(skills)), tuple(faults))
 
@@ -89,14 +90,10 @@ def _read_own(path: Path) -> str:
 
 def _files_below(folder: Path) -> Iterator[str]:
     """The files of a skill, without its words."""
-    found = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = (Path(place) / name).relative_to(folder).as_posix()
-            if path != SKILL and found < _LISTED:
-                found += 1
-                yield path
+        paths = ((Path(place) / name).relative_to(folder).as_posix() for name in sorted(names))
+        yield from (path for path in paths if path != SKILL)
 
 
 def _from_home(path: Path) -> str:

@@ -13,6 +13,8 @@ from kith.shell import TRUSTING, decide
 from kith.tools.git import git_command
 
 _STATUS: Final = ("status", "--short", "--branch")
+_SHOWS_CONTENTS: Final = ("diff", "log", "show")
+_NO_DRIVERS: Final = ("--no-ext-diff", "--no-textconv")
 _LIMITS: Final = ExecLimits(seconds=30.0, output=200_000)
 
 
@@ -25,4 +27,6 @@ async def look_with_git(project: Project, args: Sequence[str]) -> Ran:
     judged = decide(line, TRUSTING) if project.tree.confined else decide_here(project.root, line)
     if not judged.allowed:
         raise UsageError(f"/git only looks. {judged.reason} To run it in a trial: !{line}")
-    return await project.tree.exec(git_command(*(args or _STATUS)), _LIMITS)
+    name, *rest = args or _STATUS
+    quiet = _NO_DRIVERS if name in _SHOWS_CONTENTS else ()
+    return await project.tree.exec(git_command(name, *quiet, *rest), _LIMITS)

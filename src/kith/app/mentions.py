@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.app.asking.terms import Terms
+from kith.app.nested_notes import with_nested
 from kith.app.project import Project
 from kith.context.secrets import is_secret_file
 from kith.context.shown import NAMED
 from kith.core.errors import TreeError
 from kith.core.events import Notice
+from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import ToolResult
+from kith.core.values import Message, ToolResult
 from kith.models.stack import Opened
 from kith.tools import ReadLimits
 from kith.tools.answers import refused, sentence
@@ -47,11 +49,12 @@ async def list_paths(project: Project) -> tuple[Sequence[str], Sequence[str]]:
     )
 
 
-async def read_named(terms: Terms, opened: Opened, words: str) -> str:
+async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Message] = ()) -> str:
     """What a model gets of the files that a task names, "" where it names none.
 
     It is what its own tool for reading would show, within the same limits: no path outside of the tree, and
-    for a model in the cloud nothing that is private. The person is told what goes along, and what does not.
+    for a model in the cloud nothing that is private; with the notes of the folders that were not yet `said`.
+    The person is told what goes along, and what does not.
     """
     found = list(dict.fromkeys(find_named(words)))[:_MOST]
     if not found:
@@ -60,9 +63,10 @@ async def read_named(terms: Terms, opened: Opened, words: str) -> str:
     run = terms.hide(replace(terms.run, workspace=terms.project.tree), opened)
     limits = ReadLimits.of_window(opened.window)
     fitting = replace(limits, bytes=2 * limits.bytes // max(2, len(found)))
+    (read,) = with_nested(terms.project, (make_read(fitting),), lambda: said, opened.window, run.emit)
     shown, told = list[str](), list[str]()
     for each in found:
-        result = await _read(run, each, fitting)
+        result = await _read(run, each, read)
         if result is None:
             continue
         if not result.ok:
@@ -88,14 +92,14 @@ def find_named(words: str) -> Iterator[Named]:
             yield Named(path)
 
 
-async def _read(run: Run, named: Named, limits: ReadLimits) -> ToolResult | None:
+async def _read(run: Run, named: Named, read: Tool) -> ToolResult | None:
     """The file, the folder as a list, or why it is not shown; None for what is no path (`@property`)."""
     lines = {"start": named.start, "end": named.end} if named.start else {}
     if is_secret_file(named.path):
         return refused(f"{visible(named.path)} holds secrets by its name.")
     try:
         path = inner_path(run, named.path)
-        result = await make_read(limits).fn({"paths": [path], **lines}, run)
+        result = await read.fn({"paths": [path], **lines}, run)
     except TreeError as error:
         result = refused(sentence(error))
     return result if result.ok or _PATH.search(named.path) else None

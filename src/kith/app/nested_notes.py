@@ -1,11 +1,12 @@
 """Notes for agents in a project's folders: found where a file is touched, counting as they were shown."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from kith.app.project import Project
-from kith.context.notes import TOLD, Note
+from kith.context.notes import OF_PROJECT, TOLD, Note
 from kith.context.rooms import knowledge_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice
@@ -17,6 +18,8 @@ from kith.settings.brought import NOTES, Brought, find_notes, read_notes
 from kith.tools.notes import FindNotes, tell_notes
 from kith.trees.local import LocalTree
 
+_HEADED: Final = re.compile(rf"^{OF_PROJECT} \((.+)\)$", re.M)
+Said = Callable[[], Iterable[Message]]
 MOST: Final = 50  # that are shown with the question whether to trust a folder
 
 
@@ -52,14 +55,25 @@ def texts_shown(log: Log, ruling: Ruling | None, brought: Brought) -> Mapping[st
 
 
 def with_nested(
-    project: Project, tools: tuple[Tool, ...], said: Iterable[Message], window: int, emit: Emit
+    project: Project, tools: tuple[Tool, ...], said: Said, window: int, emit: Emit
 ) -> tuple[Tool, ...]:
     """The tools, which tell the notes of a folder when they first touch a file below it.
 
-    `said` is the conversation so far: what it holds is not told again.
+    `said` gives the conversation so far: what it holds is not told again.
     """
-    told = {path for message in said for result in message.results for path in result.detail.get(TOLD, ())}
+
+    def told() -> Iterator[str]:
+        return (path for message in said() for path in _told_in(message))
+
     return tell_notes(tools, _finder(project, emit), told, knowledge_room(window))
+
+
+def _told_in(message: Message) -> Iterator[str]:
+    """The paths of the notes behind the answers of tools, and behind files that a person named."""
+    for result in message.results:
+        yield from result.detail.get(TOLD) or ()
+    if message.role == "user":
+        yield from _HEADED.findall(message.text)
 
 
 def _finder(project: Project, emit: Emit) -> FindNotes:

@@ -126,7 +126,7 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
         await project.tell_state(run)
     said = await _hear_hooks(project, run, id, task, past)
     if said.refusal:
-        return Outcome("rejected", said.refusal)
+        return Outcome("rejected", said.no)
     direct = parse_direct(task.words)
     if direct and not project.settings.read_only:
         changes = await make_direct(direct, run)
@@ -177,7 +177,12 @@ async def _ask_model(
             if opening and "@" in task.words:
                 from kith.app.mentions import read_named  # few tasks name files
 
-                words = "\n\n".join(filter(None, (words, await read_named(terms, opened, task.words))))
+                words = "\n\n".join(
+                    filter(
+                        None,
+                        (words, await read_named(terms, opened, task.words, past.threads.get(THREAD, ()))),
+                    )
+                )
             if opening and not past.threads.get(THREAD):
                 words = _begin(project, run, opened.window, words)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
@@ -264,9 +269,7 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     known = gather(job.project.settings)
     if job.project.servers:
         await job.project.servers.connect(opened.window, job.run.emit)
-    role = make_worker(
-        job.project, opened, past, known, job.look, job.terms, strategy, tuple(thread.messages)
-    )
+    role = make_worker(job.project, opened, past, known, job.look, job.terms, strategy, thread)
     told = tell_known(known, opened.window)
     if job.relay is None or not job.relay.more:
         return Leg(role, thread, goal, known=told)

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -110,6 +111,8 @@ class ToolServers:
 
     async def _list(self, name: str, server: ToolServer) -> tuple[Sequence[Listed], str]:
         """The tools that a server has, or why nobody knows."""
+        if find_spec("mcp") is None:
+            return (), _EXTRA
         try:
             if self.chosen.offline and may_pass_on(server):
                 raise ServerError(f"it may reach beyond this machine, and kith is offline (mcp.{name}.cloud)")
@@ -118,10 +121,6 @@ class ToolServers:
             return await connection.list_tools(), ""
         except KithError as error:
             return (), str(error)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] != "mcp":
-                raise
-            return (), _EXTRA
 
 
 @asynccontextmanager

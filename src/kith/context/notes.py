@@ -28,7 +28,7 @@ class Note:
 
 
 def tell_note(note: Note, room: int) -> str:
-    """A note under its heading, in about `room` tokens; its middle is left out where it is longer.
+    """A note under its heading, in at most `room` tokens; its middle is left out where it is longer.
 
     "" where the room is too little to say anything.
     """
@@ -37,7 +37,15 @@ def tell_note(note: Note, room: int) -> str:
     text, left = note.text.strip(), room - estimate_tokens(head)
     if estimate_tokens(text) <= left:
         return head + text
-    return head + fit_middle(text, left * _CHARS) if left >= _LEAST else ""
+    return head + _cut(text, left) if left >= _LEAST else ""
+
+
+def _cut(text: str, room: int) -> str:
+    """A text in at most `room` tokens, without its middle."""
+    chars = room * _CHARS
+    while (tokens := estimate_tokens(shown := fit_middle(text, chars))) > room:
+        chars = chars * room // tokens - 1
+    return shown
 
 
 def share_room(needs: Sequence[int], room: int) -> tuple[int, ...]:

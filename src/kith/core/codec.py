@@ -25,10 +25,19 @@ def decode_event(kind: str, body: str) -> Event:
 
     Raises ValueError for a kind this version does not know, and for a body that holds no such event.
     """
+    try:
+        data = json.loads(body)
+    except RecursionError as error:
+        raise ValueError(f"this is no {kind}") from error
+    return build_event(kind, data)
+
+
+def build_event(kind: str, data: Any) -> Event:
+    """The event that its JSON data tells of. Raises ValueError as `decode_event` does."""
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
     try:
-        event: Event | None = decode(json.loads(body), KINDS[kind])
+        event: Event | None = decode(data, KINDS[kind])
     except (TypeError, AttributeError, KeyError, RecursionError) as error:
         raise ValueError(f"this is no {kind}") from error
     if event is None:
@@ -80,8 +89,7 @@ def _reader(hint: Any) -> Callable[[Any], Any] | None:
     if origin in (Union, types.UnionType):
         return _union_reader([arg for arg in args if arg is not type(None)])
     if origin is tuple:
-        item = args[0]
-        return tuple if _reader(item) is None else lambda data: tuple(decode(each, item) for each in data)
+        return _tuple_reader(_reader(args[0]))
     if hint is bytes:
         return lambda data: base64.b64decode(data["base64"])
     if isinstance(hint, type) and is_dataclass(hint):
@@ -92,25 +100,37 @@ def _reader(hint: Any) -> Callable[[Any], Any] | None:
 def _union_reader(options: list[Any]) -> Callable[[Any], Any] | None:
     if len(options) == 1:
         return _reader(options[0])
-    named = {getattr(option, "__name__", ""): option for option in reversed(options)}
+    first = _reader(options[0])
+    named = {getattr(option, "__name__", ""): _reader(option) for option in reversed(options)}
 
     def read(data: Any) -> Any:
         tagged = isinstance(data, dict) and "type" in data
-        return decode(data, named.get(data["type"], options[0]) if tagged else options[0])
+        chosen = named.get(data["type"], first) if tagged else first
+        return data if chosen is None else chosen(data)
 
     return read
 
 
+def _tuple_reader(item: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    if item is None:
+        return tuple
+    return lambda data: tuple([None if each is None else item(each) for each in data])
+
+
 def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
-    readers: dict[str, Callable[[Any], Any] | None] = {}
+    names = _hints(kind).keys()
+    special: list[tuple[str, Callable[[Any], Any]]] | None = None  # fields that data is not enough for
 
     def read(data: Any) -> Any:
-        if not readers:  # a type may hold itself, so its fields come later
-            readers.update((name, _reader(hint)) for name, hint in _hints(kind).items())
-        known = {name: item for name, item in data.items() if name in readers}
-        for name, item in known.items():
-            if item is not None and (read_field := readers[name]):
-                known[name] = read_field(item)
+        nonlocal special
+        if special is None:  # only now, since a type may hold itself
+            readers = ((name, _reader(hint)) for name, hint in _hints(kind).items())
+            special = [(name, reader) for name, reader in readers if reader]
+        known = {**data} if data.keys() <= names else {name: data[name] for name in data if name in names}
+        for name, reader in special:
+            item = known.get(name)
+            if item is not None:
+                known[name] = reader(item)
         return kind(**known)
 
     return read

@@ -9,7 +9,7 @@ _NO_NEWLINE: Final = "\\ No newline at end of file"
 _WORDS: Final = """\
 # A line with a blank before it stays, with "-" it goes, with "+" it comes.
 # To keep a line that goes, make its "-" a blank. To leave out one that comes, delete it.
-# New lines begin with "+". With nothing left, the piece stays as it was.
+# New lines begin with "+". With nothing left, the part stays as it was.
 """
 
 
@@ -27,8 +27,12 @@ def read_draft(text: str, hunk: Hunk) -> Hunk | None:
     Lines that stay or go must be those of the file, but for blanks at their ends. Raises EditError, in one
     sentence for the person.
     """
-    rows = [row for row in text.split("\n") if row not in _RULES and not row.startswith(("@@", "\\"))]
-    while rows and not rows[-1].strip():
+    rows = [
+        (number, row)
+        for number, row in enumerate(text.split("\n"), 1)
+        if row not in _RULES and not row.startswith(("@@", "\\"))
+    ]
+    while rows and not rows[-1][1].strip():
         rows.pop()
     if not rows:
         return None
@@ -37,29 +41,29 @@ def read_draft(text: str, hunk: Hunk) -> Hunk | None:
     return Hunk(lines, hunk.start, hunk.new_start)
 
 
-def _read(rows: Sequence[str], hunk: Hunk, windows: bool) -> Iterator[str]:
-    """The rows as a diff has them; what stays or goes is taken from the file itself."""
+def _read(rows: Sequence[tuple[int, str]], hunk: Hunk, windows: bool) -> Iterator[str]:
+    """The numbered rows as a diff has them; what stays or goes is taken from the file itself."""
     open_ended = _open_ends(hunk)
     done = 0
-    for number, row in enumerate(rows, 1):
+    for number, row in rows:
         sign = row[:1] or " "
         if sign == "+":
             yield row if row.endswith("\r") or not windows else f"{row}\r"
         elif sign not in " -":
-            raise EditError(f"Line {number} of the piece begins with no sign: {row[:60]!r}.")
+            raise EditError(f"Line {number} of the edited part begins with no sign: {row[:60]!r}.")
         elif done == len(hunk.old) or hunk.old[done].rstrip() != row[1:].rstrip():
             there = (
                 f"where the file has {hunk.old[done][:60]!r}" if done < len(hunk.old) else "behind its end"
             )
-            raise EditError(f"Line {number} of the piece has {row[1:61]!r} {there}.")
+            raise EditError(f"Line {number} of the edited part has {row[1:61]!r} {there}.")
         else:
             yield sign + hunk.old[done]
             done += 1
         if sign != "+" and done == len(hunk.old) and "old" in open_ended:
             yield _NO_NEWLINE
     if done < len(hunk.old):
-        raise EditError(f"The piece lacks a line of the file: {hunk.old[done][:60]!r}.")
-    if "new" in open_ended and rows[-1][:1] == "+":
+        raise EditError(f"The edited part lacks a line of the file: {hunk.old[done][:60]!r}.")
+    if "new" in open_ended and rows[-1][1][:1] == "+":
         yield _NO_NEWLINE
 
 

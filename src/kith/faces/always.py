@@ -13,7 +13,7 @@ def always_words(question: Question) -> str:
     if question.effect == "call":
         server, _, tool = bare_call(question.pattern).partition("/")
         named = f"{printable(tool)} of {printable(server)}"
-        return f"Always: in this project, {named} with any arguments, while it describes itself so"
+        return f"Always: in this project, {named}, whatever its arguments, until it describes itself anew"
     hosts, command = split_target(question.pattern) if question.effect == "net" else ((), question.pattern)
     if question.effect == "net" and not hosts:
         return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"

@@ -10,6 +10,8 @@ _HIDDEN = (
     *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A)),
     (0xE0000, 0xE0FFF),
 )
+_HIDING = "".join(f"{chr(first)}-{chr(last)}" for first, last in _HIDDEN)
+_UNPLAIN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDING}]")
 _GAP = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{41,}")
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n){4,}")
 _LINE, _END = 2_000, 500  # characters of a line that are shown, those at its end among them
@@ -17,7 +19,7 @@ _LINE, _END = 2_000, 500  # characters of a line that are shown, those at its en
 
 def printable(text: str) -> str:
     """Foreign text with everything that could move a cursor or deceive made visible."""
-    return "".join(char if _is_plain(char) else _spell(char) for char in text)
+    return _UNPLAIN.sub(lambda found: _spell(found[0]), text)
 
 
 def whole(text: str) -> str:
@@ -33,13 +35,6 @@ def folded(line: str) -> str:
         return line
     left_out = len(line) - _LINE
     return f"{line[: _LINE - _END]} [{left_out:,} characters are not shown] {line[-_END:]}"
-
-
-def _is_plain(char: str) -> bool:
-    code = ord(char)
-    if char in "\n\t" or 0x20 <= code < 0x7F:
-        return True
-    return code >= 0xA0 and not any(first <= code <= last for first, last in _HIDDEN)
 
 
 def _spell(char: str) -> str:

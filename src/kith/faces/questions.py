@@ -1,23 +1,22 @@
 """Questions to a person: a key, a line of words, a diff to choose from, a text in their own editor."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kith.core.values import Answer, Question
 from kith.faces.always import always_words
-from kith.faces.approving.change import ask_change
-from kith.faces.lines import whole
+from kith.faces.approving.change import DIFFERENT, ask_change
+from kith.faces.printing import whole
+from kith.faces.rendering.spans import Span
 
 if TYPE_CHECKING:
     from kith.faces.screen import Screen
 
-_KEYS = {
-    "y": "[y]es",
-    "n": "[n]o",
-    "a": "[a]lways in this project",
-    "e": "[e]dit",
-    "s": "[s]ay what to do differently",
-}
-_MORE = (("a", "always"), ("e", "edit"), ("s", "revise"))  # beside yes and no, where a question has them
+_KEYS: Final = (
+    *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),
+    *(("e", "edit", "[e]dit"), ("s", "revise", "[s]ay what to do differently")),
+)
+_WHY_NOT: Final = "[s]ay why not"  # to a tool, which goes with the no
+_GIVEN: Final = {"yes": "yes", "always": "yes, always in this project", "no": "no"}
 
 
 async def ask(screen: "Screen", question: Question) -> Answer:
@@ -27,18 +26,34 @@ async def ask(screen: "Screen", question: Question) -> Answer:
     screen.show(whole(question.text), style="bold")
     if always := always_words(question):
         screen.show(always, style="dim")
-    keys = {"y": "yes", "n": "no"}
-    keys |= {key: choice for key, choice in _MORE if choice in question.choices}
-    words = "  ".join(_KEYS[key] for key in keys)
+    answer = await _ask(screen, question)
+    if answer.choice == "always" or (answer.choice in _GIVEN and question.kind != "tool"):
+        _show_given(screen, answer)
+    return answer
+
+
+async def _ask(screen: "Screen", question: Question) -> Answer:
+    """Yes, no, or what else this question takes."""
+    choices = {"yes", "no", *question.choices}
+    keys = {key: words for key, choice, words in _KEYS if choice in choices}
+    if question.kind == "tool":
+        keys["s"] = _WHY_NOT
     while True:
-        match keys[await screen.press(words, tuple(keys))]:
-            case "revise":
-                if said := await screen.type_line("What should be different?"):
-                    return Answer("revise", said)
-            case "edit":
+        match await screen.press("  ".join(keys.values()), list(keys)):
+            case "s":
+                if said := await screen.type_line(DIFFERENT if "revise" in choices else "Why not?"):
+                    return Answer("revise" if "revise" in choices else "no", said)
+            case "e":
                 draft = question.draft.encode()
                 if (edited := await screen.edit(draft, "tasks.md")) != draft:
                     return Answer("edit", edited.decode("utf-8", "replace"))
                 screen.show("Nothing was changed.")
-            case choice:
-                return Answer(choice)
+            case key:
+                return Answer(next(choice for each, choice, _ in _KEYS if each == key))
+
+
+def _show_given(screen: "Screen", answer: Answer) -> None:
+    """What was answered, so that it can be read again later."""
+    glyphs, yes = screen.look.glyphs, answer.choice != "no"
+    words = f"{glyphs.good if yes else glyphs.bad} {_GIVEN[answer.choice]}"
+    screen.show_lines([(Span(words, "good" if yes else "bad"),)])

@@ -33,8 +33,12 @@ class Screen(Protocol):
     def show(self, *what: "RenderableType", style: str = "") -> None:
         """Put this below all that was shown; text is taken as it is, without rich's markup."""
 
-    async def press(self, words: str, keys: Sequence[str]) -> str:
-        """One key of `keys`, asked for by `words`; "n" where nobody can press one any more."""
+    async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
+        """One key of `keys`, asked for by `words`; "n" where nobody can press one any more. "escape" is Esc.
+
+        `follows`: the key before opened this question, so the next one may have been pressed already;
+        otherwise what was pressed before the question could be seen is no answer.
+        """
 
     async def type_line(self, words: str, draft: str = "") -> str:
         """A line of words, begun with `draft`; "" where the person does not want to."""

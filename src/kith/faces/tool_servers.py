@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
 from kith.faces.lines import count, printable, wrapped
-from kith.settings import ToolServer, load_settings
+from kith.settings import ToolServer, describe_server, load_settings
 
 _NOBODY = "No server of tools is configured: a table [mcp.NAME] in your configuration adds one (docs/mcp.md)."
 
@@ -65,7 +64,7 @@ def _summary(served: Served, server: ToolServer) -> Iterator[str]:
         offered, there = len(served.tools), count(served.listed, "tool")
         which = there if offered == served.listed else f"{offered} of {there}"
         yield f"{served.name}: {which}, about {served.tokens:,} tokens of each prompt"
-    yield f"  {printable(server.url or shlex.join(server.command))}"
+    yield f"  {printable(describe_server(server))}"
 
 
 def _details(served: Served, server: ToolServer) -> Iterator[str]:

@@ -75,7 +75,7 @@ async def ask_about(screen: "Screen") -> bool:
 
 def show_offer(screen: "Screen", root: Path, offer: Offer) -> None:
     """What each file would do, then the files themselves, or what is different in them."""
-    from kith.faces.questions import show_file
+    from kith.faces.approving.showing import show_file
 
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":

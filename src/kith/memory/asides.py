@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol, TypeVar
 
-from kith.core.events import Event, RunEnded, RunStarted
+from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 
 KIND: Final = "command"  # of the run that holds such a command
 QUIET: Final = "quiet"  # its option, "yes" where the model is not told of it
@@ -22,13 +22,13 @@ def is_aside(event: Event) -> bool:
     return isinstance(event, RunStarted) and event.options.get("kind") == KIND
 
 
-def without_asides(records: Iterable[R]) -> Iterator[R]:
-    """The records of everything else."""
+def without_asides(records: Iterable[R], *, changes: bool = False) -> Iterator[R]:
+    """The records of everything else; with `changes`, also of those that such commands made."""
     aside = False
     for record in records:
-        if isinstance(record.event, RunStarted):
+        if isinstance(record.event, RunStarted | Resumed):  # whatever it was, the one before is over
             aside = is_aside(record.event)
-        if not aside:
+        if not aside or (changes and isinstance(record.event, Applied)):
             yield record
         elif isinstance(record.event, RunEnded):
             aside = False

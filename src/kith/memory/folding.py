@@ -7,7 +7,7 @@ from typing import Final
 from kith.core.codec import KINDS as ALL
 from kith.core.events import Applied, Called, Engaged, RunStarted
 from kith.memory.asides import without_asides
-from kith.memory.log import Record
+from kith.memory.rows import Record
 from kith.memory.task_parts import Task
 from kith.routing.rows import CallRow, LegRow
 

@@ -4,23 +4,24 @@ import sqlite3
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from kith.core.codec import KINDS, decode_event, encode_event
+from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Applied, Carded, Event, RunStarted
 from kith.memory.database import distrust, is_damaged
 from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
-from kith.memory.past import LASTING, Past, fold
+from kith.memory.past import LASTING, Past, go_on
 from kith.memory.refusals import explain_refusal
+from kith.memory.rows import Record, Row, decode_all, try_decode, without_collections
 from kith.memory.salvage import is_marked, mark, salvage
 from kith.memory.schema import prepare
 
 LOG_FILE = "log.sqlite3"  # in the folder for state
 _UNREADABLE = "Unreadable"  # the kind of rows that hold no JSON: they stay, and nobody reads them
+_AT_ONCE = 500  # rows that are decoded together
 _WHOLE = 2  # tasks at a session's end of which all is remembered; of others what outlasts a task
 _APPLIED = """
 SELECT session, (
@@ -28,24 +29,6 @@ SELECT session, (
   ORDER BY began.seq LIMIT 1), body
 FROM events made WHERE kind = 'Applied' ORDER BY seq
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One logged event: its number, when (seconds since the epoch), and in which step it happened."""
-
-    seq: int
-    at: float
-    path: tuple[str, ...]
-    event: Event
-
-
-def try_decode(kind: str, body: str) -> Event | None:
-    """The event, None for what is none: one bad row must not cost the others."""
-    try:
-        return decode_event(kind, body)
-    except ValueError:
-        return None
 
 
 class Log:
@@ -83,7 +66,6 @@ class Log:
     def _connect(self) -> None:
         self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
         self.path.chmod(0o600)
-        self._db.text_factory = lambda data: data.decode("utf-8", "replace")  # a bad byte costs its own row
         distrust(self._db)
         prepare(self._db, self.path)
 
@@ -110,11 +92,18 @@ class Log:
             try:
                 return self._db.execute(statement, values).fetchall()
             except sqlite3.OperationalError as error:
-                if "malformed JSON" not in str(error):
-                    raise
+                self._put_up_with(error)
+            return self._db.execute(statement, values).fetchall()
+
+    def _put_up_with(self, error: sqlite3.OperationalError) -> None:
+        """What is wrong with one row must not cost the others. Raises the error where that is not it."""
+        if "Could not decode" in str(error):
+            self._db.text_factory = lambda data: data.decode("utf-8", "replace")
+        elif "malformed JSON" in str(error):
             self._db.execute("UPDATE events SET kind = ? WHERE NOT json_valid(body)", (_UNREADABLE,))
             self._left_out.clear()
-            return self._db.execute(statement, values).fetchall()
+        else:
+            raise error
 
     def left_out(self, session: str) -> int:
         """How many of a session's events cannot be read, as far as anybody tried; they count for nothing."""
@@ -149,16 +138,19 @@ class Log:
 
     def _read(self, session: str, after: int, wanted: Callable[[int, str], bool]) -> Iterator[Record]:
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
-        for seq, at, path, kind, body in self.query(query, (session, after)):
-            # A newer kith may have written kinds that this one does not know.
-            if kind not in KINDS or not wanted(seq, kind):
-                continue
-            if event := try_decode(kind, body):
-                yield Record(seq, at, tuple(path.split("/")) if path else (), event)
-            else:
-                self._left_out.setdefault(session, set()).add(seq)
+        # A newer kith may have written kinds that this one does not know.
+        rows = [
+            row for row in self.query(query, (session, after)) if row[3] in KINDS and wanted(row[0], row[3])
+        ]
+        for begin in range(0, len(rows), _AT_ONCE):
+            batch = rows[begin : begin + _AT_ONCE]
+            for (seq, at, path, _, _), event in zip(batch, decode_all(batch), strict=True):
+                if event:
+                    yield Record(seq, at, tuple(path.split("/")) if path else (), event)
+                else:
+                    self._left_out.setdefault(session, set()).add(seq)
 
-    def rows(self, session: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
+    def rows(self, session: str, after: int, limit: int) -> list[Row]:
         """The session's events as they are stored: (number, when, path, kind, body)."""
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
         return self.query(f"{query} LIMIT ?", (session, after, limit))
@@ -193,11 +185,13 @@ class Log:
     def past(self, session: str) -> Past:
         """What a session's events add up to; only those since it was last asked are read."""
         known, seq, past = self._folded
+        self._folded = ("", 0, Past())  # while it grows, it is nothing to rely on
         if known != session or not self._has(session, seq):
             seq, past = 0, Past()
         whole = task_begin(self.query, session, _WHOLE)
-        for record in self._read(session, seq, lambda seq, kind: seq >= whole or kind in LASTING):
-            past, seq = fold([record.event], past), record.seq
+        with without_collections():
+            for record in self._read(session, seq, lambda seq, kind: seq >= whole or kind in LASTING):
+                past, seq = go_on(past, record.event), record.seq
         if not self._db.in_transaction:  # else it may be taken back
             self._folded = session, seq, past
         return past.snapshot()

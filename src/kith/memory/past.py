@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
 from typing import Any
 
 from kith.core.decisions import Routed
@@ -100,6 +101,7 @@ class Past:
         self.touched = self.touched or _touches(event)
         match event:
             case RunEnded() | Resumed():
+                self.aside = None
                 self.ended = event if isinstance(event, RunEnded) else None
             case Said(thread, message):
                 self._hear(thread, message)
@@ -140,12 +142,24 @@ class Past:
         """Take in an event of a command that the person runs."""
         quiet = self.aside is not None and self.aside.options.get(QUIET) == "yes"
         match event:
-            case RunEnded():
+            case RunEnded(status):
                 self.aside = None
+                if status == "rejected" and not quiet:
+                    self._add_to_untold("[The files it changed were put back as they were.]")
             case Named(title):
                 self.title = title
             case ToolEnded(ran=Ran() as ran) if not quiet:
                 self.untold.append(ran)
+            case Applied(files=files) if not quiet:
+                paths = ", ".join(file.path for file in files)
+                self._add_to_untold(f"[It changed {paths}: read before you edit.]")
+
+    def _add_to_untold(self, words: str) -> None:
+        """What became of a command's changes, behind what it printed."""
+        if self.untold:
+            ran = self.untold[-1]
+            output = f"{ran.output.rstrip()}\n{words}".lstrip()
+            self.untold[-1] = replace(ran, output=output)
 
     def next_task(self, started: RunStarted) -> "Past":
         """The fold as a new task begins: conversations and the list stay, the rest starts anew."""
@@ -258,15 +272,18 @@ def _touches(event: Event) -> bool:
     return bool(event.files) if isinstance(event, Proposed) else getattr(event, "effect", "") == "write"
 
 
-def fold(events: Iterable[Event], past: Past | None = None) -> Past:
-    """What these events add up to, after what was folded before (`past`, which is used up)."""
-    past = past or Past()
-    for event in events:
-        if isinstance(event, RunStarted):
-            past.aside = event if is_aside(event) else None
-            past = past if past.aside else past.next_task(event)
-        elif past.aside:
-            past.take_aside(event)
-        else:
-            past.take(event)
+def fold(events: Iterable[Event]) -> Past:
+    """What these events add up to."""
+    return reduce(go_on, events, Past())
+
+
+def go_on(past: Past, event: Event) -> Past:
+    """The fold with one more event; the one before is used up."""
+    if isinstance(event, RunStarted):
+        past.aside = event if is_aside(event) else None
+        return past if past.aside else past.next_task(event)
+    if past.aside and not isinstance(event, Resumed):
+        past.take_aside(event)
+    else:
+        past.take(event)
     return past

@@ -5,14 +5,20 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
-from kith.core.values import Spoken
+from kith.core.values import Message, Spoken
 from kith.memory.asides import without_asides
-from kith.memory.log import Log, Record
+from kith.memory.log import Log
+from kith.memory.rows import Record, try_decode
 
 FORK: Final = "fork"  # the kind of the run with which a fork begins
 TASK: Final = "task"  # the conversation's thread; what planners or reviewers said beside it has others
-_NO_TURNS: Final = (FORK, "undo", "recovery")
-_KINDS: Final = frozenset(("RunStarted", "RunEnded", "Said", "Forked", "Applied"))
+_NO_TURNS: Final = (FORK, "apply", "undo", "recovery")
+_ROWS: Final = """
+SELECT seq, at, kind, CASE kind WHEN 'Said' THEN substr(body, 1, 40) ELSE body END FROM events
+WHERE session = ? AND kind IN ('RunStarted', 'RunEnded', 'Resumed', 'Said', 'Forked', 'Applied') ORDER BY seq
+"""
+_OF_TASK: Final = f'{{"thread":"{TASK}",'  # how the log begins a message of the conversation
+_MESSAGE: Final = Said(TASK, Message("user", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,16 @@ def _copied(fork: Forked, seq: int) -> Iterator[Turn]:
 def turns(log: Log, session: str) -> tuple[Turn, ...]:
     """What a person said in a session, oldest first; commands that they ran themselves are no turns."""
     reading = _Reading()
-    for record in without_asides(log.events(session, kinds=_KINDS)):
+    for record in without_asides(_records(log, session), changes=True):
         reading.take(record)
     return tuple(reading.turns)
+
+
+def _records(log: Log, session: str) -> Iterator[Record]:
+    """The events that count here; of messages only that there was one, since they are most of a session."""
+    for seq, at, kind, body in log.query(_ROWS, (session,)):
+        event = (
+            (_MESSAGE if body.startswith(_OF_TASK) else None) if kind == "Said" else try_decode(kind, body)
+        )
+        if event:
+            yield Record(seq, at, (), event)

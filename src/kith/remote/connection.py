@@ -5,8 +5,9 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
@@ -17,12 +18,13 @@ from kith.remote.stderr import LastLines
 from kith.remote.words import clean_words
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
+    from httpx2 import AsyncClient, Response
     from mcp import Client
     from mcp.client._transport import Transport, TransportStreams
 
 _PAGES: Final = 50  # of a list of tools, so that one without end is no trap
 _TOOLS: Final = 500
+_MOMENT: Final = 0.2  # seconds
 _LONGEST: Final = 300  # characters of what a server says of its own fault
 _VARIABLES: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _LEASH: Final = Path(__file__).with_name("leash.py")
@@ -46,6 +48,7 @@ class Connection:
         self._holder: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
         self._lines: LastLines | None = None
+        self._refusal = ""
 
     async def list_tools(self) -> tuple[Listed, ...]:
         """Connect, and say what tools there are. Raises ServerError, also where that takes too long."""
@@ -75,6 +78,10 @@ class Connection:
         """The last lines that the program wrote to its standard error."""
         return self._lines.text() if self._lines else ""
 
+    def _last_line(self) -> str:
+        """The last of them, of a program that has just ended, too."""
+        return self._lines.text(_MOMENT).rpartition("\n")[2] if self._lines else ""
+
     async def aclose(self) -> None:
         """Let the server end, and see that it does."""
         self._stop()
@@ -94,17 +101,29 @@ class Connection:
 
     async def _hold(self, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
         """Keep the connection until it is left; what goes wrong before it stands is for whoever waits."""
-        _silence()
         try:
-            async with self._transport() as transport, _client(transport, self) as client:
-                ready.set_result(client)
-                await leave.wait()
+            await asyncio.to_thread(_load)
+            try:
+                await self._serve("legacy", ready, leave)
+            except Exception as error:
+                if ready.done() or not _is_refusal(error):
+                    raise
+                await self._serve("auto", ready, leave)
         except BaseException as error:
             if not ready.done():
                 ready.set_exception(error if isinstance(error, Exception) else ServerError("it was left"))
                 ready.exception()  # nobody may be waiting any more
             if not isinstance(error, Exception):
                 raise
+
+    async def _serve(self, mode: str, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
+        """Connect as servers did until 2025-11-25, or as they do since 2026-07-28.
+
+        The old way comes first: most speak it, and some end at once when they are asked anything before it.
+        """
+        async with self._transport() as transport, _client(transport, self, mode) as client:
+            ready.set_result(client)
+            await leave.wait()
 
     def _stop(self) -> None:
         """Let the task end: by itself where the connection stands, at once where it is being made."""
@@ -116,7 +135,7 @@ class Connection:
     async def _transport(self) -> AsyncIterator["Transport"]:
         """The way to the server: a program that is started now, or requests to an address."""
         if isinstance(self.place, Address):
-            async with _requests(self.place) as client:
+            async with _requests(self.place, self._look) as client:
                 from mcp.client.streamable_http import streamable_http_client
 
                 yield streamable_http_client(self.place.url, http_client=client)
@@ -131,6 +150,11 @@ class Connection:
         with self._lines.file as file:
             yield _closing(stdio_client(start, errlog=cast("TextIO", file)), file)
 
+    async def _look(self, response: "Response") -> None:
+        """Keep the status of a refusal, which the protocol's package does not tell."""
+        refused = response.status_code >= 400
+        self._refusal = f"it answers {response.status_code} {response.reason_phrase}" if refused else ""
+
     def _failed(self, error: Exception) -> ServerError:
         """What went wrong, with the last thing that a program said which does not answer any more."""
         error = _first(error)
@@ -143,8 +167,9 @@ class Connection:
         elif isinstance(error, TimeoutError):
             words = f"no answer within {self.seconds:g} s"
         else:
-            words = clean_words(str(error), _LONGEST) or type(error).__name__
-        last = "" if connected and not lost else self.stderr.rpartition("\n")[2]
+            said = clean_words(str(error), _LONGEST) or type(error).__name__
+            words = said if connected else self._refusal or said
+        last = "" if connected and not lost else self._last_line()
         return ServerError(f"{words}; it says: {last}".rstrip(".") if last else words.rstrip("."))
 
 
@@ -156,7 +181,7 @@ async def _closing(transport: "Transport", file: IO[str]) -> AsyncIterator["Tran
         yield streams
 
 
-def _client(transport: "Transport", connection: Connection) -> "Client":
+def _client(transport: "Transport", connection: Connection, mode: str) -> "Client":
     """A client of kith's name; a program on this machine may ask which folder is worked on."""
     from mcp import Client
     from mcp.types import Implementation, ListRootsResult, Root
@@ -168,7 +193,7 @@ def _client(transport: "Transport", connection: Connection) -> "Client":
 
     here = isinstance(connection.place, Program)
     named = Implementation(name="kith", version=connection.version)
-    return Client(transport, client_info=named, list_roots_callback=roots if here else None)
+    return Client(transport, mode=mode, client_info=named, list_roots_callback=roots if here else None)
 
 
 async def _list_all(client: "Client") -> tuple[Listed, ...]:
@@ -185,12 +210,17 @@ async def _list_all(client: "Client") -> tuple[Listed, ...]:
     return tuple(found[:_TOOLS])
 
 
-def _requests(address: Address) -> "AsyncClient":
+def _requests(address: Address, look: Callable[["Response"], Awaitable[None]]) -> "AsyncClient":
     """Requests with the address's headers; what stays in the person's own network passes no proxy."""
     import httpx2
 
     patience = httpx2.Timeout(30.0, read=None)  # how long an answer may take is said with each call
-    return httpx2.AsyncClient(headers=dict(address.headers), timeout=patience, trust_env=not address.here)
+    return httpx2.AsyncClient(
+        headers=dict(address.headers),
+        timeout=patience,
+        trust_env=not address.here,
+        event_hooks={"response": [look]},
+    )
 
 
 def _command(program: Program) -> tuple[str, ...]:
@@ -210,12 +240,20 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 
 
-def _silence() -> None:
-    """What the protocol's package logs would be written over the screen; what counts is raised."""
+def _load() -> None:
+    """Load the protocol's package, which is large; what it logs would be written over the screen."""
+    import_module("mcp.client")
     logger = logging.getLogger("mcp")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
         logger.propagate = False
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether the other side is there, and does not want to be asked so."""
+    from mcp import MCPError
+
+    return isinstance(_first(error), MCPError) and not _is_lost(_first(error))
 
 
 def _is_lost(error: Exception) -> bool:
@@ -224,8 +262,9 @@ def _is_lost(error: Exception) -> bool:
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
 
-    gone = isinstance(error, ClosedResourceError | BrokenResourceError)
-    return gone or (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED)
+    if isinstance(error, MCPError):  # an address forgets its sessions when it is started again
+        return error.code == CONNECTION_CLOSED or error.message == "Session terminated"
+    return isinstance(error, ClosedResourceError | BrokenResourceError)
 
 
 def _first(error: Exception) -> Exception:

@@ -30,7 +30,7 @@ class LastLines:
                 if shown := clean_words(line, _LONGEST):
                     self._lines.append(shown)
 
-    def text(self, wait_s: float = 0.2) -> str:
-        """The last lines, as far as they are there; a program that has ended has a moment to be read."""
+    def text(self, wait_s: float = 0.0) -> str:
+        """The last lines, as far as they are there; `wait_s`: how long to wait for the rest of them."""
         self._thread.join(wait_s)
         return "\n".join(tuple(self._lines))

@@ -2,7 +2,7 @@
 
 from kith.settings.brought import Brought
 from kith.settings.read import find_folders, load_settings, read_brought
-from kith.settings.show import describe_settings
+from kith.settings.show import describe_server, describe_settings
 from kith.settings.values import (
     Building,
     Coaching,
@@ -26,6 +26,7 @@ __all__ = [
     "Routing",
     "Settings",
     "ToolServer",
+    "describe_server",
     "describe_settings",
     "find_folders",
     "load_settings",

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,10 +28,12 @@ def is_yaml(path: Path | str) -> bool:
 def parse(path: Path, text: str) -> tuple[dict[str, Any], Place]:
     """What is written in a file, and its place, by which that of each key is found. Raises UsageError."""
     try:
-        data, lines = (_parse_yaml if is_yaml(path) else _parse_toml)(path, text)
+        if not is_yaml(path):
+            return _parse_toml(path, text), Place(path, partial(find_lines, text))
+        data, lines = _parse_yaml(path, text)
+        return data, Place(path, lambda: lines)
     except RecursionError as error:
         raise UsageError(f"{path}: its values are nested too deeply.") from error
-    return data, Place(path, lines)
 
 
 def read_text(path: Path) -> str:
@@ -47,9 +50,9 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
+def _parse_toml(path: Path, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text), find_lines(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(_in_place(path, text, str(error))) from error
 

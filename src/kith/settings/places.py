@@ -2,8 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,40 +17,50 @@ _ASSIGNMENT: Final = re.compile(rf"({_KEY})[ \t]*=")
 _BLANK: Final = re.compile(r"(?:\s|#[^\n]*)+")
 # What a value is made of, as far as its end goes: texts hold brackets and line ends that mean nothing.
 _TOKEN: Final = re.compile(
-    r'''"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[^"'\#]''', re.DOTALL
+    r'''"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[^"'\#\[\]{}\n]+|.''',
+    re.DOTALL,
 )
+
+
+def _no_lines() -> Mapping[KeyPath, int]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something stands: a file, and the keys that lead to it; as a text "FILE, line N".
 
-    `lines` holds what is known of the file's lines, from 1; what is not known is where its table begins.
+    `find` gives what is known of the file's lines, from 1, and is asked only then; what is not known is
+    where its table begins.
     """
 
     file: Path | str
-    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    find: Callable[[], Mapping[KeyPath, int]] = _no_lines
     path: KeyPath = ()
 
     def at(self, key: str | int) -> "Place":
         """The place of a key in this table, or of a key called `table.key`."""
-        path = (*self.path, key)
-        if isinstance(key, str) and path not in self.lines:
-            path = (*self.path, *key.split("."))
-        return replace(self, path=path)
+        return replace(self, path=(*self.path, key))
 
     def __str__(self) -> str:
-        known = (self.lines.get(self.path[:end]) for end in range(len(self.path), 0, -1))
-        return f"{self.file}, line {next(filter(None, known), 1)}"
+        lines = self.find()
+        known: KeyPath = ()
+        for key in self.path:
+            parts = (key,) if isinstance(key, int) or (*known, key) in lines else key.split(".")
+            for part in parts:
+                if (*known, part) not in lines:
+                    return f"{self.file}, line {lines.get(known, 1)}"
+                known = (*known, part)
+        return f"{self.file}, line {lines.get(known, 1)}"
 
 
 def find_lines(text: str) -> dict[KeyPath, int]:
     """The lines of all keys, tables and entries of lists of tables in `text`, which is valid TOML."""
     lines: dict[KeyPath, int] = {}
     for table, parts, line, _ in _statements(text):
-        if table[-1:] == (0,) and not parts:
-            lines.setdefault(table[:-1], line)
-        lines.setdefault((*table, *parts), line)
+        path = (*table, *parts)
+        for end in range(1, len(path) + 1):
+            lines.setdefault(path[:end], line)
     return lines
 
 

@@ -5,9 +5,10 @@ import shlex
 from typing import Any
 
 from kith.settings.check import IN_TABLES, KEYS
-from kith.settings.values import Settings
+from kith.settings.values import Settings, ToolServer
 
 _PASSWORD = re.compile(r"(^|//)[^/@\s]*:[^/@\s]*@")  # of an address
+_KEY = re.compile(r"(?i)((?:key|token|secret|passw\w*)=).+")
 _QUERY = re.compile(r"^(https?://[^\s?#]*)[?#]\S+")
 
 
@@ -26,14 +27,20 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
     for name, members in settings.pools.items():
         rows.append((f"pools.{name}", _show(members), settings.origin["pools"]))
     for name, server in settings.mcp.items():
-        place = server.url or shlex.join(server.command)
-        rows.append((f"mcp.{name}", _show(f"{place} (off)" if server.off else place), settings.origin["mcp"]))
+        off = " (off)" if server.off else ""
+        rows.append((f"mcp.{name}", describe_server(server) + off, settings.origin["mcp"]))
     for hook in settings.hooks:
         about = f" ({', '.join(hook.tool)})" if hook.tool != ("*",) else ""
         rows.append(("hooks", f"{hook.on}{about}: {hook.command}", hook.place))
     for name, command in settings.gates.items():
         rows.append((f"gates.{name}", command, settings.origin["gates"]))
     return rows
+
+
+def describe_server(server: ToolServer) -> str:
+    """Where a server of tools is; keys in its address or its command are not shown."""
+    words = [_KEY.sub(r"\1***", word) for word in server.command]
+    return _show(server.url or shlex.join(words))
 
 
 def _show(value: Any) -> str:

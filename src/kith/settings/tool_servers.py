@@ -16,7 +16,7 @@ _TABLES: Final = ("env", "headers_env")  # of texts, by names
 _OF_PROGRAMS: Final = ("env", "pass_env", "cwd")
 _OF_ADDRESSES: Final = ("key_env", "headers_env")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
-_ADDRESS: Final = re.compile(r"https?://[^/\s?#@]+[^\s#]*")
+_ADDRESS: Final = re.compile(r"https?://[^/\s?#@]+([/?][^\s#]*)?")
 _MOST_SECONDS: Final = 600
 
 
@@ -45,13 +45,20 @@ def _read_value(key: str, value: Any, where: Place) -> Any:
         if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value.values()):
             raise UsageError(f"{where.at(key)}: {key} must be a table of texts.")
         return dict(value)
-    words = shlex.split(value) if key == "command" and isinstance(value, str) else value
+    words = _split(value, where.at(key)) if key == "command" and isinstance(value, str) else value
     fitted = fit(words, _HINTS[key])
     if fitted is None:
         raise UsageError(f"{where.at(key)}: {key} must be {in_words(_HINTS[key])}, not {value!r}.")
     if key == "seconds" and not 0 < fitted <= _MOST_SECONDS:
         raise UsageError(f"{where.at(key)}: seconds must be more than 0 and at most {_MOST_SECONDS}.")
     return fitted
+
+
+def _split(command: str, where: Place) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{where}: {command!r} is no command: {error}.") from error
 
 
 def _check_places(values: Mapping[str, Any], where: Place) -> None:

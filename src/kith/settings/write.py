@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.core.errors import UsageError
-from kith.settings.check import IN_TABLES, NAMED, check_value, is_key
+from kith.settings.check import IN_TABLES, KEYS, NAMED, check_value, is_key
 from kith.settings.files import is_yaml, parse, read_text
 from kith.settings.places import read_key
 from kith.settings.read import PROJECT_KEYS, read_values
@@ -19,6 +19,13 @@ _SET: Final = "kith config set"
 
 def split_key(key: str) -> tuple[str, ...]:
     """The parts of a key: `projects."~/x.y".cloud` has three. Raises UsageError."""
+    table, _, rest = key.partition(".")
+    if table == "projects" and rest[:1] in ("/", "~"):  # a shell took the quotes away
+        ends = (
+            end for end in range(len(rest)) if rest[end] == "." and rest[end + 1 :] in (*KEYS, *IN_TABLES)
+        )
+        end = next(ends, len(rest))
+        return (table, rest[:end], *filter(None, rest[end + 1 :].split(".")))
     try:
         return read_key(key)
     except ValueError as error:
@@ -91,11 +98,9 @@ def _readings(parts: Sequence[str], words: Sequence[str], allowed: set[str] | No
     if parts[0] == "projects" and len(parts) > 2:
         key, allowed = ".".join(parts[2:]), None
     elif parts[0] in NAMED and len(parts) > 1:
-        if len(words) == 1:
-            yield words[0]
-        yield list(words)
-        if len(words) == 1:
-            yield from _literal(words[0])
+        written = list(_literal(words[0])) if len(words) == 1 else []
+        many = [each for each in written if isinstance(each, list | dict)]
+        yield from (*many, *(words if len(words) == 1 else ()), list(words), *written)
         return
     if allowed is not None and key not in allowed and is_key(key):
         raise UsageError(f"{_SET}: a project may not set {key!r}; leave --project out.")

@@ -7,8 +7,6 @@ import yaml
 
 from kith.settings.places import KeyPath
 
-_MAP: Final = "tag:yaml.org,2002:map"
-
 
 class MistakeError(Exception):
     """What is wrong with a text, and on which line (0: nobody can say)."""
@@ -21,14 +19,16 @@ class MistakeError(Exception):
 class _Loader(yaml.SafeLoader):
     """The safe loader, for which `on`, `off`, `yes` and `no` are words, and a date is one, too.
 
-    Aliases are refused: a few lines of them unfold into more than any memory holds.
+    Aliases are refused, since a few lines of them unfold into more than any memory holds, and so are tags.
     """
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 the parent's name
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise MistakeError("aliases (*name) are not read here", self.current_event.start_mark.line + 1)
+        alias, event = self.check_event(yaml.AliasEvent), self.current_event
+        if alias or getattr(event, "tag", None):
+            words = "aliases (*name)" if alias else "tags (!name)"
+            raise MistakeError(f"{words} are not read here", event.start_mark.line + 1)
         return super().compose_node(parent, index)
 
 
@@ -62,10 +62,7 @@ def read_yaml(text: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     if node is None:
         return {}, lines
     _look_through(node, (), lines)
-    try:
-        return _Loader("").construct_document(node), lines
-    except yaml.MarkedYAMLError as error:  # a tag that means nothing here
-        raise _mistake(error) from error
+    return _Loader("").construct_document(node), lines
 
 
 def read_nodes(text: str) -> yaml.MappingNode | None:

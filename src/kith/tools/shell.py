@@ -126,8 +126,13 @@ def _about_network(ran: Ran) -> list[str]:
     refused = [
         f"refused: {each.place or 'a request'} ({each.refused})" for each in ran.reached if each.refused
     ]
-    missed = ran.sandboxed and ran.code != 0 and not ran.reached and _NO_NETWORK.search(ran.output)
-    return [*refused, *([_HOW_TO_REACH] if missed else [])]
+    return [*refused, *([_HOW_TO_REACH] if lacks_network(ran) else [])]
+
+
+def lacks_network(ran: Ran) -> bool:
+    """Whether a command failed, as it seems, because it could reach nobody."""
+    failed = ran.sandboxed and ran.code != 0 and not ran.reached
+    return failed and bool(_NO_NETWORK.search(ran.output))
 
 
 def powershell_program() -> str:

@@ -257,12 +257,10 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
 
 
 async def may_end(run: Run, ending: Gate, changes: Changes, attempt: int) -> Verdict:
-    """Whether the model may end its work here; a no is logged like any gate's."""
+    """Whether the model may end its work here; logged like what any gate says."""
     verdict = await ending(run, changes)
-    if not verdict.ok:
-        run.emit(Judged(HOOKS, False, attempt, verdict.feedback))
-        return replace(verdict, by=HOOKS)
-    return Verdict(True, by="edits")
+    run.emit(Judged(HOOKS, verdict.ok, attempt, verdict.feedback))
+    return Verdict(True, by="edits") if verdict.ok else replace(verdict, by=HOOKS)
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:

@@ -15,11 +15,12 @@ from kith.context.skills import HEADING as SKILLS
 from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
 
 YOUR_NOTES, PROJECT_NOTES, LAYOUT = "your notes", "project notes", "project layout"
+FILES_NAMED = "files that you named"  # they follow the task
 _PARTS: Final[Mapping[str, str]] = {
     OF_USER: YOUR_NOTES,
     OF_PROJECT: PROJECT_NOTES,
     SKILLS: "skills",
-    NAMED: "files that you named",
+    NAMED: FILES_NAMED,
     HEADING: LAYOUT,
     EXCERPTS: LAYOUT,
     "# Task": "your words",
@@ -50,7 +51,7 @@ def split_opening(text: str) -> Iterator[tuple[str, str]]:
     """The parts of a first message, by their headings: (name, text)."""
     marks = [(found.start(), _PARTS[found[0]]) for found in _HEADINGS.finditer(text)]
     task = max((at for at, name in marks if name == "your words"), default=len(text))
-    marks = [mark for mark in marks if mark[0] <= task]
+    marks = [mark for mark in marks if mark[0] <= task or mark[1] == FILES_NAMED]
     if before := text[: marks[0][0] if marks else len(text)]:
         yield "your words", before
     for (at, name), (end, _) in zip(marks, [*marks, (len(text), "")][1:], strict=True):

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kith.analysis.conventions import written_in
 from kith.analysis.facts import FileFacts
 from kith.analysis.languages import NO_CODE
 from kith.gates.untouched import is_test_file
 from kith.workflows.scan.report import Report
 
-_FOLDERS: Final = 16  # of a layout, with what they hold; as many more are named
+_FOLDERS: Final = 24  # of a layout, with what they hold; as many more are named
 _SHARE: Final = 0.1  # of the code, from which on a language is worth naming
 _MOSTLY: Final = 0.8  # of the files of a folder that is called one of tests
 _SCRIPTS, _ENTRIES = 8, 4
@@ -36,6 +37,8 @@ _TABLES: Final = {
     "pyright": ("Types", "pyright"),
     "flake8": ("Lint", "flake8"),
 }
+# As people type it: kith itself builds in a folder of its own.
+_CMAKE: Final = ("cmake -S . -B build && cmake --build build", "ctest --test-dir build --output-on-failure")
 # What of the notes a heading of notes that are there already is about.
 _ABOUTS: Final = {
     "Commands": r"command|build|test|develop|setup|getting started",
@@ -73,12 +76,13 @@ def write_guide(found: Found, present: str = "") -> str:
 
 
 def _beginning(report: Report) -> Iterator[str]:
-    code = sum(each.code for each in report.languages if each.name not in NO_CODE)
-    names = [
-        each.name for each in report.languages if each.name not in NO_CODE and each.code >= _SHARE * code
-    ]
-    if names:
-        yield f"Written in {_listed(names)}."
+    sizes: Counter[str] = Counter()
+    names = [each.name for each in report.languages]
+    for each in report.languages:
+        if each.name not in NO_CODE:
+            sizes[written_in(each.name, names)] += each.code
+    if large := [name for name, code in sizes.most_common() if code >= _SHARE * sizes.total()]:
+        yield f"Written in {_listed(large)}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -93,9 +97,12 @@ def _commands(found: Found) -> Iterator[str]:
     for each in found.report.toolchains:
         several = len(found.report.toolchains) > 1
         of = f" ({each.name})" if several else ""
-        if build := " && ".join(filter(None, (each.configure, each.build))):
+        build, test = _joined(each.configure, each.build), each.test
+        if each.configure.startswith("cmake "):
+            build, test = _CMAKE
+        if build:
             yield f"Build{of}: `{build}`"
-        yield f"Test{of}: `{each.test}`"
+        yield f"Test{of}: `{test}`"
         if each.name == "pytest":
             yield f"One test: `{each.test} PATH::NAME`"
     seen = set[str]()
@@ -108,6 +115,10 @@ def _commands(found: Found) -> Iterator[str]:
         yield f"Targets of make: {', '.join(f'`{name}`' for name in targets[:_SCRIPTS])}"
     for entry in [entry for entry in found.report.entries if entry.kind == "command"][:_ENTRIES]:
         yield f"The command `{entry.name}` starts `{entry.target or entry.path}`"
+
+
+def _joined(*commands: str) -> str:
+    return " && ".join(filter(None, commands))
 
 
 def _configured(found: Found) -> Iterator[tuple[str, str]]:
@@ -168,22 +179,20 @@ def _layout(found: Found) -> Iterator[str]:
 
 
 def _folders(found: Found) -> dict[str, list[str]]:
-    """The folders at the top, and those inside of one that holds most of the code."""
+    """The folders at the top, then those inside of one that holds most of the code."""
     top = _group(found.facts, "")
     code = {folder: sum(_code(found, path) for path in paths) for folder, paths in top.items()}
-    opened: dict[str, list[str]] = {}
-    for folder, paths in top.items():
-        opened |= {folder: paths}
-        place, inner = folder, paths
-        while code[folder] > sum(code.values()) / 2:  # src/, then src/package/
-            groups = _group(dict.fromkeys(inner), place)
-            if len(groups) != 1 or any("/" not in path.removeprefix(place) for path in inner):
-                break
-            place, inner = next(iter(groups.items()))
-        groups = _group(dict.fromkeys(inner), place)
-        if code[folder] > sum(code.values()) / 2 and len(groups) > 1:
-            opened |= ({place: inner} if place != folder else {}) | groups
-    return opened
+    main = next((folder for folder in top if code[folder] > sum(code.values()) / 2), "")
+    return top | (_inside(main, top[main]) if main else {})
+
+
+def _inside(folder: str, paths: Sequence[str]) -> dict[str, list[str]]:
+    """The folders in a folder; in src/ with a package and nothing else, that one and what is in it."""
+    groups = _group(dict.fromkeys(paths), folder)
+    inner = next(iter(groups), "")
+    if len(groups) == 1 and len(groups[inner]) == len(paths):
+        return groups | _inside(inner, paths)
+    return groups if len(groups) > 1 else {}
 
 
 def _group(paths: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
@@ -204,13 +213,15 @@ def _code(found: Found, path: str) -> int:
 def _about(found: Found, folder: str) -> str:
     """What a folder says of itself: the first line of its package's docstring, or of its README."""
     text = found.read(f"{folder}__init__.py") if f"{folder}__init__.py" in found.facts else ""
-    if says := re.match(r"\s*[rR]?(?:\"\"\"|''')\s*([^\n\"']{8,})", text):
-        return _clip(says[1])
+    if says := re.match(r"\s*[rR]?(\"\"\"|''')\s*(.{8,}?)(?:\1|\n|\Z)", text, re.DOTALL):
+        return _clip(says[2])
     for name in ("README.md", "README.rst", "README"):
-        lines = (found.read(folder + name) if folder + name in found.facts else "").split("\n")
-        prose = (line.strip() for line in lines if re.match(r"[A-Z][\w ,'-]{15,}", line.strip()))
-        if first := next(prose, ""):
-            return _clip(first)
+        text = found.read(folder + name) if folder + name in found.facts else ""
+        prose = (" ".join(each.split()) for each in re.split(r"\n[ \t]*\n", text))
+        first = next((each for each in prose if re.match(r"[A-Z][\w ,'-]{15,}", each)), "")
+        sentence = first.partition(". ")[0].rstrip(".:")
+        if 0 < len(sentence) <= _ABOUT:
+            return sentence
     return ""
 
 

@@ -12,8 +12,6 @@ from kith.workflows.attempt import Outcome, adopt
 from kith.workflows.judges import Judges
 from kith.workflows.verdicts import ask_gates, in_a_line
 
-_TAKEN = "The change is applied."
-
 
 class _LeftError(Exception):
     """The trial is left as it is."""
@@ -58,7 +56,9 @@ async def adopt_left(run: Run, name: str, judges: Judges) -> Outcome:
         decision = await judges.person(inside, changes)
         if not decision.ok:
             return Outcome("rejected", decision.feedback or "Nothing was applied; it waits on.")
-        outcome = await adopt(run, trial, judges, changes, decision, _TAKEN)
+        outcome = await adopt(
+            run, trial, judges, changes, decision, ""
+        )  # whoever sees it applied needs no words
     if outcome.status == "done":
         await discard(run.workspace, name)
     return outcome

@@ -8,7 +8,7 @@ from kith.app.asking.relay import Relay
 from kith.app.asking.route import look_around
 from kith.app.asking.terms import Terms
 from kith.core.decisions import Routed
-from kith.memory.log import Record
+from kith.memory.rows import Record
 from kith.models.stack import Opened
 from kith.routing.kinds import kind_of
 from kith.routing.learner import Task

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from kith.app.asking.own_words import in_own_words
 from kith.app.asking.roles import find_role, make_player
@@ -10,6 +11,7 @@ from kith.app.knowledge import Knowledge, offers_skills, skill_tool
 from kith.app.nested_notes import with_nested
 from kith.app.project import Project
 from kith.core.model import Prompt, Role, Tool
+from kith.core.run import Thread
 from kith.core.values import Message
 from kith.memory.past import Past
 from kith.models.stack import Opened
@@ -28,13 +30,14 @@ def make_worker(
     look: Look | None = None,
     terms: Terms | None = None,
     strategy: Strategy = ORIGINAL,
-    said: Sequence[Message] = (),
+    thread: Thread | None = None,
 ) -> Role:
     """The worker, played by `opened`; `look` asks the index, `terms` are those of the session if it has one.
 
-    `said` is the conversation so far, which keeps the tools that it began with. Tools of servers come last,
+    `thread` is the conversation so far, which keeps the tools that it began with. Tools of servers come last,
     as far as these are connected.
     """
+    said = thread.messages if thread else ()
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     tools += _delegation_tools(terms, opened) if terms else ()
     tools += (skill_tool(known, opened.window),) if offers_skills(known, said) else ()
@@ -47,13 +50,19 @@ def make_worker(
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), remote)
     veiled = terms is not None and terms.veils(opened)
     role = dress(make_player(project, spec, opened, model, tools + remote, veiled=veiled).role, strategy)
-    if terms:
-        told = said[_summed_up(past) :]
-        role = replace(role, tools=with_nested(project, role.tools, told, opened.window, terms.run.emit))
+    if terms and thread:
+        known_since = partial(_since, thread, _summed_up(past))
+        telling = with_nested(project, role.tools, known_since, opened.window, terms.run.emit)
+        role = replace(role, tools=telling)
     if (read := past.read) and read.model == opened.facts.name:
         sent = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(sent, past.compacted[: read.compactions], read.tokens)
     return role
+
+
+def _since(thread: Thread, begin: int) -> Sequence[Message]:
+    """What a conversation holds by now, without its beginning."""
+    return thread.messages[begin:]
 
 
 def _summed_up(past: Past) -> int:

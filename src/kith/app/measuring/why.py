@@ -8,7 +8,8 @@ from kith.core.codec import encode
 from kith.core.decisions import Routed
 from kith.core.errors import UsageError
 from kith.core.events import Applied, Called, Event, Judged, RunEnded, RunStarted
-from kith.memory.log import Log, Record
+from kith.memory.log import Log
+from kith.memory.rows import Record
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from kith.edits import summarise
 from kith.faces.approving.choosing import choose
 from kith.faces.approving.editing import edit_changes
 from kith.faces.approving.pieces import Piece, all_kept, kept_changes, kept_numbers, pieces_in, reasons
-from kith.faces.approving.showing import print_asked, show_beginning, view_changes
+from kith.faces.approving.showing import print_asked, show_beginning, show_help, view_changes
 
 if TYPE_CHECKING:
     from kith.faces.screen import Screen
@@ -20,23 +20,25 @@ _KEYS: Final = (
     ("s", "revise", "[s]ay why not"),
 )
 _ONLY: Final = {"[a]ll": "[a]pply", "[n]one": "[n]o"}  # where no part can be chosen
-_HELP: Final = """\
-  a  apply all of it        n  apply nothing, and end
-  h  choose part by part    e  change it in the editor first
-  v  look at all of it      s  say what to do differently; it is tried again
-  Words and Enter, typed right here, are the same as [s]."""
+_HELP: Final = {
+    "a": "apply all of it",
+    "n": "apply nothing, and end",
+    "h": "choose part by part",
+    "e": "write it differently first, in the editor",
+    "b": "decide about the whole change once more",
+    "s": "say what should be different; it is tried again",
+    "v": "look at all of it",
+}
+_WORDS: Final = "Words and Enter, right here, are the same as [s]."
 
 
 async def ask_change(screen: "Screen", question: Question) -> Answer:
     """Show the diff and ask: all, none, some parts, edited, or what to do differently."""
-    changes, shown = question.changes, False
+    changes = question.changes
     hidden = show_beginning(screen, question.files)
     while True:
-        if not shown:
-            print_asked(screen, question)
-        words, keys = _keys(question, hidden)
-        key, shown = await screen.press(words, keys), False
-        match key:
+        print_asked(screen, question)
+        match await _press(screen, question, changes, hidden):
             case "a":
                 return Answer("all") if changes == question.changes else Answer("edit", changes=changes)
             case "h":
@@ -48,16 +50,22 @@ async def ask_change(screen: "Screen", question: Question) -> Answer:
             case "s":
                 if said := await screen.type_line(DIFFERENT):
                     return Answer("revise", said, changes=None if changes == question.changes else changes)
-            case "v":
-                await view_changes(screen, summarise(changes) if changes else question.files)
-                shown = True
-            case "?":
-                screen.show(_HELP)
-                shown = True
             case "b":
                 return Answer("back")
             case _:
                 return Answer("none")
+
+
+async def _press(screen: "Screen", question: Question, changes: Changes, hidden: bool) -> str:
+    """A key that decides; those that only show something are done here."""
+    words, keys = _keys(question, hidden)
+    while (key := await screen.press(words, keys)) in ("v", "?"):
+        if key == "v":
+            await view_changes(screen, summarise(changes) if changes else question.files)
+        else:
+            show_help(screen, [(each, _HELP[each]) for each in keys if each in _HELP])
+            screen.show(f"  {_WORDS}" if "s" in keys else "", style="dim")
+    return key
 
 
 def _keys(question: Question, hidden: bool) -> tuple[str, list[str]]:

@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kith.faces.approving.editing import edit_piece
 from kith.faces.approving.pieces import Piece, all_kept
-from kith.faces.approving.showing import show_piece
+from kith.faces.approving.showing import show_help, show_piece
 from kith.faces.lines import count, printable
+from kith.faces.rendering.spans import Span
 
 if TYPE_CHECKING:
     from kith.faces.screen import Screen
 
 Chosen = Literal["apply", "send", "none", "back"]
 LEAVE: Final = "escape"
-_HELP: Final = """\
-  y  keep this part                    n  leave it out
-  a  keep it and the rest of the file  d  leave it and the rest of the file
-  j  the next file, this one undecided k  the part before
-  e  write it otherwise in the editor  s  leave it out and say why
-  q  back to the whole change (Esc)    what is undecided is left out"""
+_HELP: Final = (
+    ("y", "keep this part"),
+    ("n", "leave it out"),
+    ("a", "keep this part and the rest of the file"),
+    ("d", "leave out this part and the rest of the file"),
+    ("j", "the next file; what is undecided is left out"),
+    ("k", "the part before"),
+    ("e", "write it differently, in the editor"),
+    ("s", "leave it out and say why"),
+    ("q", "back to the whole change (or Esc)"),
+)
 
 
 @dataclass(slots=True)
@@ -40,11 +46,15 @@ class Walk:
         """This piece and those of its file behind it."""
         return [piece for piece in self.pieces[self.at :] if piece.path == self.piece.path]
 
-    def decide(self, pieces: Sequence[Piece], kept: bool, said: str = "") -> None:
-        """Go on behind these pieces, the next ones."""
+    def decide(self, screen: "Screen", pieces: Sequence[Piece], kept: bool, said: str = "") -> None:
+        """Go on behind these pieces, which are the next ones."""
         for piece in pieces:
             piece.kept, piece.said = kept, said
         self.at += len(pieces)
+        glyphs, rest = screen.look.glyphs, f", and the {count(len(pieces) - 1, 'part')} after it"
+        what = f"{glyphs.good} kept" if kept else f"{glyphs.bad} left out"
+        line = Span(f"{what}{rest if len(pieces) > 1 else ''}", "good" if kept else "bad")
+        screen.show_lines([(line,)])
 
 
 async def choose(screen: "Screen", pieces: Sequence[Piece], *, may_say: bool) -> Chosen:
@@ -75,11 +85,11 @@ async def _decide_one(screen: "Screen", walk: Walk, may_say: bool) -> bool:
     words, keys = _keys(walk, may_say)
     match await screen.press(words, keys, follows=True):
         case "y":
-            walk.decide([piece], True)
+            walk.decide(screen, [piece], True)
         case "n":
-            walk.decide([piece], False)
+            walk.decide(screen, [piece], False)
         case "a" | "d" as key:
-            walk.decide(rest, key == "a")
+            walk.decide(screen, rest, key == "a")
         case "j":
             walk.at += len(rest)
         case "k":
@@ -88,9 +98,9 @@ async def _decide_one(screen: "Screen", walk: Walk, may_say: bool) -> bool:
             walk.shown = None if await edit_piece(screen, piece) else walk.at
         case "s":
             if said := await screen.type_line("Why not?"):
-                walk.decide([piece], False, said)
+                walk.decide(screen, [piece], False, said)
         case "?":
-            screen.show(_HELP)
+            show_help(screen, _HELP)
         case _:
             return False
     return True
@@ -129,7 +139,7 @@ def show_kept(screen: "Screen", pieces: Sequence[Piece]) -> None:
 
 
 def _told(pieces: Sequence[Piece]) -> str:
-    """`parts 1 and 3 of 3 are kept, 1 of them edited; 1 undecided`."""
+    """`parts 1, 3 of 4 are kept, 1 of them edited (1 part undecided)`."""
     kept = [piece for piece in pieces if piece.kept]
     edited = sum(piece.edited is not None for piece in kept)
     undecided = sum(piece.kept is None for piece in pieces)
@@ -139,7 +149,8 @@ def _told(pieces: Sequence[Piece]) -> str:
         told = "all of it is kept" if kept else "nothing of it is kept"
     else:
         numbers = ", ".join(str(piece.number + 1) for piece in kept)
-        told = f"of {len(pieces)} parts {'is' if len(kept) == 1 else 'are'} kept: {numbers}"
+        one = len(kept) == 1
+        told = f"{'part' if one else 'parts'} {numbers} of {len(pieces)} {'is' if one else 'are'} kept"
     told += ", edited" if edited and edited == len(kept) else f", {edited} of them edited" if edited else ""
     return told + (f" ({count(undecided, 'part')} undecided)" if undecided else "")
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kith.core.values import SYMLINK, Change, Changes
+from kith.core.values import SYMLINK, Changes
 from kith.edits import EditError, Hunk
 from kith.edits.by_hand import draft_of, read_draft
 from kith.faces.approving.pieces import Piece
@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
 
 async def edit_changes(screen: "Screen", changes: Changes) -> Changes:
-    """Open the files as they would become, one after the other; what is saved is the change."""
-    edited: list[Change] = []
-    for change in changes:
-        if change.after is None or change.mode == SYMLINK:
-            edited.append(change)
-            continue
-        after = await screen.edit(change.after, change.path)
-        if after != change.before or change.mode != change.mode_before:
-            edited.append(replace(change, after=after))
-    return tuple(edited)
+    """Open a file as it would become; what is saved is the change. Without contents nothing can be opened."""
+    texts = [change for change in changes if change.after is not None and change.mode != SYMLINK]
+    if not texts:
+        screen.show("There is no text to edit in this change.")
+        return changes
+    rows = [printable(change.path) for change in texts]
+    chosen = await screen.pick("Which file?", rows) if len(texts) > 1 else 0
+    if chosen is None:
+        return changes
+    change, after = texts[chosen], texts[chosen].after
+    edited = replace(change, after=await screen.edit(after or b"", change.path))
+    found = tuple(edited if each is change else each for each in changes)
+    return tuple(each for each in found if each.before != each.after or each.mode != each.mode_before)
 
 
 async def edit_piece(screen: "Screen", piece: Piece) -> bool:

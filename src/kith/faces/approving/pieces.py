@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from kith.core.values import Change, Changes, Kept, Question
+from kith.core.values import SYMLINK, Change, Changes, Kept, Question
 from kith.edits import Hunk, keep_hunks, split_hunks
+from kith.edits.hunks import is_text
 from kith.edits.pieces import pieces_of
 
 
@@ -13,9 +14,9 @@ from kith.edits.pieces import pieces_of
 class Piece:
     """One piece of a changed file; `number` counts from 0, of so many (`of`).
 
-    `change` is the file where its contents are here: without them a piece can be kept or left, and not edited.
-    `kept` is None while nobody has decided. `edited` is the piece, or the whole new file, as the person wrote it;
-    `draft` what they wrote last, fit or not; `said` why they left it out.
+    `change` is the file where its contents are here: without them a piece can be kept or left, not edited.
+    `kept` is None while nobody has decided. `edited` is the piece, or the whole new file, as the person
+    wrote it; `draft` what they wrote last and did not fit; `said` why they left it out.
     """
 
     path: str
@@ -42,30 +43,33 @@ class Piece:
 
     @property
     def is_new_file(self) -> bool:
-        return self.change is not None and self.change.before is None and self.change.after is not None
+        change = self.change
+        return change is not None and change.before is None and change.after is not None and _is_text(change)
 
     @property
     def is_editable(self) -> bool:
         """Whether it is text that can be written otherwise."""
-        return self.is_new_file or (self.change is not None and bool(self.hunk.start))
+        change = self.change
+        there = change is not None and None not in (change.before, change.after) and _is_text(change)
+        return self.is_new_file or (there and bool(self.hunk.start))
+
+
+def _is_text(change: Change) -> bool:
+    """Whether both sides are lines, and no link."""
+    return is_text(change) and SYMLINK not in (change.mode, change.mode_before)
 
 
 def pieces_in(question: Question, changes: Changes) -> list[Piece]:
     """The pieces of `changes`; without contents, those of the question's diffs."""
-    if changes or not question.files:
-        found = [(change.path, change, split_hunks(change)) for change in changes]
-    else:
-        found = [(file.path, None, _hunks(question, number)) for number, file in enumerate(question.files)]
-    return [
-        Piece(path, number, len(hunks), hunk, change)
-        for path, change, hunks in found
-        for number, hunk in enumerate(hunks)
-    ]
-
-
-def _hunks(question: Question, file: int) -> tuple[Hunk, ...]:
-    pieces = pieces_of(question.files[file])
-    return tuple(Hunk(piece.lines, piece.start, piece.new_start) for piece in pieces)
+    found: list[Piece] = []
+    for change in changes:
+        hunks = split_hunks(change)
+        found += [Piece(change.path, at, len(hunks), hunk, change) for at, hunk in enumerate(hunks)]
+    for file in () if changes else question.files:
+        pieces = pieces_of(file)
+        hunks = tuple(Hunk(piece.lines, piece.start, piece.new_start) for piece in pieces)
+        found += [Piece(file.path, at, len(hunks), hunk) for at, hunk in enumerate(hunks)]
+    return found
 
 
 def all_kept(pieces: Sequence[Piece]) -> bool:

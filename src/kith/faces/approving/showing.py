@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from kith.faces.rendering.spans import Line
     from kith.faces.screen import Screen
 
-DIFF_STYLES: Final = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 _MOST: Final = 400  # lines of a change that are shown without being asked for
 _MOST_OF_FILE: Final = 150
 
@@ -68,6 +67,13 @@ async def view_changes(screen: "Screen", files: Sequence[FileChange]) -> None:
     paint = screen.look.palette.text
     lines = [line for file in files for line in ((), *file_lines(screen, file))]
     await screen.view(count(len(files), "file"), Text("\n").join(paint(line) for line in lines))
+
+
+def show_help(screen: "Screen", keys: Sequence[tuple[str, str]]) -> None:
+    """What each key does, a line for each."""
+    from kith.faces.rendering.spans import Span
+
+    screen.show_lines([(Span(f"  {key}", "strong"), Span(f"  {words}")) for key, words in keys])
 
 
 def show_file(screen: "Screen", file: FileChange) -> None:

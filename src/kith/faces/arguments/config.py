@@ -33,4 +33,4 @@ def _add_key(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     words = "in the project's file, .kith/config.toml, which may hold little, and counts once it is trusted"
     parser.add_argument("--project", action="store_true", help=words)
-    parser.add_argument("key", metavar="KEY", help='such as tries, build.coverage or projects."~/work".cloud')
+    parser.add_argument("key", metavar="KEY", help="such as tries, build.coverage or projects.~/work.cloud")

@@ -33,6 +33,7 @@ class Wanted:
     chosen: int = 0
     follows: bool = False  # the key before opened it, so the next one may have been pressed already
     since: float = field(default_factory=time.monotonic)
+    clear: bool = False  # the line was empty since the question could be seen, so what stands in it is for it
 
 
 class Asking:
@@ -46,8 +47,7 @@ class Asking:
         self._timer: asyncio.TimerHandle | None = None
         self._said = ""  # words that came where a key was asked for
         self._answered = 0.0  # when a key was last an answer
-        self._begun = 0.0  # when the first letter of the line was written
-        buffer.on_text_changed += self._note_text
+        buffer.on_text_changed += self._look_at_line
 
     @property
     def _top(self) -> Wanted | None:
@@ -86,6 +86,7 @@ class Asking:
 
     async def _wait(self, wanted: Wanted) -> Any:
         self._open.append(wanted)
+        asyncio.get_running_loop().call_later(0.0 if wanted.follows else ARMED_S, self._look_at_line)
         self._changed()
         try:
             return await wanted.answer
@@ -124,7 +125,7 @@ class Asking:
         if (top := self._top) is None:
             self._ahead += key
             return True
-        if not _is_armed(top):
+        if not _is_armed(top) or key == self._held:
             return True  # it was pressed twice
         if self._held:  # a second letter: words, and no key
             self._buffer.insert_text(self._drop_held() + key)
@@ -195,6 +196,7 @@ class Asking:
             _settle(top.answer, said)
             return True
         if not self._is_answer(top):
+            top.clear = True  # it is sent, and the line empty
             return False
         self._said = said
         self._buffer.reset()
@@ -204,13 +206,11 @@ class Asking:
     def _is_answer(self, top: Wanted) -> bool:
         """Whether the line was begun when the question could be seen, and is no command."""
         command = self._buffer.text.startswith(("/", "!"))
-        return SAY in top.keys and self._begun > top.since + ARMED_S and not command
+        return SAY in top.keys and top.clear and not command
 
-    def _note_text(self, buffer: "Buffer") -> None:
-        if not buffer.text:
-            self._begun = 0.0
-        elif not self._begun:
-            self._begun = time.monotonic()
+    def _look_at_line(self, buffer: "Buffer | None" = None) -> None:
+        if (top := self._top) and not self._buffer.text and _is_armed(top):
+            top.clear = True
 
     # --- what is seen of it ------------------------------------------------------------------
 

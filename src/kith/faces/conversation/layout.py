@@ -67,9 +67,9 @@ def make_layout(terminal: "Terminal") -> Layout:
     container = HSplit(
         [
             ConditionalContainer(lively, Condition(lambda: terminal.is_lively)),
-            _rule(),
+            _rule(terminal),
             writing,
-            _rule(),
+            _rule(terminal),
             ConditionalContainer(suggestions, suggesting),
             ConditionalContainer(status, ~suggesting),
         ]
@@ -77,8 +77,8 @@ def make_layout(terminal: "Terminal") -> Layout:
     return Layout(container, focused_element=writing)
 
 
-def _rule() -> Window:
-    return Window(height=1, char="─", style="class:rule")
+def _rule(terminal: "Terminal") -> Window:
+    return Window(height=1, char=lambda: terminal.look.glyphs.rule, style="class:rule")
 
 
 def _prefix(terminal: "Terminal", line: int, wrapped: int) -> AnyFormattedText:

@@ -24,11 +24,11 @@ async def open_conversation(talk: "Talk") -> None:
     talk.project = Project.open(talk.root, talk.flags)
     _dress(talk)
     talk.say(f"kith in {printable(from_home(str(talk.root)))}", "bold")
+    talk.say("/help lists commands, Shift-Tab changes the mode, Ctrl-D leaves", "dim")
     await _ask_trust(talk)
     talk.project = await hold_servers(talk.project)
     if talk.begin.resume:
         await _go_on(talk)
-    talk.say("/help lists commands, Shift-Tab changes the mode, Ctrl-D leaves", "dim")
     talk.warming = asyncio.ensure_future(_warm(talk))
 
 

@@ -1,12 +1,14 @@
 """How a task ended, for the conversation: its words, unless they were shown as they came, and the receipt."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kith.faces.printing import printable
 
 if TYPE_CHECKING:
     from kith.app.project import Result
     from kith.faces.conversation.talk import Talk
+
+_WAITS: Final = "The change waits: /diff shows it, /apply asks again, /discard throws it away."
 
 
 def show_result(talk: "Talk", result: "Result") -> None:
@@ -20,3 +22,5 @@ def show_result(talk: "Talk", result: "Result") -> None:
         talk.say(printable(text))
     if result.report["changes"]:
         talk.say(printable("\n".join(receipt_lines(result.report))), "dim")
+        if not result.report["applied"] and talk.project.tree.waiting_trials(talk.id):
+            talk.say(_WAITS, "dim")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kith.app.tasks import Opened
     from kith.memory.past import Past
 
-STOPPED = "Stopped; what was said stays. Say how to go on."
+STOPPED = "Stopped; what was said stays. Say how to go on, or /continue."
 
 
 class Talk:
@@ -156,6 +156,7 @@ class Talk:
         self._something.set()
 
     async def _answer_beside(self, now: Any, words: str) -> None:
+        self.say(f"> {printable(words)}", "bold")
         try:
             await now(self, words.partition(" ")[2].strip())
         except KithError as error:

@@ -18,6 +18,7 @@ from kith.faces.conversation.asking import Asking
 from kith.faces.conversation.layout import STYLE, make_layout
 from kith.faces.conversation.output import at_once, open_output, wipe
 from kith.faces.conversation.writing import Writing
+from kith.faces.printing import printable
 from kith.faces.rendering.look import Look
 from kith.faces.rendering.spans import Line
 from kith.faces.screen import Region
@@ -182,6 +183,8 @@ class Terminal:
     async def type_line(self, words: str, draft: str = "") -> str:
         """A text, sent with Enter; "" after Esc."""
         said = await self._asked(self._asking.type_line(words, draft))
+        if said:
+            self.show(f"> {printable(said)}", style="bold")
         return self.line.pastes.unfold(said)
 
     async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:

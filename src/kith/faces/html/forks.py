@@ -1,7 +1,7 @@
 """What a fork has copied, as the events in which it was said there."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -27,7 +27,7 @@ def unfold_fork(forked: Seen) -> Iterator[Seen]:
         yield make("Said", said, at)
 
 
-def is_fork(body: dict[str, object]) -> bool:
+def is_fork(body: Mapping[str, object]) -> bool:
     """Whether a RunStarted begins a fork: the other session's name is no task of this one."""
     options = body.get("options")
     return isinstance(options, dict) and options.get("kind") == "fork"

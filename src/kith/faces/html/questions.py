@@ -23,6 +23,7 @@ _DONE: Final = {
     "some": "A part was kept",
     "edit": "It was edited",
     "revise": "Something else was asked for",
+    "back": "Back to the whole change",
     "yes": "Yes",
     "no": "No",
     "always": "Yes, always",
@@ -116,7 +117,11 @@ def _parts(question: Question, project: str, plan: Plan | None) -> tuple[Html, l
 
 def _change_buttons(question: Question, choose: bool) -> list[Html]:
     if not choose:
-        return [_button("all", "Apply it", "y", "first"), _button("none", "No", "n")]
+        return [
+            *(_button("all", "Apply it", "y", "first"), _button("none", "No", "n")),
+            _button("back", "Back to the whole change") if "back" in question.choices else NOTHING,
+            _revise() if "revise" in question.choices else NOTHING,
+        ]
     pieces = sum(len(pieces_of(file)) for file in question.files)
     every = "Apply it" if pieces == 1 else f"Apply all {count(pieces, 'part')}"
     return [

@@ -7,6 +7,8 @@ from kith.faces.rendering.glyphs import UNICODE, Glyphs
 from kith.faces.rendering.spans import Line, Span, columns_of, cut, merged, shown
 
 _BAR: Final = 24  # columns, at the most
+_SHORTEST: Final = 8
+_LEAST: Final = 12  # columns of what is told, before its end is cut
 _FRAMES: Final = 8  # of the spinner, each second
 _SHOWN_S: Final = 0.1  # what took less has no time beside it
 
@@ -52,14 +54,13 @@ def progress_line(event: Progress, seconds: float, width: int, glyphs: Glyphs = 
         known = event.done or event.total
         amount: Line = (Span(f"  {known:,}{unit}", "dim"),) if known else ()
         return cut((*sign, *amount, *after, *took), width, glyphs.more)
-    done = min(event.done, event.total)
-    amount = (
-        Span(
-            f"  {100 * done // event.total}%" if "loading" in what else f"  {done:,} of {event.total:,}{unit}"
-        ),
-    )
-    room = min(_BAR, width - columns_of((*sign, *amount, *after, *took)) - 2)
-    bar = (Span("  "), *bar_line(done / event.total, room, glyphs)) if room >= 4 else ()
+    percent = f"  {100 * event.done // event.total}%"
+    counted = percent if "loading" in what else f"  {event.done:,} of {event.total:,}{unit}"
+    for amount in ((Span(counted),), (Span(percent),)):
+        room = min(_BAR, width - columns_of((*sign, *amount, *after, *took)) - 2)
+        if room >= _SHORTEST:
+            break
+    bar = (Span("  "), *bar_line(event.done / event.total, room, glyphs)) if room >= _SHORTEST else ()
     return cut(merged((*sign, *bar, *amount, *after, *took)), width, glyphs.more)
 
 
@@ -80,4 +81,5 @@ def _first(text: str) -> str:
 def _beside(line: Line, took: str, width: int, glyphs: Glyphs, ending: Line = ()) -> Line:
     """A line with what must not be cut behind it: how it ended, and its time."""
     end = (*ending, *((Span(f"  {took}", "dim"),) if took else ()))
-    return merged((*cut(line, max(width - columns_of(end), 20), glyphs.more), *end))
+    room = max(width - columns_of(end), _LEAST)
+    return cut(merged((*cut(line, room, glyphs.more), *end)), width, glyphs.more)

@@ -20,7 +20,8 @@ _RULE: Final = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _QUOTE: Final = re.compile(r" {0,3}> ?")
 _ITEM: Final = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
-_TASK: Final = re.compile(r"\[([ xX])\][ \t]+")
+_TASK: Final = re.compile(r"^\[([ xX])\][ \t]+")
+_DEEPEST: Final = 12  # quotes and items within each other; deeper ones are words
 _INDENTED: Final = " " * 4
 _HELD: Final = re.compile(r"[ ]{0,3}(?:[|#]|`{3}|~{3}|[-*_=\s]*$)")  # what only a line's end decides
 
@@ -105,7 +106,8 @@ class Blocks:
     def go_on(self, text: str) -> None:
         """More of a line that is in its paragraph already."""
         if self._paragraph:
-            self._paragraph.add(readable(text))
+            last = self._paragraph.source[-1:] or self._paragraph.before
+            self._paragraph.add(readable(last + text)[len(last) :])
             self._show_certain()
 
     def preview(self, line: str) -> None:
@@ -122,11 +124,12 @@ class Blocks:
         """True for the beginning of a line that is words in a paragraph, however it goes on."""
         if self._fence is not None or self._table is not None or len(line) <= self.width:
             return False
-        rest, _ = self._match_places(readable(line))
-        while place := (_QUOTE.match(rest) or _ITEM.match(rest)):
-            rest = rest[place.end() :] if place.end() else ""
-            if _HELD.match(rest):
+        rest, matched = self._match_places(readable(line))
+        for _ in range(_DEEPEST - matched):
+            place = _QUOTE.match(rest) or _ITEM.match(rest)
+            if not place or _HELD.match(rest):
                 break
+            rest = _TASK.sub("", rest[place.end() :])
         return not _HELD.match(rest) and not rest.startswith(_INDENTED)
 
     # --- places: quotes and list items ---------------------------------------------------------
@@ -161,7 +164,7 @@ class Blocks:
         del self._places[matched:]
 
     def _enter_places(self, rest: str) -> str:
-        while True:
+        while len(self._places) < _DEEPEST:
             if quote := _QUOTE.match(rest):
                 self._end_leaf()
                 bar = (Span(f"{self.glyphs.quote} ", "quote"),)
@@ -171,7 +174,8 @@ class Blocks:
                 self._end_leaf()
                 rest = self._enter_item(item, rest)
             else:
-                return rest
+                break
+        return rest
 
     def _may_begin(self, item: re.Match[str], rest: str) -> bool:
         if _RULE.match(rest):
@@ -240,6 +244,7 @@ class Blocks:
         source = paragraph.source.strip()
         if "|" in source and is_delimiter(rest, source):
             self._paragraph = None
+            self._blank = True
             self._table = Table(source, rest, self.width, self.glyphs, paragraph.first, paragraph.others)
             return True
         if (line := _UNDERLINE.match(rest)) and len(source) <= self.width:

@@ -12,7 +12,7 @@ _BARE_TERMS: Final = ("dumb", "linux", "vt100", "vt220", "cons25", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """One sign for each thing, a single column wide; `spinner` holds the frames of what moves."""
+    """One sign for each thing; `spinner` holds the frames of what moves, `shades` the parts of a bar."""
 
     bullet: str = "•"
     quote: str = "│"
@@ -55,9 +55,9 @@ ASCII: Final = Glyphs(
     note="-",
     warning="!",
     prompt=">",
-    todo="o",
-    active=">",
-    done="x",
+    todo="[ ]",
+    active="[>]",
+    done="[x]",
     more="~",
     arrow=">",
     reached="=",

@@ -150,9 +150,10 @@ class _Parser:
 
     def _link(self, begin: int, end: int) -> int:
         """`[words](address)` shows both; an address is never hidden behind words."""
-        link = _LINK.match(self.text, end - 1)
+        window = self.text[end - 1 : begin + REACH]
+        link = _LINK.match(window) if "](" in window else None
         if link is None:
-            if self._is_awaited(begin) and _LINK_SO_FAR.match(self.text, end - 1):
+            if self._is_awaited(begin) and _may_be_link(window):
                 self._doubt(begin)
             self.add(self.text[begin:end], begin)
             return end
@@ -162,9 +163,9 @@ class _Parser:
             self.add(atom.text, end + atom.at, f"{atom.role} link".strip())
         said = "".join(atom.text for atom in inner)
         if address and said not in (address, address.removeprefix("mailto:")):
-            self.add(f" ({address})" if said else address, link.start(2) - 1, "link.url")
-        self._hold(begin, link.end())
-        return link.end()
+            self.add(f" ({address})" if said else address, end - 3 + link.start(2), "link.url")
+        self._hold(begin, end - 1 + link.end())
+        return end - 1 + link.end()
 
     def _delimiter(self, begin: int, end: int) -> None:
         char, count = self.text[begin], end - begin
@@ -242,6 +243,11 @@ def _flanks(char: str, previous: str, following: str) -> tuple[bool, bool]:
 
 def _is_edge(char: str) -> bool:
     return char.isspace() or not char.isalnum()
+
+
+def _may_be_link(window: str) -> bool:
+    """True for the beginning of a link; its words hold brackets only in pairs."""
+    return ("]" in window or window.count("[") <= 2) and _LINK_SO_FAR.match(window) is not None
 
 
 def _trim_url(url: str) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from kith.faces.rendering.spans import Line, Span
@@ -79,23 +79,18 @@ _BASE: Final = {
     "bar5": Style("3"),
     "bar6": Style("1"),
 }
-_DARK: Final = {
+_STAYED: Final = {
     "diff.stayed": Style(),
-    "diff.added.sign": Style("2"),
-    "diff.removed.sign": Style("1"),
-    "diff.added": Style(bg="12261e"),
-    "diff.removed": Style(bg="2d1618"),
-    "diff.added.word": Style(bg="1f5c33", bold=True),
-    "diff.removed.word": Style(bg="7a2327", bold=True),
+    "diff.added.sign": Style(bold=True),
+    "diff.removed.sign": Style(bold=True),
 }
-_LIGHT: Final = {
-    "diff.stayed": Style(),
-    "diff.added.sign": Style("2"),
-    "diff.removed.sign": Style("1"),
-    "diff.added": Style(bg="e6ffec"),
-    "diff.removed": Style(bg="ffebe9"),
-    "diff.added.word": Style(bg="abf2bc", bold=True),
-    "diff.removed.word": Style(bg="ffc0bb", bold=True),
+# Backgrounds of what was added and removed, and of their changed words; 256 colours have no dark greens and
+# reds but a few, so those are named apart.
+_GROUNDS: Final[dict[tuple[str, bool], tuple[str, str, str, str]]] = {
+    ("dark", True): ("12261e", "2d1618", "1f5c33", "7a2327"),
+    ("dark", False): ("005f00", "5f0000", "008700", "af0000"),
+    ("light", True): ("e6ffec", "ffebe9", "abf2bc", "ffc0bb"),
+    ("light", False): ("d7ffd7", "ffd7d7", "afffaf", "ffafaf"),
 }
 
 
@@ -163,7 +158,7 @@ def _style(theme: Theme, depth: Depth, roles: str) -> Style:
     """Roles in one style; a colour that the terminal does not have is left out."""
     if depth == 0:
         return Style()
-    table = _BASE | (_themed(theme) if depth >= 8 else {})
+    table = _table(theme, depth)
     found = Style()
     for role in roles.split():
         style = table.get(role, Style())
@@ -171,8 +166,22 @@ def _style(theme: Theme, depth: Depth, roles: str) -> Style:
     return found._replace(fg="", bg="") if depth == 1 else found._replace(fg=found.fg.strip("-"))
 
 
-def _themed(theme: Theme) -> dict[str, Style]:
-    return _DARK if theme == "dark" else _LIGHT if theme == "light" else {}
+@cache
+def _table(theme: Theme, depth: Depth) -> Mapping[str, Style]:
+    grounds = _GROUNDS.get((theme, depth == 24)) if depth >= 8 else None
+    if grounds is None:
+        return _BASE
+    added, removed, added_word, removed_word = grounds
+    return (
+        _BASE
+        | _STAYED
+        | {
+            "diff.added": Style(bg=added),
+            "diff.removed": Style(bg=removed),
+            "diff.added.word": Style(bg=added_word, bold=True),
+            "diff.removed.word": Style(bg=removed_word, bold=True),
+        }
+    )
 
 
 @lru_cache(4096)
@@ -190,17 +199,8 @@ def _colour(colour: str, depth: Depth, base: int) -> str:
     red, green, blue = (int(colour[at : at + 2], 16) for at in (0, 2, 4))
     if depth == 24:
         return f"{base + 8};2;{red};{green};{blue}"
-    return f"{base + 8};5;{_nearest(red, green, blue)}"
-
-
-def _nearest(red: int, green: int, blue: int) -> int:
-    """The nearest of the 256 colours: a cube of six levels each, and 24 greys."""
-    levels = (0, 95, 135, 175, 215, 255)
-    cube = [min(range(6), key=lambda at: abs(levels[at] - part)) for part in (red, green, blue)]
-    grey = min(range(24), key=lambda at: abs(8 + 10 * at - (red + green + blue) // 3))
-    as_cube = sum(abs(levels[at] - part) for at, part in zip(cube, (red, green, blue), strict=True))
-    as_grey = sum(abs(8 + 10 * grey - part) for part in (red, green, blue))
-    return 232 + grey if as_grey < as_cube else 16 + 36 * cube[0] + 6 * cube[1] + cube[2]
+    levels = (0, 95, 135, 175, 215, 255)  # of the cube among the 256 colours
+    return f"{base + 8};5;{16 + 36 * levels.index(red) + 6 * levels.index(green) + levels.index(blue)}"
 
 
 def _painted(theme: Theme, depth: Depth, text: str, role: str) -> str:

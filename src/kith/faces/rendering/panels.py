@@ -64,7 +64,7 @@ def context_lines(
         )
         for name, tokens, sign in rows
     ]
-    return [merged(head), bar, *table]
+    return [cut(merged(head), width, glyphs.more), bar, *table]
 
 
 def _shade(number: int, glyphs: Glyphs) -> Span:
@@ -129,9 +129,13 @@ def _listed(header: Sequence[str], row: Sequence[str], width: int) -> list[Line]
     return [*lines, ()]
 
 
-def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2) -> list[Line]:
-    """Names and what is to be said of each, side by side; below each other where there is no room."""
-    wide = max([cells(shown(name)) for name, _ in pairs], default=0)
+def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2, first: int = 0) -> list[Line]:
+    """Names and what is to be said of each, side by side; below each other where there is no room.
+
+    `first`: columns of the names at the least, by which several lists stand in line.
+    """
+    wide = max([cells(shown(name)) for name, _ in pairs], default=first)
+    wide = max(wide, first)
     begin = indent + wide + 2
     if begin > width // 2:
         return [
@@ -144,6 +148,6 @@ def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2) -
         ]
     lines: list[Line] = []
     for name, said in pairs:
-        first = pad((Span(" " * indent), *words(name, "title")), begin)
-        lines += wrap(words(said), width, first, (Span(" " * begin),))
+        head = pad((Span(" " * indent), *words(name, "title")), begin)
+        lines += wrap(words(said), width, head, (Span(" " * begin),))
     return lines

@@ -1,9 +1,13 @@
 """Words that are not over yet: each line of them is shown once nothing that may come can change it."""
 
+import re
 from dataclasses import dataclass, replace
+from typing import Final
 
-from kith.faces.rendering.inline import parse_inline
-from kith.faces.rendering.spans import Line, Row, Span, wrap_atoms
+from kith.faces.rendering.inline import REACH, parse_inline
+from kith.faces.rendering.spans import WIDE, Line, Row, Span, wrap_atoms
+
+_WORD: Final = re.compile(rf"{WIDE}|\S*\s")
 
 
 @dataclass(slots=True)
@@ -34,9 +38,11 @@ class Paragraph:
         inline = parse_inline(self.source, self.before, ended=False, marks=marks)
         rows = wrap_atoms(inline.atoms, width, self.first, self.others)
         last = len(rows) - 1
-        while last > 0 and not inline.may_part(rows[last].at):
+        while last > 0 and not (
+            inline.may_part(rows[last].at) and self._is_whole(rows[last].at, inline.certain)
+        ):
             last -= 1
-        if last == 0:
+        if last <= 0:
             return []
         at = rows[last].at
         self.source, self.before, self.first = self.source[at:], self.source[at - 1], self.others
@@ -47,6 +53,11 @@ class Paragraph:
         """All lines that are left; not `ended`: as they look so far."""
         inline = parse_inline(self.source, self.before, ended=ended, marks=marks)
         return self._lines(wrap_atoms(inline.atoms, width, self.first, self.others))
+
+    def _is_whole(self, at: int, certain: int) -> bool:
+        """True when the word that begins there is as wide as it will be, and so on the right line."""
+        rest = self.source[at:certain]
+        return len(rest) > REACH or bool(_WORD.match(rest))
 
     def _lines(self, rows: list[Row]) -> list[Line]:
         if not self.role:

@@ -10,11 +10,11 @@ from kith.faces.printing import printable
 _NARROWEST: Final = 8  # columns that words get, however deep they stand
 _TAB: Final = 4
 # Scripts without blanks: a line may end after each of their characters.
-_WIDE: Final = (
+WIDE: Final = (
     "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3"
     "\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]"
 )
-_PIECE: Final = re.compile(rf"\n|[ \t]+|{_WIDE}[\u0300-\u036f]*|(?:(?!{_WIDE})[^ \t\n])+")
+_PIECE: Final = re.compile(rf"\n|[ \t]+|{WIDE}[\u0300-\u036f]*|(?:(?!{WIDE})[^ \t\n])+")
 # What makes an emoji of a sign, or one of two; without it each is drawn by itself.
 _JOINERS: Final = re.compile("(?<=[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f\u200d]+")
 
@@ -45,9 +45,8 @@ class Row(NamedTuple):
 
 
 class _Word(NamedTuple):
-    spans: tuple[Span, ...]
+    atoms: tuple[Atom, ...]
     columns: int
-    at: int
     blank: Span | None  # the blank before it
     breaks: int = 0  # line breaks before it
 
@@ -158,67 +157,69 @@ def wrap_atoms(atoms: Iterable[Atom], width: int, first: Line = (), others: Line
         spans, used, room, began = [], 0, narrow, at
 
     for word in _words(atoms):
-        for number in range(word.breaks):
-            end(word.at if number + 1 == word.breaks else word.at - 1)
+        for _ in range(word.breaks):
+            end(word.atoms[0].at)
         blank = word.blank if word.blank and used else None
         if used and used + (1 if blank else 0) + word.columns > room:
-            end(word.at)
+            end(word.atoms[0].at)
             blank = None
         if blank:
             spans.append(blank)
             used += 1
-        rest = list(word.spans)
-        at = word.at
-        while used + columns_of(rest) > room:  # a word longer than a line
+        rest, left = list(word.atoms), word.columns
+        while used + left > room:  # a word longer than a line
             head, rest = _split(rest, room - used)
-            spans += head
-            at += sum(len(span.text) for span in head)
-            end(at)
-        spans += rest
-        used += columns_of(rest)
+            spans += (Span(text, role) for text, role, _ in head)
+            left = _columns(rest)
+            end(rest[0].at if rest else 0)
+        spans += (Span(text, role) for text, role, _ in rest)
+        used += left
     if spans or not rows:
         end(0)
     return rows
 
 
-def _split(spans: Sequence[Span], room: int) -> tuple[list[Span], list[Span]]:
-    """Spans in two parts, the first of them at most so wide, and never empty."""
-    head: list[Span] = []
-    for number, span in enumerate(spans):
-        fits, left = split_cells(span.text, room)
+def _split(atoms: Sequence[Atom], room: int) -> tuple[list[Atom], list[Atom]]:
+    """A word in two parts, the first of them at most so wide, and never empty."""
+    head: list[Atom] = []
+    for number, (text, role, at) in enumerate(atoms):
+        fits, left = split_cells(text, room)
         if left and not fits and not head:
             fits, left = left[:1], left[1:]
-        head.append(Span(fits, span.role))
+        head.append(Atom(fits, role, at))
         room -= cells(fits)
         if left:
-            return head, [Span(left, span.role), *spans[number + 1 :]]
+            return head, [Atom(left, role, at + len(fits)), *atoms[number + 1 :]]
     return head, []
+
+
+def _columns(atoms: Iterable[Atom]) -> int:
+    return sum(cells(atom.text) for atom in atoms)
 
 
 def _words(atoms: Iterable[Atom]) -> Iterator[_Word]:
     """Words as they may be parted by line ends; one may consist of several spans."""
-    spans: list[Span] = []
-    at, breaks = 0, 0
+    found: list[Atom] = []
+    breaks = 0
     blank: Span | None = None
     wide = False
 
     def word() -> _Word:
-        return _Word(tuple(spans), columns_of(spans), at, blank, breaks)
+        return _Word(tuple(found), _columns(found), blank, breaks)
 
     for atom in atoms:
         for match in _PIECE.finditer(atom.text):
             piece = match[0]
-            is_wide = cells(piece) > 1 and re.match(_WIDE, piece) is not None
-            if spans and (piece.isspace() or is_wide or wide):
+            is_wide = cells(piece) > 1 and re.match(WIDE, piece) is not None
+            if found and (piece.isspace() or is_wide or wide):
                 yield word()
-                spans, blank, breaks = [], None, 0
+                found, blank, breaks = [], None, 0
             wide = is_wide
             if piece == "\n":
                 breaks, blank = breaks + 1, None
             elif piece.isspace():
                 blank = Span(" ", atom.role)
             else:
-                at = at if spans else atom.at + match.start()
-                spans.append(Span(piece, atom.role))
-    if spans:
+                found.append(Atom(piece, atom.role, atom.at + match.start()))
+    if found:
         yield word()

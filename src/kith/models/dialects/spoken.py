@@ -38,10 +38,22 @@ def _signature(tool: Tool) -> str:
 
 
 def _argument(name: str, schema: Mapping[str, Any], required: bool) -> str:
-    notes = [_KINDS.get(schema.get("type", ""), ""), " | ".join(map(str, schema.get("enum", ())))]
-    notes.append(schema.get("description", ""))
+    notes = [_kind(schema), " | ".join(map(str, schema.get("enum", ()))), schema.get("description", "")]
     said = ", ".join(note for note in notes if note)
     return name + ("" if required else "?") + (f": {said}" if said else "")
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """The type in words; of an object, and of a list of such, also what it holds."""
+    kind, known = schema.get("type", ""), schema.get("properties", {})
+    if kind == "array":
+        inner = _kind(schema.get("items", {}))
+        return f"list of {inner}" if inner.startswith("JSON") else "list"
+    if kind != "object":
+        return _KINDS.get(kind, "")
+    required = schema.get("required", ())
+    parts = ", ".join(_argument(name, known[name], name in required) for name in known)
+    return f"JSON {{{parts}}}" if parts else "JSON object"
 
 
 def write_call(call: ToolCall) -> str:

@@ -16,12 +16,28 @@ Do = Callable[["Talk", str], Awaitable[None]]
 
 async def answer(talk: "Talk", words: str) -> None:
     """Carry out a command, or give the words to the model. Raises KithError for what the person can mend."""
-    command, rest = find_command(words)
     talk.say(f"> {talk.terminal.as_typed(words)}", "bold")
-    if command:
+    command, rest = find_command(words)
+    if words.startswith("!"):
+        from kith.faces.conversation.aside import run_typed
+
+        await run_typed(talk, words)
+    elif command:
         await command.do(talk, rest)
+    elif await _was_stopped(talk):
+        await COMMANDS["continue"].do(talk, words)
     else:
         await talk.do(words)
+
+
+async def _was_stopped(talk: "Talk") -> bool:
+    """Whether the person stopped the last task, with a change under way: what they say now is about that."""
+    ended = talk.past.ended
+    if ended is None or ended.status != "interrupted" or talk.mode == "plan":
+        return False
+    from kith.app.waiting import read_waiting
+
+    return bool(await read_waiting(talk.project, talk.id))
 
 
 def find_command(words: str) -> tuple[Command | None, str]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 from kith.core.errors import UsageError
 from kith.core.events import Applied
 from kith.core.values import Answer, FileChange, Question
-from kith.faces.conversation.commands.columns import in_columns
 from kith.faces.lines import count, printable
+from kith.faces.rendering.panels import pairs_lines
+from kith.faces.rendering.spans import words
 from kith.memory.applied import find_undone, holds, short_id
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 400  # lines of each file's diff; of files that are named, all
 _NAMED: Final = 100_000
+_ROLES: Final = {"+": "diff.added", "-": "diff.removed", "@": "diff.place"}
 
 
 # --- the change that waits, or the last one --------------------------------------------------
@@ -86,8 +88,8 @@ async def apply(talk: "Talk", rest: str) -> None:
     with talk.session() as session:
         result = await apply_waiting(talk.project, session, answer)
     talk.show_result(result)
-    for words in said:
-        talk.submit(words)
+    for each in said:
+        talk.submit(each)
 
 
 async def discard(talk: "Talk", rest: str) -> None:
@@ -123,7 +125,7 @@ async def redo(talk: "Talk", rest: str) -> None:
 
 def _tell_files(talk: "Talk", applied: Applied) -> None:
     rows = [(file.path, f"+{file.added} -{file.removed}") for file in applied.files]
-    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
 
 # --- git -------------------------------------------------------------------------------------
@@ -134,8 +136,19 @@ async def git(talk: "Talk", rest: str) -> None:
     from kith.app.looking import look_with_git
 
     ran = await look_with_git(talk.project, split(rest))
-    text = printable(ran.output.rstrip("\n"))
-    talk.say(text or "git says nothing.", "" if ran.code == 0 else "red")
+    if ran.code:
+        talk.say(printable(ran.output.rstrip("\n")), "red")
+        return
+    lines = ran.output.rstrip("\n").split("\n") if ran.output.strip() else ["git says nothing."]
+    in_diff = any(line.startswith("diff --git ") for line in lines)
+    talk.terminal.show_lines([words(line, _role(line) if in_diff else "") for line in lines])
+
+
+def _role(line: str) -> str:
+    """What a line of a diff looks like."""
+    if line.startswith(("+++", "---", "diff --git ", "index ")):
+        return "dim"
+    return _ROLES.get(line[:1], "")
 
 
 def split(rest: str) -> list[str]:

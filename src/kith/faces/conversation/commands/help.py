@@ -1,15 +1,17 @@
 """What commands and keys there are; and leaving."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
 from kith.faces.conversation.commands import COMMANDS, GROUPS, Command, find_command
-from kith.faces.conversation.commands.columns import in_columns
+from kith.faces.rendering.panels import pairs_lines
+from kith.faces.rendering.spans import Span, words, wrap
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
 
+_WIDEST: Final = 90  # columns
+_INDENT: Final = (Span("  "),)
 _KEYS: Final = (
     ("Enter", "send; while the model works, it hears it at its next step"),
     ("Ctrl-J, Alt-Enter", "a new line, as \\ at the end of one"),
@@ -34,9 +36,9 @@ async def help(talk: "Talk", rest: str) -> None:
     for title, group in GROUPS.items():
         talk.say(f"\n{title}", "bold")
         rows = [(_usage(each), each.meaning) for each in group if not each.same_as]
-        talk.terminal.show_lines(in_columns(rows, talk.terminal.width, first=_WIDTH))
+        talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width, first=_WIDTH))
     talk.say("\nKeys", "bold")
-    talk.terminal.show_lines(in_columns(_KEYS, talk.terminal.width, first=_WIDTH))
+    talk.terminal.show_lines(pairs_lines(_KEYS, talk.terminal.width, first=_WIDTH))
     talk.say("\nMore about one: /help COMMAND", "dim")
 
 
@@ -54,12 +56,10 @@ def _usage(command: Command) -> str:
 
 
 def _tell(talk: "Talk", command: Command) -> None:
-    talk.say(_usage(COMMANDS[command.same_as or command.name]), "bold")
-    talk.terminal.show(*_about(COMMANDS[command.same_as or command.name]))
-
-
-def _about(command: Command) -> Iterator[str]:
-    yield f"  {command.meaning[:1].upper()}{command.meaning[1:]}."
-    yield from (f"  {line}" for line in command.more.split("\n") if line)
-    if command.anytime:
-        yield "  It only looks, so it need not wait while the model works."
+    """What it is called, what it is for, and what else there is to know of it."""
+    command = COMMANDS[command.same_as or command.name]
+    meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."
+    beside = "It only looks, so it need not wait while the model works." if command.anytime else ""
+    talk.say(_usage(command), "bold")
+    for line in filter(None, (meaning, command.more, beside)):
+        talk.terminal.show_lines(wrap(words(line), min(talk.terminal.width, _WIDEST), _INDENT, _INDENT))

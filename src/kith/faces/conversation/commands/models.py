@@ -7,7 +7,7 @@ from kith.app.asking.pins import is_routed
 from kith.core.money import dollars
 from kith.faces.conversation.commands.columns import in_rows
 from kith.faces.conversation.commands.reading import CHOSEN_HERE
-from kith.faces.lines import paragraph, printable
+from kith.faces.lines import printable
 
 if TYPE_CHECKING:
     from kith.app.asking.switch import Reading
@@ -60,10 +60,11 @@ async def _pick(talk: "Talk") -> str:
     from kith.app.models import list_all
 
     found = await list_all(talk.project.settings, talk.project.log)
-    if not found.rows:
-        talk.say(printable("\n".join(found.notes)), "yellow")
-        return ""
     now = talk.opened.asked_as or talk.opened.facts.name if talk.opened else talk.project.settings.model
+    if not found.rows:
+        here = f"The model is {printable(now)}. " if now else ""
+        talk.say(f"{here}No {'other ' if now else ''}model was found; /models says what to do.")
+        return ""
     names = [each.name for each in found.rows]
     rows = [(each.name, *_figures(each)) for each in found.rows]
     if talk.project.settings.route.local:
@@ -94,7 +95,7 @@ async def models(talk: "Talk", rest: str) -> None:
         lines = [Text.assemble(*line) for line in table(found.rows, talk.terminal.width)]
         talk.terminal.show(*lines)
     for note in filter(None, found.notes):
-        talk.say("\n".join(paragraph(printable(note), width=talk.terminal.width)), "dim")
+        talk.say(printable(note), "dim")
 
 
 async def profile(talk: "Talk", rest: str) -> None:

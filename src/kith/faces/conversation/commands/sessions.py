@@ -59,14 +59,11 @@ async def resume(talk: "Talk", rest: str) -> None:
 
 
 async def _go_into(talk: "Talk", id: str) -> None:
-    from kith.app.conversations import tell_damage
     from kith.faces.conversation.opening import go_into
 
     if talk.project.log.is_open(id):
         raise UsageError(f"Conversation {id[:_SHORT]} is open in another kith.")
     _enter(talk, id)
-    if words := tell_damage(talk.project.log, id):
-        talk.say(printable(words), "yellow")
     await go_into(talk, id)
 
 
@@ -193,9 +190,10 @@ async def save(talk: "Talk", rest: str) -> None:
     elif talk.past.started is None:
         talk.say("Nothing was said here yet. A conversation is saved as it happens.")
         return
-    talk.say(
-        f"Saved as it happens. Back to it later: /resume {talk.id[:_SHORT]}, or kith -r {talk.id[:_SHORT]}"
-    )
+    title = talk.past.title
+    name = f' as "{printable(title)}"' if title else ""
+    id = talk.id[:_SHORT]
+    talk.say(f"Saved as it happens{name}. Back to it later: /resume {id}, or kith -r {id}")
 
 
 async def export(talk: "Talk", rest: str) -> None:

@@ -5,16 +5,23 @@ from typing import TYPE_CHECKING, Final, get_args
 from kith.core.errors import UsageError
 from kith.faces.config import find_rows
 from kith.faces.conversation.commands.changes import split
-from kith.faces.conversation.commands.columns import in_columns
 from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.conversation.modes import MEANINGS, MODES, Mode
 from kith.faces.lines import from_home, printable
+from kith.faces.rendering.panels import pairs_lines
 from kith.settings import describe_settings
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
+    from kith.workflows.roles import RoleSpec
 
 _CHARS: Final = 4  # of a token, about
+_POLICIES: Final = {
+    "read-only": "looks only",
+    "trial": "works in the trial",
+    "tests": "writes tests only",
+    "code": "writes no tests",
+}
 
 
 async def mode(talk: "Talk", rest: str) -> None:
@@ -27,7 +34,7 @@ async def mode(talk: "Talk", rest: str) -> None:
         talk.say(f"{wanted} mode: {MEANINGS[wanted]}.")
         return
     rows = [(f"{'> ' if each == talk.mode else '  '}{each}", MEANINGS[each]) for each in MODES]
-    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
 
 # --- settings --------------------------------------------------------------------------------
@@ -42,9 +49,12 @@ async def config(talk: "Talk", rest: str) -> None:
         await _set(talk, key, value)
         return
     every = describe_settings(talk.project.settings)
-    found = find_rows(every, key) if key else every
+    try:
+        found = find_rows(every, key) if key else every
+    except UsageError as error:
+        raise UsageError(str(error).removeprefix("kith config get: ")) from error
     rows = [(name, f"{said}  ({from_home(origin)})") for name, said, origin in found]
-    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
 
 async def _set(talk: "Talk", key: str, value: str) -> None:
@@ -53,7 +63,10 @@ async def _set(talk: "Talk", key: str, value: str) -> None:
     from kith.settings.write import set_setting
 
     file = find_file(talk.project.settings.config)
-    set_setting(file, key, split(value), project=False)
+    try:
+        set_setting(file, key, split(value), project=False)
+    except UsageError as error:
+        raise UsageError(str(error).removeprefix("kith config set: ")) from error
     await read_settings(talk)
     talk.say(f"It stands in {printable(from_home(str(file)))} now.", "dim")
     for name, said, origin in describe_settings(talk.project.settings):
@@ -75,21 +88,23 @@ async def roles(talk: "Talk", rest: str) -> None:
             raise UsageError(f"There is no role {rest!r}; there are: {', '.join(role_names())}.")
         spec = find_role(rest, chosen)
         talk.say(f"{spec.name}: {printable(spec.purpose)}", "bold")
-        about = [
-            ("policy", spec.policy),
-            ("tools", ", ".join(spec.tools)),
-            ("model", spec.model or "the one here"),
-        ]
-        talk.terminal.show_lines(in_columns(about, talk.terminal.width, role="dim"))
+        talk.say(f"  {printable(_may(spec))}", "dim")
         talk.say(printable(spec.words.strip()))
         return
     rows = []
     for name in role_names():
         spec = find_role(name, chosen)
-        whose = " (your own)" if has_own(name, chosen) else ""
-        rows.append((name, f"{spec.purpose}{whose}"))
-    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+        whose = "in your own words; " if has_own(name, chosen) else ""
+        rows.append((name, f"{whose}{spec.purpose}; {_may(spec)}"))
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
     talk.say(f"\nYour own stand in {from_home(str(chosen.roles))}. More about one: /roles NAME", "dim")
+
+
+def _may(spec: "RoleSpec") -> str:
+    """What a role may do, and with what."""
+    tools = ", ".join(spec.tools) or "no tools"
+    model = f", played by {spec.model}" if spec.model else ""
+    return f"{_POLICIES.get(spec.policy, spec.policy)} ({tools}){model}"
 
 
 async def skills(talk: "Talk", rest: str) -> None:
@@ -113,7 +128,7 @@ async def skills(talk: "Talk", rest: str) -> None:
         (each.name, f"{each.about} ({len(each.words) // _CHARS:,} tokens, {from_home(each.folder)})")
         for each in known.skills
     ]
-    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
 
 async def hooks(talk: "Talk", rest: str) -> None:
@@ -122,11 +137,12 @@ async def hooks(talk: "Talk", rest: str) -> None:
     if not found:
         talk.say("There are no hooks; [[hooks]] in your configuration names them.")
         return
+    where = {"machine": "on this machine", "trial": "in the trial"}
     rows = []
     for each in found:
         about = f" {', '.join(each.tool)}" if each.tool != ("*",) else ""
-        rows.append((f"{each.on}{about}", f"{each.command}\n{each.where}, {each.seconds:g} s, {each.place}"))
-    talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+        rows.append((f"{each.on}{about}", f"{each.command}  ({where[each.where]}, {each.place})"))
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
 
 # --- servers and health ----------------------------------------------------------------------

@@ -73,8 +73,8 @@ _WORK: Final = (
         "say what is wrong with a change",
         "tasks:review",
         "[COMMIT] [--apply]",
-        more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters and the\n"
-        "model look; what holds is shown, and the model knows it with your next words. --apply proposes\n"
+        more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters and the "
+        "model look; what holds is shown, and the model knows it with your next words. --apply proposes "
         "what was suggested as one change.",
     ),
     Command(
@@ -90,7 +90,7 @@ _WORK: Final = (
         "let several models confer",
         "tasks:panel",
         "WORDS",
-        more="Tools check what they claim, and the next task knows the outcome.\n"
+        more="Tools check what they claim, and the next task knows the outcome. "
         "Who confers: /config confer.models",
     ),
     Command(
@@ -114,7 +114,7 @@ _CHANGE: Final = (
         "apply",
         "bring in a change that was not applied",
         "changes:apply",
-        more="A task that was rejected, interrupted or that met a limit keeps its trial. The change is\n"
+        more="A task that was rejected, interrupted or that met a limit keeps its trial. The change is "
         "checked again, and you are asked as always.",
     ),
     Command("discard", "throw away a change that was not applied", "changes:discard"),
@@ -128,7 +128,7 @@ _CHANGE: Final = (
     Command("redo", "bring again what was taken back last", "changes:redo"),
     Command(
         "git",
-        "look at the repository: status, log, diff, show ...",
+        "look at the repository: its status, log, diffs and more",
         "changes:git",
         "[ARGUMENTS]",
         takes="git",
@@ -158,7 +158,7 @@ _TALK: Final = (
         "window:copy",
         "[code|diff]",
         anytime=True,
-        more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last block of\n"
+        more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last block of "
         "code in it, `diff`: the last change.",
     ),
     Command(
@@ -218,7 +218,7 @@ _TALKS: Final = (
         "go back to an earlier turn (Esc Esc)",
         "sessions:back",
         "[TURN]",
-        more="In a copy: the conversation as it is stays. Files go back too, if you want. The words of the\n"
+        more="In a copy: the conversation as it is stays. Files go back too, if you want. The words of the "
         "turn come into the line, to be written anew.",
     ),
     Command(
@@ -255,7 +255,7 @@ _KITH: Final = (
         "[MODE]",
         anytime=True,
         takes="mode",
-        more="ask: you are asked where it matters. plan: the model looks and answers, nothing is changed.\n"
+        more="ask: you are asked where it matters. plan: the model looks and answers, nothing is changed. "
         "auto: in the trial everything goes, and you are asked once, about the change.",
     ),
     Command(
@@ -265,7 +265,7 @@ _KITH: Final = (
         "[KEY [VALUE]]",
         bare=True,
         takes="setting",
-        more="KEY alone shows that one (or all of its table); with a VALUE it is written into your\n"
+        more="KEY alone shows that one (or all of its table); with a VALUE it is written into your "
         "configuration, and counts from now on.",
     ),
     Command("roles", "who works, and in which words", "setup:roles", "[NAME]", anytime=True, takes="role"),

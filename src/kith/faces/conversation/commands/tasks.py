@@ -8,9 +8,9 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Delta, Event
 from kith.core.values import Finding
 from kith.faces.conversation.commands.changes import split
-from kith.faces.conversation.commands.columns import in_columns
 from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.lines import count, printable
+from kith.faces.rendering.panels import pairs_lines
 
 if TYPE_CHECKING:
     from kith.app.review import Told
@@ -49,7 +49,9 @@ async def run(talk: "Talk", rest: str) -> None:
     """The same as `!COMMAND`. Raises UsageError."""
     if not rest:
         raise UsageError("Run what? /run COMMAND, or !COMMAND")
-    talk.submit(f"!{rest}")
+    from kith.faces.conversation.aside import run_typed
+
+    await run_typed(talk, f"!{rest}")
 
 
 # --- reviews and tests -----------------------------------------------------------------------
@@ -140,7 +142,7 @@ async def template(talk: "Talk", rest: str) -> None:
     known = {each.name: each for each in list_templates(talk.project.root)}
     if not name:
         rows = [(f"{each.name} {_wanted(each)}".strip(), each.about) for each in known.values()]
-        talk.terminal.show_lines(in_columns(rows, talk.terminal.width))
+        talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
         talk.say("\nTo use one: /template NAME; what it wants to know is asked for.", "dim")
         return
     if name in known:

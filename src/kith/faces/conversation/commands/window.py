@@ -1,24 +1,53 @@
 """What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
-from kith.faces.lines import printable, todo_text
+from kith.faces.lines import printable
+from kith.faces.rendering.panels import context_lines, todo_lines
 
 if TYPE_CHECKING:
     from kith.app.tasks import Opened
     from kith.faces.conversation.talk import Talk
 
+_TOOL: Final = "tool "  # with which the name of a tool's part begins
 _BLOCK: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
 
 
 async def todo(talk: "Talk", rest: str) -> None:
     """The model's list, as it stands."""
-    talk.say(printable(todo_text(talk.past.todo)) or "The list is empty.")
+    items, screen = talk.past.todo, talk.terminal
+    if not items:
+        talk.say("The list is empty.")
+    screen.show_lines(todo_lines(items, screen.width, screen.look.glyphs, len(items)))
 
 
 # --- the window ------------------------------------------------------------------------------
+
+
+async def context(talk: "Talk", rest: str) -> None:
+    """What the next request holds, part by part, and how much is left. Raises KithError."""
+    from kith.app.filling import explain_conversation
+
+    opened = await open_own(talk)
+    found = await explain_conversation(talk.project, talk.past, opened)
+    screen = talk.terminal
+    parts = _gather_tools([(cost.part, cost.tokens) for cost in found.costs])
+    screen.show_lines(
+        context_lines(parts, found.window, screen.width, screen.look.glyphs, found.model or "no model")
+    )
+    how = "Counted by the server." if found.exact else "Estimated."
+    room = "" if found.window else " How large the window is, nobody tells."
+    talk.say(f"{how}{room} /compact makes room.", "dim")
+
+
+def _gather_tools(parts: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The parts, with those of single tools in one."""
+    tools = [tokens for name, tokens in parts if name.startswith(_TOOL)]
+    rest = [part for part in parts if not part[0].startswith(_TOOL)]
+    return [*rest[:1], (f"{len(tools)} tools", sum(tools)), *rest[1:]] if tools else rest
 
 
 async def compact(talk: "Talk", rest: str) -> None:

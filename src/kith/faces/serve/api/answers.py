@@ -23,9 +23,9 @@ QuestionId = Annotated[str, Path(description="A question's id.", max_length=2_00
 @_routes.post(
     "/sessions/{id}/answers/{question}",
     summary="Answer a question; the first answer counts",
-    description="`some` keeps the pieces that `kept` names, `revise` sends `text` back to the model, `edit` "
-    "answers with an own version of the question's draft. Where somebody was first, `first` in the problem "
-    "says who and what.",
+    description="`some` keeps the pieces that `kept` names, `revise` sends `text` back to the model (with "
+    "`kept`: without the other pieces), `edit` answers with an own version of the question's draft. Where "
+    "somebody was first, `first` in the problem says who and what.",
     response_model=Answered,
     responses=problems(404, 409, 410),
 )
@@ -65,7 +65,8 @@ def _checked(question: Question, body: GivenAnswer, by: str) -> Answer:
         raise Refused(422, "To revise, say in `text` what should be different.")
     if body.choice == "edit" and (question.kind == "change" or not body.text.strip()):
         raise Refused(422, "To edit, send a version of the draft in `text`; a change is revised in words.")
-    kept = _kept(question, body.kept) if body.choice == "some" else ()
+    parts = body.choice == "some" or (body.choice == "revise" and body.kept)
+    kept = _kept(question, body.kept) if parts else ()
     return Answer(body.choice, body.text, kept=kept, by=by)
 
 

@@ -1,0 +1,144 @@
+"""A screen whose person is a list: what they would press, type and pick, in order; what is shown is kept."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kith.faces.conversation.modes import Beginning, Mode
+from kith.faces.conversation.talk import Talk
+from kith.faces.rendering.look import Look
+from kith.faces.rendering.palette import Palette
+from kith.faces.rendering.spans import Line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+HANG_S = 60.0
+
+
+class PlayedScreen:
+    """A `LiveScreen`. `answers` are keys, lines and numbers of rows, each taken by the next question."""
+
+    def __init__(self, answers: Sequence[Any] = (), width: int = 80) -> None:
+        self.answers, self.width = list(answers), width
+        self.look = Look(palette=Palette(depth=0))
+        self.told: list[str] = []
+        self.asked: list[str] = []
+        self.offered: list[Sequence[str]] = []  # the rows of each choice
+        self.line, self.signals = "", list[str]()
+        self.rests = asyncio.Event()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.told)
+
+    def show(self, *what: "RenderableType", style: str = "") -> None:
+        from rich.console import Console
+
+        console = Console(width=self.width, no_color=True, highlight=False, markup=False)
+        for each in what:
+            with console.capture() as captured:
+                console.print(each)
+            self.told.append(captured.get().rstrip("\n"))
+
+    def show_lines(self, lines: Iterable[Line]) -> None:
+        self.told.append(self.look.paint(lines).rstrip("\n"))
+
+    async def press(self, words: str, keys: Sequence[str], **how: Any) -> str:
+        return str(self._next(words, "n"))
+
+    async def type_line(self, words: str, draft: str = "") -> str:
+        return str(self._next(words, ""))
+
+    async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
+        self.offered.append(rows)
+        found = self._next(words, None)
+        return found if found is None else int(found)
+
+    async def edit(self, content: bytes, name: str) -> bytes:
+        return content
+
+    async def view(self, title: str, what: "RenderableType") -> None:
+        self.show(what)
+
+    def _next(self, words: str, otherwise: Any) -> Any:
+        self.asked.append(words)
+        return self.answers.pop(0) if self.answers else otherwise
+
+    def live(self, name: str, region: Any) -> None: ...
+    def redraw(self) -> None: ...
+    def settle_in(self, chosen: Any) -> None: ...
+    def know(self, get: Any, session: Any) -> None: ...
+    def leave(self, code: int = 0) -> None: ...
+
+    def prefill(self, words: str) -> None:
+        self.line = words
+
+    def signal(self, sequence: str) -> None:
+        self.signals.append(sequence)
+
+    def as_typed(self, words: str) -> str:
+        return words
+
+    def ready(self) -> None:
+        self.rests.set()
+
+
+class Stop(str):
+    """Not said: once this is on the screen, the person stops what goes on."""
+
+    __slots__ = ()
+
+
+def converse(
+    folder: Path,
+    said: Sequence[str],
+    replies: Sequence[Any] = (),
+    answers: Sequence[Any] = (),
+    *,
+    mode: Mode | None = None,
+    width: int = 80,
+    resume: str = "",
+    model: str = "",
+    check: tuple[str, ...] = ("none",),
+) -> tuple[PlayedScreen, Talk]:
+    """A conversation in which a person says all of this, one after the other.
+
+    The model plays these replies. Returns what was on the screen, and the conversation as it ended.
+    """
+    script = folder.parent / "conversation.json"
+    if replies:
+        script.write_text(json.dumps([{"text": each} if isinstance(each, str) else each for each in replies]))
+    flags = {"model": model or f"replay/{script}", "check": check}
+
+    async def live() -> tuple[PlayedScreen, Talk]:
+        screen = PlayedScreen(answers, width)
+        talk = Talk(folder, flags, screen, Beginning(mode, resume))
+        working = asyncio.ensure_future(talk.live(lambda talk: None))
+        for each in said:
+            if isinstance(each, Stop):
+                while each not in screen.text:
+                    await asyncio.sleep(0.02)
+                talk.stop()
+                continue
+            await _rest(screen, working)
+            screen.rests.clear()
+            talk.submit(each)
+        await _rest(screen, working)
+        talk.close()
+        await asyncio.wait_for(working, HANG_S)
+        return screen, talk
+
+    return asyncio.run(live())
+
+
+async def _rest(screen: PlayedScreen, working: "asyncio.Future[None]") -> None:
+    """Until nothing is worked on any more."""
+    resting = asyncio.ensure_future(screen.rests.wait())
+    waited: list[asyncio.Future[Any]] = [resting, working]
+    await asyncio.wait(waited, timeout=HANG_S, return_when=asyncio.FIRST_COMPLETED)
+    if working.done():
+        working.result()
+    assert screen.rests.is_set(), f"it never rests: {screen.text}"
