@@ -2,9 +2,9 @@
 
     python benchmarks/rendering.py [LINES]
 
-For a reply of so many LINES (5,000), in pieces of four characters: the microseconds of a piece at its
-beginning and at its end, with the unfinished block drawn at every eighth, and the slowest piece, in processor time. Then
-the same figures for texts that are hard on a parser, and the time of diffs.
+For a reply of so many LINES (5,000), in pieces of four characters: microseconds of a piece early and at the
+end, with the unfinished block drawn at every eighth, and the slowest piece, in processor time. Then the same
+figures for texts that are hard on a parser, and the time of diffs.
 """
 
 import gc

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.context.budget import estimate_tokens
-from kith.context.compact import elide
+from kith.context.compact import elide, summarise
 from kith.context.notes import Note, add_notes, part_notes, share_room, tell_note
 from kith.context.shown import files_shown
 from kith.context.skills import Skill, list_skills, read_skill
 from kith.core.errors import UsageError
-from kith.core.values import Message, ToolCall, ToolResult
+from kith.core.values import Message, ToolCall, ToolResult, say
 
 WORDS = st.text(st.sampled_from("abc def\n# é"), max_size=3_000)
 
@@ -49,6 +49,15 @@ def test_notes_stay_where_the_answer_is_left_out() -> None:
     result = add_notes(ToolResult("1", "long\n" * 100), [Note("a/AGENTS.md", "No globals.")], 500)
     shortened = elide([call, Message("tool", (result,))], 2)[1].results[0].text
     assert shortened.startswith("[result of read") and shortened.endswith("No globals.")
+
+
+def test_a_summary_names_the_notes_that_it_stands_for() -> None:
+    call = Message("assistant", (ToolCall("1", "read", {"paths": ["a/x.py"]}),))
+    result = add_notes(ToolResult("1", "x"), [Note("a/AGENTS.md", "No globals.")], 500)
+    words = summarise(
+        [say("Do it."), call, Message("tool", (result,))], {"read": "read"}, "So far.", "", 2_000
+    )
+    assert words.endswith("Notes that hold here, to be read again:\n- a/AGENTS.md")
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_an_edited_change_is_what_is_applied(repository: Path, script: Any, tmp_
 
 def test_a_conversation(repository: Path, script: Any) -> None:
     screen = Screen(repository, f"{KITH} -m {script('It is a mean.', edit(), DONE)}")
-    screen.wait("/help for commands")
+    screen.wait("/help lists commands")
     screen.press("what is it?", "Enter")
     screen.wait("It is a mean.")
     screen.press("/help", "Enter")
@@ -215,7 +215,7 @@ def test_words_typed_too_early_wait_for_their_prompt_and_answer_no_question(
 ) -> None:
     slow = edit() | {"delay": 1.0}
     screen = Screen(repository, f"{KITH} -m {script(slow, DONE, 'Second.', 'Third.')} --check none")
-    screen.wait("/help for commands")
+    screen.wait("/help lists commands")
     screen.press("fix mean", "Enter")
     time.sleep(0.5)
     screen.press("a")

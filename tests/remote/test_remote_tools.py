@@ -14,6 +14,7 @@ from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.core.workspace import ExecLimits
+from kith.models.dialects.spoken import describe_tools
 from kith.remote.places import Listed, Said
 from kith.remote.results import text_of
 from kith.remote.tools import Tell, choose, make_tools, name_tool
@@ -106,6 +107,19 @@ def test_tools_come_in_one_order_whatever_the_server_says() -> None:
     listed = [Listed(name, "", NOTHING) for name in ("b", "a", "b")]
     assert [each.name for each in make_tools("s", listed, silent)] == ["s_a", "s_b"]
     assert make_tools("s", listed, silent)[0].name == make_tools("s", listed[::-1], silent)[0].name == "s_a"
+
+
+def test_a_model_without_tools_of_its_own_reads_what_objects_hold() -> None:
+    place = {"type": "object", "properties": {"path": {"type": "string"}, "line": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"at": {**place, "required": ["path"]}, "more": {"type": "array", "items": place}},
+        "required": ["at"],
+    }
+    described = describe_tools(make_tools("s", [Listed("look", "Look.", schema)], silent))
+    assert described.endswith(
+        "- s_look(at: JSON {path, line?: integer}, more?: list of JSON {path?, line?: integer}): Look."
+    )
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "a_b", "A"]), st.text(max_size=80)), max_size=8, unique=True))

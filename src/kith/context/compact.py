@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kith.context.budget import fit_middle
-from kith.context.notes import part_notes
+from kith.context.notes import TOLD, part_notes
 from kith.core.events import Compacted
 from kith.core.values import Effect, Message, Part, Text, Thinking, ToolCall, ToolResult, say
 
@@ -201,9 +201,11 @@ def _last_known(messages: Sequence[Message], earlier: str) -> str:
 def _facts(messages: Iterable[Message], effects: Mapping[str, Effect]) -> str:
     calls: dict[str, ToolCall] = {}
     changed, ran, seen = dict[str, None](), list[str](), dict[str, None]()
+    notes = dict[str, None]()
     for message in messages:
         calls.update((call.id, call) for call in message.calls)
         for result in message.results:
+            notes.update((f"- {path}", None) for path in result.detail.get(TOLD) or ())
             call = calls.get(result.call_id)
             effect = effects.get(call.name) if call else None
             if call is None or effect is None:
@@ -218,6 +220,7 @@ def _facts(messages: Iterable[Message], effects: Mapping[str, Effect]) -> str:
             *_list(_CHANGED, list(changed)[-_MORE:]),
             *_list("Ran:", ran[-_FEW:]),
             *_list("Looked at:", list(seen)[-_FEW:]),
+            *_list("Notes that hold here, to be read again:", list(notes)[-_FEW:]),
         ]
     )
 

@@ -82,9 +82,9 @@ def search(words: str, sources: Sources) -> Suggestions:
 
 
 def _commands(typed: str) -> Suggestions:
-    """Those whose names begin so, then those that hold the letters; a command before its other names."""
+    """The one of this name, those that begin so, then those that hold the letters; other names come last."""
     ranked = sorted(
-        (not name.startswith(typed), bool(command.same_as), number, name)
+        (name != typed, not name.startswith(typed), bool(command.same_as), number, name)
         for number, (name, command) in enumerate(COMMANDS.items())
         if typed.lower() in name
     )

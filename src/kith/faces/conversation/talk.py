@@ -62,6 +62,11 @@ class Talk:
         """Whether the conversation's session is worked on now."""
         return self._session_open
 
+    @property
+    def closing(self) -> bool:
+        """Whether the person has left."""
+        return self._closing
+
     # --- for the terminal's thread -----------------------------------------------------------
 
     def submit(self, words: str) -> None:

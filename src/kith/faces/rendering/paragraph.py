@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.faces.rendering.inline import REACH, parse_inline
-from kith.faces.rendering.spans import WIDE, Line, Row, Span, wrap_atoms
+from kith.faces.rendering.spans import WIDE, Line, Row, Span, columns_of, wrap_atoms
 
 _WORD: Final = re.compile(rf"{WIDE}|\S*\s")
 
@@ -33,7 +33,8 @@ class Paragraph:
 
     def take_certain(self, width: int, marks: bool) -> list[Line]:
         """The lines that stay as they are, whatever comes; never the last one."""
-        if self.is_single and self.source.startswith("|"):
+        is_short = 2 * len(self.source) + columns_of(self.first) <= width and "\n" not in self.source
+        if is_short or (self.is_single and self.source.startswith("|")):
             return []
         inline = parse_inline(self.source, self.before, ended=False, marks=marks)
         rows = wrap_atoms(inline.atoms, width, self.first, self.others)

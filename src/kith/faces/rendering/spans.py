@@ -210,7 +210,7 @@ def _words(atoms: Iterable[Atom]) -> Iterator[_Word]:
     for atom in atoms:
         for match in _PIECE.finditer(atom.text):
             piece = match[0]
-            is_wide = cells(piece) > 1 and re.match(WIDE, piece) is not None
+            is_wide = not piece.isascii() and re.match(WIDE, piece) is not None
             if found and (piece.isspace() or is_wide or wide):
                 yield word()
                 found, blank, breaks = [], None, 0

@@ -72,7 +72,7 @@ _WORK: Final = (
         "review",
         "say what is wrong with a change",
         "tasks:review",
-        "[COMMIT] [--apply]",
+        "[COMMIT]",
         more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters and the "
         "model look; what holds is shown, and the model knows it with your next words. --apply proposes "
         "what was suggested as one change.",
@@ -90,7 +90,7 @@ _WORK: Final = (
         "let several models confer",
         "tasks:panel",
         "WORDS",
-        more="Tools check what they claim, and the next task knows the outcome. "
+        more="Tools check what they claim, and the next task knows the outcome. Esc once lets them decide. "
         "Who confers: /config confer.models",
     ),
     Command(

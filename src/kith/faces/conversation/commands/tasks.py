@@ -13,6 +13,7 @@ from kith.faces.lines import count, printable
 from kith.faces.rendering.panels import pairs_lines
 
 if TYPE_CHECKING:
+    from kith.app.confer import Conferred
     from kith.app.review import Told
     from kith.faces.conversation.talk import Talk
     from kith.workflows.templates import Parameter, Template
@@ -122,13 +123,31 @@ async def panel(talk: "Talk", rest: str) -> None:
             talk.hear(event, path)
 
     hurry = asyncio.Event()
-    told = await run_confer(talk.project, Motion(rest), talk.answer, [hear], hurry)
+    work = asyncio.ensure_future(run_confer(talk.project, Motion(rest), talk.answer, [hear], hurry))
+    told = await _until_decided(talk, work, hurry)
     talk.voice.rest()
     if told.minutes and told.minutes.concluded:
         talk.notes.append(f"# What several models agreed on\n{told.minutes.concluded.text}")
         talk.say("The next task knows this.", "dim")
     else:
         talk.say(printable(told.result.report["text"]), "red")
+
+
+async def _until_decided(
+    talk: "Talk", work: "asyncio.Future[Conferred]", hurry: asyncio.Event
+) -> "Conferred":
+    """What they agree on; a person who stops them once lets them decide with what is there."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        this = asyncio.current_task()
+        if talk.closing or work.cancelled() or this is None:
+            work.cancel()
+            raise
+        this.uncancel()
+        hurry.set()
+        talk.say("They decide with what is there; Esc again stops.", "yellow")
+        return await work
 
 
 # --- templates -------------------------------------------------------------------------------
