@@ -78,9 +78,8 @@ def tell_diff(name: str, file: FileChange) -> None:
     drawn = time.thread_time() - began
     paint(lines, Palette("dark", 24))
     painted = time.thread_time() - began - drawn
-    print(
-        f"{name:28} {len(lines):7,} lines   drawn in {drawn * 1e3:6.0f} ms, painted in {painted * 1e3:5.0f} ms"
-    )
+    ms = f"{drawn * 1e3:.0f} ms, {painted * 1e3:.0f} ms more for colours"
+    print(f"{name:28} {len(lines):7,} lines: {ms}")
 
 
 def main() -> None:

@@ -142,6 +142,21 @@ def test_keys_for_which_no_question_comes_begin_a_line() -> None:
     play(scene)
 
 
+def test_a_line_sent_right_after_an_answer_is_whole() -> None:
+    async def scene(person: Person) -> None:
+        answer = person.asked("y", "n")
+        await asyncio.sleep(SEEN_S)
+        person.type("y")
+        assert await answer == "y"
+        person.type("one")
+        person.enter()
+        person.type("two")
+        person.enter()
+        assert person.sent == ["one", "two"]
+
+    play(scene)
+
+
 def test_a_command_at_a_question_is_a_command() -> None:
     async def scene(person: Person) -> None:
         answer = person.asked("a", "s")

@@ -101,6 +101,14 @@ def test_nothing_is_mended_while_somebody_works_with_it(log: Log) -> None:
     assert "72 events of 6 sessions" in Log(log.path).mended
 
 
+def test_who_had_it_open_goes_on_with_the_mended_file(log: Log) -> None:
+    log.path.with_name("log.sqlite3-damaged").touch()
+    assert Log(log.path).mended
+    with Session(log, "s1") as session:
+        session.emit(Notice("said later"))
+    assert any(record.event == Notice("said later") for record in Log(log.path).events("s1"))
+
+
 def test_a_bad_byte_costs_its_own_row(log: Log) -> None:
     log.close()
     with closing(sqlite3.connect(log.path, isolation_level=None)) as db:

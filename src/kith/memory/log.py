@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -68,6 +68,7 @@ class Log:
         self.path.chmod(0o600)
         distrust(self._db)
         prepare(self._db, self.path)
+        self._inode = self.path.stat().st_ino
 
     def _mend(self) -> None:
         if self.open_ids():
@@ -330,6 +331,7 @@ class Log:
     def lock(self, session: str) -> IO[str]:
         """Keep everybody else from working on a session, until `let_go`. Raises BusyError where one does."""
         folder = self.path.parent / "locks"
+        self._follow()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = hold(folder / f"{session}.lock")
@@ -338,6 +340,15 @@ class Log:
         if lock is None:
             raise BusyError(f"Session {session} is open in another kith.")
         return lock
+
+    def _follow(self) -> None:
+        """Another kith may have mended the log since it was opened here: then go on with the new file."""
+        with suppress(FileNotFoundError):
+            if self.path.stat().st_ino != self._inode:
+                self._db.close()
+                self._folded = ("", 0, Past())
+                with self._in_words("opened"):
+                    self._open()
 
     def is_open(self, session: str) -> bool:
         """Whether a process works on a session now."""

@@ -41,7 +41,7 @@ def _notes(whole: Schema, made: Schema) -> Iterator[str]:
 
 
 def _bounds(low: Any, high: Any, noun: str) -> Iterator[str]:
-    """`0 to 100`, `at least 2 items`, `at most 50 characters`; that there is one at all goes without saying."""
+    """`0 to 100`, `at least 2 items`, `at most 50 characters`; that there is one goes without saying."""
     low = low if _is_number(low) and (low > 1 or not noun) else None
     if low is not None and _is_number(high):
         yield f"{low} to {high}{noun}"

@@ -66,7 +66,7 @@ LINES = st.lists(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(LINES, LINES)
 def test_every_changed_line_is_there(old: list[str], new: list[str]) -> None:
     change = Change(
@@ -82,7 +82,7 @@ def test_every_changed_line_is_there(old: list[str], new: list[str]) -> None:
     assert sum(row.sign == "-" for row in rows) == file.removed
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(st.text(max_size=300), st.text(max_size=300), st.integers(30, 120))
 def test_anything_can_be_drawn(old: str, new: str, width: int) -> None:
     before, after = (text.encode("utf-8", "replace") for text in (old, new))
@@ -92,7 +92,7 @@ def test_anything_can_be_drawn(old: str, new: str, width: int) -> None:
         assert printable(plain(line)) == plain(line) and "\n" not in plain(line)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.text(max_size=300))
 def test_no_text_is_too_broken_for_a_diff(text: str) -> None:
     diff_lines(FileChange("a.py", 0, 0, text), 80)

@@ -67,13 +67,24 @@ def streamed(text: str, cuts: list[int], width: int) -> list[Line]:
     return lines + stream.end()
 
 
-@settings(deadline=None, max_examples=150)
-@given(TEXTS, st.lists(st.integers(1, 12), min_size=1, max_size=5), st.sampled_from([24, 60, 100]))
+CUTS = st.lists(st.integers(1, 12), min_size=1, max_size=5)
+WIDTHS = st.sampled_from([24, 60, 100])
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS, CUTS, WIDTHS)
 def test_pieces_do_not_matter(text: str, cuts: list[int], width: int) -> None:
     assert streamed(text, cuts, width) == render_markdown(text, width)
 
 
-@settings(deadline=None, max_examples=100)
+@pytest.mark.slow
+@settings(deadline=None, max_examples=2_000)
+@given(TEXTS, CUTS, WIDTHS)
+def test_pieces_do_not_matter_to_many_texts(text: str, cuts: list[int], width: int) -> None:
+    assert streamed(text, cuts, width) == render_markdown(text, width)
+
+
+@settings(deadline=None, max_examples=40)
 @given(TEXTS, st.sampled_from([24, 60, 100]))
 def test_nothing_foreign_moves_the_cursor(text: str, width: int) -> None:
     for line in render_markdown(text, width):
@@ -193,12 +204,12 @@ def test_a_long_table_does_not_wait_for_its_end() -> None:
 def test_the_work_for_a_piece_does_not_grow() -> None:
     """What is kept back stays small, however long the reply; the time of it is measured by a benchmark."""
     stream, kept = MarkdownStream(80), []
-    for _ in range(300):
+    for _ in range(100):
         for line in ("Some **words** and `code`.\n", "\n", "```py\n", "x = 1\n", "```\n", "- item\n"):
             stream.take(line)
         kept.append(sum(map(columns_of, stream.tail)))
     assert max(kept) < 200
     stream.take("\n\n")
-    for _ in range(2_000):
+    for _ in range(300):
         stream.take("a paragraph without any end ")
         assert len(stream.tail) <= 2

@@ -161,9 +161,13 @@ class Asking:
 
     def _give_back(self) -> None:
         """No question came for the keys that were pressed ahead: they began a line."""
-        if self._ahead and not self._open and not self._is_soon:
-            self._buffer.insert_text(self._ahead)
-            self._ahead = ""
+        if not self._open and not self._is_soon:
+            self._begin_line()
+
+    def _begin_line(self) -> None:
+        ahead, self._ahead, self._answered = self._ahead, "", 0.0
+        if ahead:
+            self._buffer.insert_text(ahead)
 
     def move(self, rows: int) -> None:
         """Another row while one is picked."""
@@ -183,6 +187,7 @@ class Asking:
         """Enter: the row, the line, or words in place of a key; False where it is something new."""
         top, said = self._top, self._buffer.text
         if top is None:
+            self._begin_line()
             return False
         if self._held:
             self._take_held()

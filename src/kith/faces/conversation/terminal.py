@@ -33,6 +33,7 @@ T = TypeVar("T")
 FRAME_S: Final = 1 / 30  # between two pictures, at the least
 BEAT_S: Final = 0.1  # between two pictures of what moves by itself
 REGIONS: Final = ("stream", "activity", "todo", "queue", "question")  # from top to bottom
+QUIET: Final = ("queue", "question")  # while a key is asked for
 MOVING: Final = ("stream", "activity", "todo")  # those that may be different without a word
 
 
@@ -288,7 +289,7 @@ class Terminal:
         """The live regions, for the layout."""
         width, room = self.width, max(3, self.output.get_size().rows - 6)
         lines: list[str] = []
-        for name in REGIONS:
+        for name in QUIET if self._question else REGIONS:
             if region := self._regions.get(name):
                 text = region(width) if callable(region) else region
                 lines += text.rstrip("\n").split("\n") if text else []

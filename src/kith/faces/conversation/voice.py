@@ -203,6 +203,6 @@ class Voice:
 
 def _lines(event: Event) -> Iterator[tuple[str, str]]:
     style, line = line_of(event)
-    if line:
-        yield STYLES[style], printable(line)
+    if line:  # in a column with the tools
+        yield STYLES[style], printable(line.removeprefix("  "))
     yield from council_lines(event)

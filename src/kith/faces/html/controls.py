@@ -11,7 +11,7 @@ from kith.faces.html.markup import NOTHING, Html, element
 from kith.faces.html.patches import Patch
 
 CONTROLLING: Final = frozenset(
-    ("Applied", "Resumed", "RunEnded", "RunStarted")
+    ("Applied", "Named", "Resumed", "RunEnded", "RunStarted")
 )  # kinds of events that change it
 _SAY: Final = "Steer, or give the next task"
 

@@ -20,7 +20,7 @@ from kith.core.events import (
 )
 from kith.core.values import Message, Ran
 from kith.faces.html.entries import read_body, read_event
-from kith.faces.html.forks import unfold_fork
+from kith.faces.html.forks import kind_of, unfold_fork
 from kith.faces.html.markup import element
 from kith.faces.html.outputs import clipped
 from kith.faces.html.panels import Draw
@@ -29,6 +29,7 @@ from kith.faces.html.scene import Scene
 from kith.faces.html.standalone import standalone_page
 from kith.faces.lines import line_of, printable
 from kith.faces.quoting import coded, fenced, quoted
+from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen
 
 _STYLES: Final = ("base.css", "steps.css", "review.css")
@@ -66,7 +67,8 @@ def export_data(session: str, seen: Iterable[Seen]) -> dict[str, Any]:
 
 
 def _last_task(seen: Sequence[Seen]) -> list[Seen]:
-    begin = max((n for n, each in enumerate(seen) if each.kind == "RunStarted"), default=0)
+    begins = (n for n, each in enumerate(seen) if each.kind == "RunStarted")
+    begin = max((n for n in begins if kind_of(read_body(seen[n])) != ASIDE), default=0)
     return [each for each in seen[begin:] if each.kind in {*KINDS, "Called"}]
 
 
@@ -86,7 +88,7 @@ def _unfolded(seen: Seen) -> Iterable[Seen]:
 
 def _blocks(event: Event, task: str) -> Iterator[str]:
     match event:
-        case RunStarted(options={"kind": "fork"}):
+        case RunStarted(options={"kind": "fork"}):  # its name is the other session's
             return
         case Named(title):
             yield f"**Called:** {coded(title)}"

@@ -27,7 +27,7 @@ def unfold_fork(forked: Seen) -> Iterator[Seen]:
         yield make("Said", said, at)
 
 
-def is_fork(body: Mapping[str, object]) -> bool:
-    """Whether a RunStarted begins a fork: the other session's name is no task of this one."""
+def kind_of(body: Mapping[str, object]) -> object:
+    """The command that a RunStarted tells of, None for a plain task."""
     options = body.get("options")
-    return isinstance(options, dict) and options.get("kind") == "fork"
+    return options.get("kind") if isinstance(options, dict) else None

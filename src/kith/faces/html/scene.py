@@ -10,6 +10,7 @@ from kith.core.values import Plan, Question, TodoItem
 from kith.faces.html.activity import Activity
 from kith.faces.html.drafts import SLOT
 from kith.faces.html.entries import read_body
+from kith.faces.html.forks import kind_of
 from kith.faces.html.lazy_patches import LazyPatch, draw_all, shielded, tell_bug
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import meter_html
@@ -19,6 +20,7 @@ from kith.faces.html.receipt import KINDS, describe, receipt_html
 from kith.faces.html.story import Story
 from kith.faces.html.todo import todo_html
 from kith.faces.meter import Meter
+from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Position, Seen
 
 NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for
@@ -167,7 +169,7 @@ class Scene:
             self._done = None
         elif seen.kind == "RunEnded":
             self._done = ([*self._task, seen], replace(self._meter))
-        else:
+        elif kind_of(body) != ASIDE:
             self._task, self._done = [], None
             self.title = self.title or str(body["task"])
         yield LazyPatch("replace", "receipt", self._receipt_html)

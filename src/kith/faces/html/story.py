@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from kith.faces.html.entries import Entry, read_body
-from kith.faces.html.forks import is_fork, unfold_fork
+from kith.faces.html.forks import kind_of, unfold_fork
 from kith.faces.html.items import entry_html
 from kith.faces.html.lazy_patches import LazyPatch, shielded
 from kith.faces.html.markup import Html, element, joined
@@ -13,6 +13,7 @@ from kith.faces.html.steps import action_html
 from kith.faces.html.timeline import bar_html, timeline_html
 from kith.faces.lines import count
 from kith.memory.live import Seen
+from kith.memory.turns import FORK
 
 Body = Mapping[str, Any]
 _COUNCIL: Final = "council/"  # how the threads of councils are called
@@ -71,7 +72,7 @@ class Story:
         if seen.kind == "Forked":
             for each in unfold_fork(seen):
                 yield from self.take(each, read_body(each))
-        elif not is_fork(body):
+        elif kind_of(body) != FORK:  # the other session's name is no task of this one
             yield from self._begin(seen, "task", "task")
 
     def note(self, seen: Seen) -> Iterator[LazyPatch]:

@@ -178,8 +178,8 @@ def _table(theme: Theme, depth: Depth) -> Mapping[str, Style]:
         | {
             "diff.added": Style(bg=added),
             "diff.removed": Style(bg=removed),
-            "diff.added.word": Style(bg=added_word, bold=True),
-            "diff.removed.word": Style(bg=removed_word, bold=True),
+            "diff.added.word": Style("-", added_word, bold=True),
+            "diff.removed.word": Style("-", removed_word, bold=True),
         }
     )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
     from kith.workflows.roles import RoleSpec
 
+_ALL: Final = "all"
 _CHARS: Final = 4  # of a token, about
 _POLICIES: Final = {
     "read-only": "looks only",
@@ -49,12 +50,15 @@ async def config(talk: "Talk", rest: str) -> None:
         await _set(talk, key, value)
         return
     every = describe_settings(talk.project.settings)
+    chosen = [row for row in every if row[2] != "default"]
     try:
-        found = find_rows(every, key) if key else every
+        found = find_rows(every, key) if key not in ("", _ALL) else every if key else chosen
     except UsageError as error:
         raise UsageError(str(error).removeprefix("kith config get: ")) from error
     rows = [(name, f"{said}  ({from_home(origin)})") for name, said, origin in found]
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
+    if not key:
+        talk.say(f"\n{len(every) - len(chosen)} more are as kith has them: /config {_ALL}", "dim")
 
 
 async def _set(talk: "Talk", key: str, value: str) -> None:

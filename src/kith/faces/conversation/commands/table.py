@@ -260,13 +260,13 @@ _KITH: Final = (
     ),
     Command(
         "config",
-        "every setting and where it came from, or set one",
+        "what is set and where it came from, or set it",
         "setup:config",
         "[KEY [VALUE]]",
         bare=True,
         takes="setting",
-        more="KEY alone shows that one (or all of its table); with a VALUE it is written into your "
-        "configuration, and counts from now on.",
+        more="KEY shows that one, or all of its table; `all` shows everything. A VALUE is written into "
+        "your configuration, and counts from now on.",
     ),
     Command("roles", "who works, and in which words", "setup:roles", "[NAME]", anytime=True, takes="role"),
     Command(
