@@ -47,7 +47,26 @@ off = true
     )
     assert servers["far"].off and servers["far"].key_env == "FAR_KEY"
     shown = {key: value for key, value, _ in describe_settings(load_settings(home, {}))}
-    assert shown["mcp.files"] == "npx -y 'a server' '{project}' '--api-key=***'" and "blue" not in shown["mcp.far"]
+    assert shown["mcp.files"] == "npx -y 'a server' '{project}' '--api-key=***'"
+    assert "blue" not in shown["mcp.far"]
+
+
+def test_a_folder_has_servers_of_its_own_beside_the_others(home: Path) -> None:
+    text = f"""
+[mcp.everywhere]
+command = "a"
+[mcp.other]
+command = "b"
+[projects."{home}".mcp.here]
+command = "c"
+[projects."{home}".mcp.other]
+command = "b"
+off = true
+[projects."/nowhere".mcp.far]
+command = "d"
+"""
+    servers = read(home, text)
+    assert list(servers) == ["everywhere", "other", "here"] and servers["other"].off
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,12 @@ class Stop(str):
     __slots__ = ()
 
 
+class Beside(str):
+    """Said while the model works on what was said before."""
+
+    __slots__ = ()
+
+
 def converse(
     folder: Path,
     said: Sequence[str],
@@ -122,6 +128,11 @@ def converse(
                 while each not in screen.text:
                     await asyncio.sleep(0.02)
                 talk.stop()
+                continue
+            if isinstance(each, Beside):
+                while not talk.at_work:
+                    await asyncio.sleep(0.02)
+                talk.submit(each)
                 continue
             await _rest(screen, working)
             screen.rests.clear()

@@ -1,10 +1,13 @@
 """The commands of a conversation: what each of them does, and what a person sees of it."""
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from played_screen import Stop, converse
+from played_screen import Beside, Stop, converse
+from test_confer import AT_CLAMP, NONE, OTHER, RIGHT
 from test_run import DONE, NEW, OLD, edit
 
 from kith.core.errors import UsageError
@@ -45,7 +48,12 @@ def test_a_command_that_is_not_there_has_a_nearest_one() -> None:
         find_command("/xyzzy")
 
 
-@pytest.mark.parametrize("width", [60, 80, 160])
+def test_the_manual_knows_every_command() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "conversation.md").read_text()
+    assert [name for name in COMMANDS if not re.search(rf"/{name}\b", told) and name != "exit"] == []
+
+
+@pytest.mark.parametrize("width", [60, pytest.param(160, marks=pytest.mark.slow)])
 def test_help_lists_every_command_and_fits(repository: Path, width: int) -> None:
     screen, _ = converse(repository, ["/help", "/help load", "/help nothing"], width=width)
     for group, commands in GROUPS.items():
@@ -69,6 +77,7 @@ def test_a_rejected_change_waits_until_it_is_wanted(repository: Path) -> None:
     assert screen.text.endswith("No change waits here.")
 
 
+@pytest.mark.slow
 def test_a_change_that_waits_is_checked_and_may_be_applied_all_the_same(repository: Path) -> None:
     said = ["fix mean", "/apply"]
     screen, _ = converse(repository, said, [edit(OLD, OLD.replace("+ 1", "+ 2")), DONE], ["n", "a"])
@@ -81,6 +90,7 @@ def test_a_change_that_waits_is_checked_and_may_be_applied_all_the_same(reposito
     assert "+ 3" in utils(repository)
 
 
+@pytest.mark.slow
 def test_a_discarded_change_is_gone(repository: Path) -> None:
     screen, _ = converse(repository, ["fix mean", "/discard", "/apply"], [edit(), DONE], ["n", "y"])
     assert "Throw away the change of utils.py?" in "".join(screen.asked)
@@ -88,6 +98,7 @@ def test_a_discarded_change_is_gone(repository: Path) -> None:
     assert OLD in utils(repository)
 
 
+@pytest.mark.slow
 def test_words_in_place_of_a_yes_are_the_next_task(repository: Path) -> None:
     replies = [edit(), DONE, {"text": "I see.", "expect": "smaller steps"}]
     screen, _ = converse(repository, ["fix mean", "/apply"], replies, ["n", "s", "smaller steps"])
@@ -103,6 +114,7 @@ def test_back_and_forth(repository: Path) -> None:
     assert "Nothing." in screen.text
 
 
+@pytest.mark.slow
 def test_diff_of_some_files(repository: Path) -> None:
     both = {"calls": [*edit()["calls"], *NEW_FILE["calls"]]}
     screen, _ = converse(repository, ["fix", "/diff new.py", "/diff nowhere"], [both, DONE], ["a"])
@@ -145,6 +157,7 @@ def test_a_template_asks_for_what_is_missing(repository: Path) -> None:
     assert "Mended." in screen.text and "did you mean bugfix" in screen.text
 
 
+@pytest.mark.slow
 def test_words_after_a_stop_go_on_in_the_same_trial(repository: Path) -> None:
     slow = {"text": "Slow.", "delay": 30}
     replies = [edit(), slow, {"calls": NEW_FILE["calls"], "expect": "and new.py"}, DONE]
@@ -153,9 +166,31 @@ def test_words_after_a_stop_go_on_in_the_same_trial(repository: Path) -> None:
     assert NEW in utils(repository) and (repository / "new.py").exists()
 
 
+def test_what_only_looks_need_not_wait_and_all_else_does(repository: Path) -> None:
+    slow = {"text": "It is a mean.", "delay": 1.0}
+    said = ["what is it?", Beside("/todo"), Beside("/mode plan"), Beside("/diff"), Beside("/save")]
+    screen, talk = converse(repository, said, [slow])
+    before, after = screen.text.split("It is a mean.")
+    assert "The list is empty." in before and "plan mode:" in before and "Nothing was changed yet." in before
+    assert "> /todo" in before and "Saved as it happens" in after
+    assert talk.mode == "plan"
+
+
+@pytest.mark.slow
+def test_a_council_that_is_stopped_decides_with_what_is_there(repository: Path) -> None:
+    for name, replies in (("one", [RIGHT, {"text": AT_CLAMP, "delay": 30}]), ("two", [OTHER, NONE])):
+        (repository.parent / f"{name}.json").write_text(json.dumps(replies))
+    members = " ".join(f"replay/{repository.parent / name}.json" for name in ("one", "two"))
+    said = [f"/config confer.models {members}", "/panel which first?", Stop("claim: none"), "go on"]
+    screen, _ = converse(repository, said, [{"text": "I know.", "expect": "agreed on"}])
+    assert "They decide with what is there" in screen.text
+    assert "I know." in screen.text
+
+
 # --- the window ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_context_and_compact(repository: Path) -> None:
     long = " ".join(f"The {number}th of them is divided." for number in range(400))
     said = ["/compact", "what is it?", "and now?", "/context", "/compact", "/context"]
@@ -209,7 +244,7 @@ def test_delete_forgets_and_begins_anew(repository: Path) -> None:
     assert talk.past.started is None
 
 
-@pytest.mark.parametrize("ending", ["json", "md"])
+@pytest.mark.parametrize("ending", ["md", pytest.param("json", marks=pytest.mark.slow)])
 def test_export_writes_a_file_and_asks_before_it_replaces_one(repository: Path, ending: str) -> None:
     said = ["what is it?", f"/export told.{ending}", f"/export told.{ending}", "/export told.doc"]
     screen, _ = converse(repository, said, ["A mean."], ["n"])

@@ -118,7 +118,7 @@ def test_tools_that_would_fill_the_window_are_left_out(
     configure('[mcp.demo]\ncommand = @PLAIN@\nenv = { MANY = "400" }\n')
     kith.run("-m", script("Fine."), "--check", "none", "hello")
     text = next(each.text for each in told(home) if isinstance(each, Notice) and "left out" in each.text)
-    assert "mcp.demo.tools says which of them you need." in text
+    assert text.endswith("Name the ones that you need in mcp.demo.tools.")
 
 
 @pytest.mark.slow

@@ -103,6 +103,11 @@ def test_a_person_chooses_by_patterns() -> None:
     assert [each.name for each in choose(listed, ("get_*",))] == ["get_issue", "get_file"]
 
 
+def test_a_name_holds_its_server_once() -> None:
+    assert name_tool("git", "git_status") == "git_status" and name_tool("git", "gitk") == "git_gitk"
+    assert name_tool("git", "status", ["git_status"]).startswith("git_status_")
+
+
 def test_tools_come_in_one_order_whatever_the_server_says() -> None:
     listed = [Listed(name, "", NOTHING) for name in ("b", "a", "b")]
     assert [each.name for each in make_tools("s", listed, silent)] == ["s_a", "s_b"]

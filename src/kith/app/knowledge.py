@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit, Tool
 from kith.core.values import Message
 from kith.settings import Settings
-from kith.settings.brought import NOTES, SKILL
+from kith.settings.brought import FOLDER, NOTES, SKILL, read_plain
 from kith.tools.skill import make_skill
 
 OWN_SKILLS: Final = "skills"
@@ -46,9 +46,16 @@ def gather(chosen: Settings) -> Knowledge:
         except UsageError as error:
             faults.append(f"{error} It is left out.")
             continue
-        files = tuple(islice(_files_below(Path(folder)), _LISTED)) if own else ()
-        skills[skill.name] = Skill(skill.name, skill.about, skill.words, folder, own, files)
+        skills[skill.name] = _placed(skill, chosen.brought.root, own=own)
     return Knowledge(tuple(notes), tuple(skills[name] for name in sorted(skills)), tuple(faults))
+
+
+def _placed(skill: Skill, root: Path, *, own: bool) -> Skill:
+    """The skill as its files are reached: what is in kith's folder belongs to no tree."""
+    if not own and not skill.folder.startswith(f"{FOLDER}/"):
+        return skill
+    folder = root / skill.folder  # the person's own is absolute
+    return replace(skill, folder=str(folder), own=own, files=tuple(islice(_files_below(folder), _LISTED)))
 
 
 def _notes_of_project(chosen: Settings) -> Iterator[Note]:
@@ -156,10 +163,17 @@ def skill_tool(knowledge: Knowledge, window: int) -> Tool:
 
 
 def _read_beside(skill: Skill, file: str) -> bytes:
-    """A file of one of the person's own skills. Raises TreeError for any other."""
+    """A file of a skill that is apart from the tree. Raises TreeError for any other.
+
+    No link is followed that a project brings along; those among the person's own are theirs to make.
+    """
     if file != SKILL and file not in skill.files:
         raise TreeError(f"the skill {skill.name} has no file {file!r}")
+    place = Path(skill.folder) / file
     try:
-        return _read_own(Path(skill.folder) / file).encode()
-    except UsageError as error:
-        raise TreeError(str(error)) from error
+        data = read_plain(place.resolve() if skill.own else place, _LARGEST)
+    except OSError as error:
+        raise TreeError(f"{file} cannot be read: {error.strerror}") from error
+    if data is None:
+        raise TreeError(f"{file} is not a file")
+    return data

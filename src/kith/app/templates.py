@@ -7,7 +7,9 @@ from pathlib import Path
 
 from kith.core.errors import UsageError
 from kith.settings import find_folders, load_settings
-from kith.workflows.templates import Template, fill, read_template
+from kith.workflows.templates import Parameter as Parameter
+from kith.workflows.templates import Template as Template
+from kith.workflows.templates import fill, read_template
 
 
 def list_templates(root: Path | None = None) -> list[Template]:

@@ -219,24 +219,20 @@ def _fit(served: Sequence[Served], window: int) -> list[Served]:
 
 def _notices(served: Sequence[Served], fitting: Sequence[Served], window: int) -> list[Notice]:
     """Who is missing and why, and what the others cost."""
-    notices = [
-        Notice(f"The tools of {each.name} are missing: {each.trouble}.", "warning")
-        for each in served
-        if each.trouble
-    ]
-    notices += [
-        Notice(
-            f"The tools of {each.name} are left out: they take about {each.tokens:,} tokens of the window's "
-            f"{window or ASSUMED_WINDOW:,}. mcp.{each.name}.tools says which of them you need.",
-            "warning",
-        )
-        for each in served
-        if each not in fitting
-    ]
+    missing = [f"The tools of {each.name} are missing: {each.trouble}." for each in served if each.trouble]
+    too_many = [_too_many(each, window or ASSUMED_WINDOW) for each in served if each not in fitting]
+    notices = [Notice(text, "warning") for text in (*missing, *too_many)]
     if told := [each for each in fitting if each.tools]:
         names = ", ".join(f"{len(each.tools)} of {each.name}" for each in told)
         tokens = sum(each.tokens for each in told)
-        notices.append(
-            Notice(f"With tools of other programs: {names}; about {tokens:,} tokens of each prompt.")
-        )
+        text = f"With tools of other programs: {names}; about {tokens:,} tokens of each prompt."
+        notices.append(Notice(text))
     return notices
+
+
+def _too_many(served: Served, window: int) -> str:
+    return (
+        f"The tools of {served.name} are left out: with their {served.tokens:,} tokens, those of all servers "
+        f"take more than a quarter of the window ({window:,}). Name the ones that you need in "
+        f"mcp.{served.name}.tools."
+    )

@@ -23,6 +23,15 @@ async def read_waiting(project: Project, session: str) -> Changes:
     return await read_left(project.tree, name) if name else ()
 
 
+async def is_under_way(project: Project, session: str) -> bool:
+    """Whether the session's last task was interrupted with a change begun: it can be gone on with."""
+    past = project.log.past(session)
+    if past.ended is None or past.ended.status != "interrupted":
+        return False
+    name = find_waiting(project, session)
+    return _number(name) == past.tasks and bool(await read_left(project.tree, name))
+
+
 async def apply_waiting(project: Project, session: Session, answerer: Answerer) -> Result:
     """Check the change that waits in an open session, ask, and apply it. Raises UsageError for none."""
     project.check_writable()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Final
 
 from kith.context.budget import estimate_tokens
@@ -20,7 +21,10 @@ _KEY: Final = re.compile(r"^(name|description)[ \t]*:[ \t]*(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """What a SKILL.md says, and its folder: in the project, or the person's own with its `files` known."""
+    """What a SKILL.md says, and its folder: relative to the project where its files belong to that.
+
+    Elsewhere (the person's `own`, or kith's folder in the project) it is absolute, and `files` names them.
+    """
 
     name: str
     about: str
@@ -28,6 +32,11 @@ class Skill:
     folder: str
     own: bool = False
     files: tuple[str, ...] = ()
+
+    @property
+    def apart(self) -> bool:
+        """Whether its files are not reached through the project's tree."""
+        return PurePath(self.folder).is_absolute()
 
 
 def read_skill(text: str, folder: str) -> Skill:

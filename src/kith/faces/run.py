@@ -3,13 +3,14 @@
 import argparse
 import asyncio
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any
 
+from kith.app.filling import Explained, explain_task
 from kith.app.models import end_of
 from kith.app.project import Project
-from kith.app.filling import Explained, explain_task
 from kith.app.tasks import Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, KithError
@@ -99,13 +100,26 @@ def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
         print("".join(change["diff"] for change in report["changes"]), end="")
         text = "Nothing was applied, since nobody could be asked; --yes applies."
     if text and report["status"] == "done":
-        print(wrapped(text, sys.stdout))
+        print_words(text)
     elif text:
         print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
     if again and report["usage"]["calls"]:
         print(f"To go on: {again}", file=sys.stderr)
     if report["changes"] or report["usage"]["calls"]:
         print_receipt(report)
+
+
+def print_words(text: str) -> None:
+    """A model's words: drawn as the Markdown they are on a terminal, and as they came elsewhere."""
+    from kith.faces.rendering.look import Look
+    from kith.faces.rendering.markdown import READABLE, render_markdown
+
+    look = Look.choose()
+    if look.is_plain:
+        print(wrapped(text, sys.stdout))
+    else:
+        width = min(shutil.get_terminal_size().columns, READABLE)
+        print(look.paint(render_markdown(text, width, look.glyphs)), end="", flush=True)
 
 
 def print_receipt(report: dict[str, Any]) -> None:

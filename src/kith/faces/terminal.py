@@ -6,9 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from kith.core.events import Asked, Delta, Event
+from kith.core.events import Asked, Event, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
-from kith.faces.flow import Flow
 from kith.faces.lines import STYLES, line_of, printable, status_of, wrapped
 from kith.faces.prompts import ConsoleScreen
 from kith.faces.questions import ask
@@ -60,48 +59,46 @@ class Waiting:
 class TerminalVoice:
     """Lines, a live status and questions, on a terminal (stderr)."""
 
-    def __init__(self, stream_words: bool = False) -> None:
+    def __init__(self) -> None:
         from rich.console import Console
 
-        self.console: Console = Console(stderr=not stream_words, highlight=False)
-        self._stream_words = stream_words
+        self.console: Console = Console(stderr=True, highlight=False)
+        self._screen = ConsoleScreen(self.console)
         self._status: Status | None = None
         self._waiting: Waiting | None = None
-        self._open_line = False
-        self._flow: Flow | None = None
-        self.streamed = ""  # the words shown as they came, so that nobody says them twice
+        self._target = ""  # of the tool that runs
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
-        planning = "plan" in path  # a plan arrives as JSON, and is shown in words when it is whole
-        if isinstance(event, Delta) and event.kind == "text" and self._stream_words and not planning:
-            self._stop_status()
-            self.streamed += event.text
-            self._flow = self._flow or Flow(self.console.width)
-            self._write(self._flow.take(printable(event.text)))
-            return
+        if isinstance(event, ToolBegan):
+            self._target = event.target
         style, line = line_of(event)
-        if line:
-            self._end_line()
+        if line and isinstance(event, ToolEnded) and not self._screen.look.is_plain:
+            self._show_tool(event)
+        elif line:
             words = printable(wrapped(line, self.console.file, indent="     "))
             self.console.print(words, style=STYLES[style], markup=False)
         for colour, said in council_lines(event):
-            self._end_line()
             self.console.print(said, style=colour, markup=False)
         state = status_of(event)
         if isinstance(event, Asked):
             self._stop_status()
         elif state and self.console.is_terminal:
-            self._end_line()
             self._show_status(state)
 
     async def answer(self, question: Question) -> Answer:
         self.close()
-        return await ask(ConsoleScreen(self.console), question)
+        return await ask(self._screen, question)
 
     def close(self) -> None:
-        """Take the status line away and end a line that is still open."""
+        """Take the status line away."""
         self._stop_status()
-        self._end_line()
+
+    def _show_tool(self, ended: ToolEnded) -> None:
+        from kith.faces.rendering.activity import tool_line
+
+        look = self._screen.look
+        line = tool_line(ended, self._target, self.console.width, look.glyphs)
+        self.console.print(look.palette.text(line), soft_wrap=True)
 
     def _show_status(self, state: str) -> None:
         if self._waiting is None or self._waiting.state != state:
@@ -116,19 +113,6 @@ class TerminalVoice:
         if self._status is not None:
             self._status.stop()
         self._status = self._waiting = None
-
-    def _write(self, words: str) -> None:
-        if words:
-            self.console.print(words, end="", markup=False, soft_wrap=True)
-            self._open_line = not words.endswith("\n")
-
-    def _end_line(self) -> None:
-        if self._flow is not None:
-            self._write(self._flow.end())
-            self._flow = None
-        if self._open_line:
-            self.console.print()
-            self._open_line = False
 
 
 Answerer = Callable[[Question], Awaitable[Answer]]

@@ -44,8 +44,9 @@ def choose(listed: Iterable[Listed], patterns: Sequence[str]) -> tuple[Listed, .
 
 
 def name_tool(server: str, name: str, taken: Sequence[str] = ()) -> str:
-    """`SERVER_name` in letters, digits and underscores; with a digest where that is too long, or taken."""
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", f"{server}_{name}").strip("_") or "tool"
+    """`SERVER_name` in letters, digits and underscores; ending in a digest where it is too long, or taken."""
+    owner, own = (re.sub(r"[^A-Za-z0-9]+", "_", each).strip("_") for each in (server, name))
+    plain = own if own.startswith(f"{owner}_") else f"{owner}_{own}"
     if len(plain) <= _NAME and plain not in taken:
         return plain
     digest = sha256(f"{server}/{name}".encode("utf-8", "replace")).hexdigest()[:_DIGITS]

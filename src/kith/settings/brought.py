@@ -28,16 +28,17 @@ Standing = Literal["", "new", "changed", "declined", "trusted", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """Files by their paths, and how the person stands to them; `fault` says why they are unfit.
+    """Files of the folder `root` by their paths, and how the person stands to them.
 
-    `left_out`: sentences on notes, skills and templates that nobody could trust as they are, which keeps
-    nothing else from being trusted.
+    `fault` says why they are unfit. `left_out`: sentences on notes, skills and templates that nobody could
+    trust as they are, which keeps nothing else from being trusted.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     standing: Standing = ""
     fault: str = ""
     left_out: tuple[str, ...] = ()
+    root: Path = Path()
 
     @property
     def digest(self) -> str:
@@ -91,7 +92,7 @@ def find_brought(root: Path) -> Brought:
             files[path] = _read(root, path)
         except UsageError as error:
             left_out.append(str(error))
-    return Brought(files, "new" if files else "", left_out=tuple(left_out))
+    return Brought(files, "new" if files else "", left_out=tuple(left_out), root=root)
 
 
 def find_notes(folder: Path) -> str:

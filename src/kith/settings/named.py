@@ -67,12 +67,15 @@ def _read_project(folder: str, data: Any, where: Place) -> dict[str, Any]:
         raise UsageError(f"{where}: projects.{folder!r} must be a table of settings.")
     if not folder.startswith(("/", "~")):
         raise UsageError(f"{where}: {folder!r} is no absolute path of a folder.")
-    return {
-        key: read_hooks(value, where.at(key), brought=False)
-        if key == "hooks"
-        else check_value(key, value, where.at(key))
-        for key, value in flatten(data)
-    }
+    return {key: _read_of_project(key, value, where.at(key)) for key, value in flatten(data)}
+
+
+def _read_of_project(key: str, value: Any, where: Place) -> Any:
+    if key == "hooks":
+        return read_hooks(value, where, brought=False)
+    if key == "mcp" and isinstance(value, dict):
+        return {name: read_tool_server(name, each, where.at(name)) for name, each in value.items()}
+    return check_value(key, value, where)
 
 
 def _check_name(what: str, name: str, where: Place) -> None:

@@ -64,11 +64,18 @@ def load_settings(
         for key, value in layer.items():
             if source == str(project_file) and not _narrows(key, value, merged):
                 continue
-            merged[key] = (*merged.get(key, ()), *value) if key in LISTS else value
+            merged[key] = _joined(key, merged[key], value) if key in merged else value
             origin[key] = source
     tables = {name: _take_table(merged, name) for name in TABLES}
     places: dict[str, Any] = {"state": state, "cache": cache, "config": config}
     return replace(Settings(), **merged, **tables, **places, origin=origin, brought=brought)
+
+
+def _joined(key: str, before: Any, value: Any) -> Any:
+    """A setting that stands in two places: the later one, but of hooks and servers of tools both."""
+    if key in LISTS:
+        return (*before, *value)
+    return {**before, **value} if key == "mcp" else value
 
 
 def read_brought(root: Path, brought: Brought) -> dict[str, Any]:

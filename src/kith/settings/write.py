@@ -146,9 +146,14 @@ def _edit(path: Path, text: str, parts: Sequence[str], value: Any | None) -> str
         from kith.settings.edit_yaml import drop_from_yaml, set_in_yaml
 
         return drop_from_yaml(text, parts) if value is None else set_in_yaml(text, parts, value)
+    from tomlkit.exceptions import TOMLKitError
+
     from kith.settings.edit_toml import drop_from_toml, set_in_toml
 
-    return drop_from_toml(text, parts) if value is None else set_in_toml(text, parts, value)
+    try:
+        return drop_from_toml(text, parts) if value is None else set_in_toml(text, parts, value)
+    except TOMLKitError as error:
+        raise ValueError(str(error)) from error
 
 
 def _holds(data: Mapping[str, Any], parts: Sequence[str]) -> bool:

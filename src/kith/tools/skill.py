@@ -15,11 +15,11 @@ from kith.tools.paths import clean_path, inside, visible
 
 ALL = "all"  # in place of a name: every skill with what it is for
 LISTED = 30  # files beside a skill that are named
-# A file of one of the person's own skills: its bytes. Raises TreeError.
-ReadOwn = Callable[[Skill, str], bytes]
+# A file of a skill that is apart from the tree: its bytes. Raises TreeError.
+ReadApart = Callable[[Skill, str], bytes]
 
 
-def make_skill(skills: Sequence[Skill], read_own: ReadOwn, room: int) -> Tool:
+def make_skill(skills: Sequence[Skill], read_apart: ReadApart, room: int) -> Tool:
     """Answers with a skill's words and the files beside it, or with one of these, in `room` characters."""
 
     @in_words
@@ -36,7 +36,7 @@ def make_skill(skills: Sequence[Skill], read_own: ReadOwn, room: int) -> Tool:
             return told(fit_middle(f"{found.words}{_name(beside)}", room), f"skill {found.name}")
         if file.startswith(("/", "..")):
             return refused(f"{visible(file)} is outside of the skill: name a file in its folder.")
-        data = read_own(found, file) if found.own else await run.workspace.read(f"{found.folder}/{file}")
+        data = read_apart(found, file) if found.apart else await run.workspace.read(f"{found.folder}/{file}")
         if b"\0" in data:
             return refused(f"{visible(file)} is not text.")
         return told(fit_middle(decode(data)[0], room), f"{visible(file)} of skill {found.name}")
@@ -49,7 +49,7 @@ def make_skill(skills: Sequence[Skill], read_own: ReadOwn, room: int) -> Tool:
 
 async def _files_of(skill: Skill, run: Run) -> Sequence[str]:
     """The files beside the words: as the skill tool takes them."""
-    if skill.own:
+    if skill.apart:
         return skill.files
     below = inside(await run.workspace.files(), skill.folder)
     return [path.removeprefix(f"{skill.folder}/") for path in below if not path.endswith("/SKILL.md")]

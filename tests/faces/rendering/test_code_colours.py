@@ -57,3 +57,13 @@ def test_a_copy_goes_its_own_way() -> None:
 
 def test_too_long_a_line_is_not_looked_into() -> None:
     assert roles("py", "x = 1; " * 500) == [{"code.text"}]
+
+
+@pytest.mark.slow
+def test_every_language_of_pygments_can_be_read_line_by_line() -> None:
+    from pygments.lexers import get_all_lexers
+
+    for name in (aliases[0] for _, aliases, _, _ in get_all_lexers() if aliases):
+        colours = Colours(name)
+        for line in WORDS.split(" ") * 2:
+            assert plain(colours.take(line)) == line, name

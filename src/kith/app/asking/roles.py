@@ -14,7 +14,8 @@ from kith.models.stack import Opened
 from kith.settings import Settings
 from kith.settings.brought import ROLES
 from kith.tools.repeats import watch_repeats
-from kith.workflows.roles import Player, RoleSpec, hold_to, is_small, make_role, read_role
+from kith.workflows.roles import Player, hold_to, is_small, make_role, read_role
+from kith.workflows.roles import RoleSpec as RoleSpec
 
 
 @cache

@@ -13,6 +13,7 @@ _WAITS: Final = "The change waits: /diff shows it, /apply asks again, /discard t
 
 def show_result(talk: "Talk", result: "Result") -> None:
     """The last words of a task and what the harness saw."""
+    from kith.faces.rendering.panels import receipt_panel
     from kith.faces.run import receipt_lines
 
     text, status = result.report["text"], result.report["status"]
@@ -21,6 +22,7 @@ def show_result(talk: "Talk", result: "Result") -> None:
     elif text and text.strip() not in talk.voice.shown:
         talk.say(printable(text))
     if result.report["changes"]:
-        talk.say(printable("\n".join(receipt_lines(result.report))), "dim")
+        screen = talk.terminal
+        screen.show_lines([(), *receipt_panel(receipt_lines(result.report), screen.width, screen.look.glyphs)])
         if not result.report["applied"] and talk.project.tree.waiting_trials(talk.id):
             talk.say(_WAITS, "dim")

@@ -33,6 +33,10 @@ class StatusLine:
         if isinstance(event, Engaged) and (place := place_of(event)) not in ("", *self.places):
             self.places.append(place)
 
+    def begin_with(self, model: str, window: int) -> None:
+        """Another conversation, or another model: nothing was measured of it yet."""
+        self.meter = Meter(model, window)
+
     def line(self, width: int) -> str:
         """As much as fits, the most important things first; with colours (ANSI)."""
         shown, used = [badge(self.mode)], len(self.mode) + len("  mode ")

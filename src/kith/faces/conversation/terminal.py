@@ -289,7 +289,7 @@ class Terminal:
         """The live regions, for the layout."""
         width, room = self.width, max(3, self.output.get_size().rows - 6)
         lines: list[str] = []
-        for name in QUIET if self._question else REGIONS:
+        for name in QUIET if self.busy_asking else REGIONS:
             if region := self._regions.get(name):
                 text = region(width) if callable(region) else region
                 lines += text.rstrip("\n").split("\n") if text else []

@@ -31,13 +31,10 @@ async def answer(talk: "Talk", words: str) -> None:
 
 
 async def _was_stopped(talk: "Talk") -> bool:
-    """Whether the person stopped the last task, with a change under way: what they say now is about that."""
-    ended = talk.past.ended
-    if ended is None or ended.status != "interrupted" or talk.mode == "plan":
-        return False
-    from kith.app.waiting import read_waiting
+    """Whether the person stopped the last task, with a change begun: what they say now is about that."""
+    from kith.app.waiting import is_under_way
 
-    return bool(await read_waiting(talk.project, talk.id))
+    return talk.mode != "plan" and await is_under_way(talk.project, talk.id)
 
 
 def find_command(words: str) -> tuple[Command | None, str]:

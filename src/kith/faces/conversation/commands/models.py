@@ -12,7 +12,7 @@ from kith.faces.lines import printable
 if TYPE_CHECKING:
     from kith.app.asking.switch import Reading
     from kith.faces.conversation.talk import Talk
-    from kith.models.discovery.catalogue import Entry
+    from kith.faces.models import Row
 
 _ROUTE: Final = "route"
 
@@ -28,6 +28,7 @@ async def model(talk: "Talk", rest: str) -> None:
     opened = None if is_routed(project.settings) else await project.open_model(talk.hear)
     talk.voice.rest()
     talk.project, talk.opened = project, opened
+    talk.status.begin_with(*((opened.facts.name, opened.window) if opened else ("", 0)))
     if held:
         await held.aclose()
     _tell_model(talk)
@@ -75,11 +76,11 @@ async def _pick(talk: "Talk") -> str:
     return "" if chosen is None else names[chosen]
 
 
-def _figures(entry: "Entry") -> tuple[str, str, str]:
+def _figures(row: "Row") -> tuple[str, str, str]:
     """What helps to choose: its window, how quick it was here, whether it fits."""
-    window = entry.window or entry.trained
-    speed = f"{entry.write_rate:,.0f} tok/s" if entry.write_rate else ""
-    state = "loaded" if entry.loaded else entry.why if entry.fits is False else ""
+    window = row.window or row.trained
+    speed = f"{row.write_rate:,.0f} tok/s" if row.write_rate else ""
+    state = "loaded" if row.loaded else row.why if row.fits is False else ""
     return (f"{window / 1024:.0f}k" if window >= 1024 else "", speed, state)
 
 

@@ -38,6 +38,7 @@ async def new(talk: "Talk", rest: str) -> None:
 def _enter(talk: "Talk", id: str) -> None:
     """From now on the conversation is this one; nothing of the former one is carried into it."""
     talk.id = id
+    talk.status.begin_with(talk.status.meter.model, talk.status.meter.window)
     talk.notes.clear()
     talk.voice.details.kept.clear()
     talk.voice.set_todo(())
@@ -93,6 +94,8 @@ def when(at: float) -> str:
 
 async def go_on(talk: "Talk", rest: str) -> None:
     """Go on with a task that was cut short, in its trial; words are heard first. Raises UsageError."""
+    if talk.mode == "plan":
+        raise UsageError("In plan mode nothing is changed; /mode ask, then /continue.")
     if rest:
         from kith.memory.inbox import Inbox, Letter
 

@@ -12,8 +12,8 @@ from kith.faces.rendering.panels import pairs_lines
 from kith.settings import describe_settings
 
 if TYPE_CHECKING:
+    from kith.app.asking.roles import RoleSpec
     from kith.faces.conversation.talk import Talk
-    from kith.workflows.roles import RoleSpec
 
 _ALL: Final = "all"
 _CHARS: Final = 4  # of a token, about

@@ -15,8 +15,8 @@ from kith.faces.rendering.panels import pairs_lines
 if TYPE_CHECKING:
     from kith.app.confer import Conferred
     from kith.app.review import Told
+    from kith.app.templates import Parameter, Template
     from kith.faces.conversation.talk import Talk
-    from kith.workflows.templates import Parameter, Template
 
 _OTHERS: Final = ("apply", "fork", "undo", "recovery")  # kinds of runs that are no task of the person's
 _KNOWN: Final = 20  # findings that the model is told of
