@@ -111,6 +111,7 @@ def test_going_back_is_whole_or_not_at_all(talk: Talk) -> None:
     assert len(made.undone) == 1 and not (talk.root / "one.txt").exists()
 
 
+@pytest.mark.slow
 def test_a_refused_change_is_told_in_the_fork(talk: Talk) -> None:
     talk.write("write three", "three.txt", "3\n", choice="none")
     talk("hm", "Hm.")
@@ -119,10 +120,12 @@ def test_a_refused_change_is_told_in_the_fork(talk: Talk) -> None:
     assert talk.said[-1] == "I see."
 
 
-def test_what_is_not_there_is_said(talk: Talk) -> None:
-    project = talk.project()
-    for wrong in (4, -1):
-        with pytest.raises(UsageError, match="has 3 turns, and no turn"):
+def test_what_is_not_there_is_said(repository: Path) -> None:
+    project = Project.open(repository, {})
+    with project.session("talk") as session:
+        session.emit(project.started("a task", {"plan": "no"}))
+    for wrong in (2, -1):
+        with pytest.raises(UsageError, match="has one turn, and no turn"):
             fork(project, "talk", wrong)
     with pytest.raises(UsageError, match="holds no task"):
         fork(project, "nobody")

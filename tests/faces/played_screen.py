@@ -60,8 +60,8 @@ class PlayedScreen:
     async def edit(self, content: bytes, name: str) -> bytes:
         return content
 
-    async def view(self, title: str, what: "RenderableType") -> None:
-        self.show(what)
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
+        self.show_lines(lines)
 
     def _next(self, words: str, otherwise: Any) -> Any:
         self.asked.append(words)

@@ -64,8 +64,8 @@ class Played:
         self.edited.append(name)
         return change(content.decode()).encode()
 
-    async def view(self, title: str, what: "RenderableType") -> None:
-        self.told.append(str(what))
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
+        self.show_lines(lines)
 
 
 def say(words: str) -> tuple[str, str]:

@@ -79,7 +79,7 @@ def test_parts_are_edited_and_left_out_and_the_model_is_told(
 
 
 def test_a_reason_for_a_part_sends_it_back_without_it(repository: Path, start: Open) -> None:
-    again = {"expect": "part 2 of 2: keep the order(.|\n)*only a part stays", "text": DONE}
+    again = {"expect": "part 2 of 2: keep the order(.|\n)*only a part stays", "text": "Better."}
     terminal = start(TWO, again)
     terminal.say("tidy up")
     terminal.wait("[s]ay why not")

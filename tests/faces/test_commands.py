@@ -115,6 +115,15 @@ def test_back_and_forth(repository: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_change_of_another_conversation_is_asked_about(repository: Path) -> None:
+    said = ["fix mean", "/new", "/undo", "/undo"]
+    screen, _ = converse(repository, said, [edit(), DONE], ["a", "n", "y"])
+    assert screen.text.count('The last change is of another conversation, "fix mean":') == 2
+    assert screen.text.count("To have it again: /redo") == 1
+    assert OLD in utils(repository)
+
+
+@pytest.mark.slow
 def test_diff_of_some_files(repository: Path) -> None:
     both = {"calls": [*edit()["calls"], *NEW_FILE["calls"]]}
     screen, _ = converse(repository, ["fix", "/diff new.py", "/diff nowhere"], [both, DONE], ["a"])

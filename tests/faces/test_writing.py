@@ -59,7 +59,7 @@ def test_lines_of_an_earlier_conversation(talk: Talk) -> None:
     terminal.wait("tell me of the parser!")
     terminal.press("C-u", "C-r")
     terminal.type("parser")
-    terminal.wait("Lines sent before")
+    terminal.wait("Enter takes one")
     terminal.press("Enter")
     terminal.settle()
     terminal.press("?", "Enter")

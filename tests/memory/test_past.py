@@ -1,8 +1,8 @@
 """The fold of a session: read bit by bit it is the same, and what was handed out stays as it was."""
 
 from dataclasses import fields
+from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import given
@@ -63,21 +63,23 @@ def facts(past: Past | None) -> dict[str, Any]:
     return found | {"last": {k: v for k, v in facts(past.last).items() if k not in ("threads", "compacted")}}
 
 
-@given(st.lists(st.lists(st.sampled_from(EVENTS), max_size=12), max_size=4))
-def test_a_session_read_bit_by_bit_is_the_same_as_read_at_once(parts: list[list[Event]]) -> None:
-    with TemporaryDirectory() as folder:
-        log = Log(Path(folder, "log.sqlite3"))
-        told: list[Event] = []
+def test_a_session_read_bit_by_bit_is_the_same_as_read_at_once(tmp_path: Path) -> None:
+    log, ids = Log(tmp_path / "log.sqlite3"), map(str, count())
+
+    @given(st.lists(st.lists(st.sampled_from(EVENTS), max_size=12), max_size=4))
+    def check(parts: list[list[Event]]) -> None:
+        session, told = next(ids), list[Event]()
         handed_out: list[tuple[Past, dict[str, Any]]] = []
         for part in parts:
             with log.at_once():
                 for event in part:
-                    log.append("s", event, ())
+                    log.append(session, event, ())
             told += part
-            handed_out.append((log.past("s"), facts(fold(told))))
-        assert facts(Log(log.path).past("s")) == facts(fold(told))
+            handed_out.append((log.past(session), facts(fold(told))))
+        assert facts(Log(log.path).past(session)) == facts(fold(told))
         assert all(facts(past) == then for past, then in handed_out)
-        log.close()
+
+    check()
 
 
 def test_what_is_taken_back_is_not_remembered(tmp_path: Path) -> None:

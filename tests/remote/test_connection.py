@@ -115,6 +115,7 @@ def test_a_call_that_takes_too_long_ends_the_call_and_not_the_server() -> None:
     assert "timed out" in connected(plain(), use)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["strict", "modern"])
 def test_old_and_new_servers_are_understood(word: str) -> None:
     async def use(connection: Connection) -> str:
@@ -124,11 +125,13 @@ def test_old_and_new_servers_are_understood(word: str) -> None:
     assert connected(plain(word), use).startswith("Hello Ada")
 
 
+@pytest.mark.slow
 def test_lists_without_end_end() -> None:
     listed = connected(plain("pages"), lambda connection: connection.list_tools())
     assert len(listed) == 6
 
 
+@pytest.mark.slow
 def test_a_program_knows_little_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-person")
     monkeypatch.setenv("LANG", "de_DE.UTF-8")
@@ -145,6 +148,7 @@ def test_a_program_knows_little_of_the_environment(monkeypatch: pytest.MonkeyPat
     )
 
 
+@pytest.mark.slow
 def test_only_a_program_is_told_the_folder(tmp_path: Path) -> None:
     log = tmp_path / "log"
     connected(plain(PLAIN_SERVER_LOG=str(log)), lambda connection: connection.list_tools())

@@ -15,7 +15,7 @@ OUTSIDE = ("../../../.env", "parts/../../../../.env", "/etc/passwd", ".git/confi
 
 @pytest.fixture
 def tool(bench: Bench, home: Path) -> Tool:
-    """Skills of a trusted project, `kept` in kith's own folder and `plain` in another, and one of the person's."""
+    """Skills of a trusted project, `kept` by kith itself and `plain` elsewhere, and the person's `own`."""
     for name, folder in (("kept", ".kith/skills/kept"), ("plain", ".agents/skills/plain")):
         bench.write(f"{folder}/SKILL.md", f"---\ndescription: {name} one\n---\nTurn right.\n")
         bench.write(f"{folder}/parts/a.md", "Part A.\n")

@@ -234,10 +234,10 @@ def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
     return "\n".join(part for parts in lines for part in parts)
 
 
-def brief(task: str, beside: int) -> str:
+def brief(task: str, beside: int, least: int = 30) -> str:
     """The beginning of a task, as much of it as fits on the line; `beside` are the columns already taken."""
     room = shutil.get_terminal_size().columns - beside if sys.stdout.isatty() else 0
-    return textwrap.shorten(printable(task), max(room, 30) if room else 60, placeholder=" ...")
+    return textwrap.shorten(printable(task), max(room, least) if room else 60, placeholder=" ...")
 
 
 def paragraph(

@@ -1,6 +1,7 @@
 """A terminal that is asked one prompt at a time: `kith run` and its kin, between lines that stay."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,10 +67,12 @@ class ConsoleScreen:
             self.show(fault, style="red")
         return after
 
-    async def view(self, title: str, what: "RenderableType") -> None:
+    async def view(self, title: str, lines: "Iterable[Line]") -> None:
         """In a pager, where there is one."""
-        with self.console.pager(styles=True):
-            self.show(what)
+        import pydoc
+
+        os.environ.setdefault("LESS", "FRX")  # colours, as git asks for them
+        pydoc.pager(self.look.paint(lines))
 
 
 async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> str:

@@ -49,7 +49,7 @@ class Screen(Protocol):
     async def edit(self, content: bytes, name: str) -> bytes:
         """The content after a visit to the person's editor; as it was where that went wrong."""
 
-    async def view(self, title: str, what: "RenderableType") -> None:
+    async def view(self, title: str, lines: "Iterable[Line]") -> None:
         """Something long, to be scrolled through until the person has seen enough."""
 
 

@@ -3,16 +3,22 @@
 import argparse
 import asyncio
 import json
+import shutil
 import sys
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.faces.folder import find_root
 from kith.faces.lines import brief, count, printable
+from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
+
+_NARROW: Final = 80  # columns
+_SHORT: Final = 6  # characters of an id that people type
 
 
 def sessions_command(args: argparse.Namespace) -> int:
@@ -24,15 +30,23 @@ def sessions_command(args: argparse.Namespace) -> int:
         print(json.dumps([asdict(each) for each in found], indent=2))
         return EXIT_DONE
     for each in found:
-        where = f"  {printable(each.root)}" if args.all else ""
-        fork = f"  (fork of {each.source[:6]})" if each.source else ""
-        head = f"{each.id}  {_when(each.at)}  {each.status:11} "
-        print(f"{head}{brief(each.title, len(head) + len(where) + len(fork))}{fork}{where}")
+        _print_row(each, args.all)
     if not found:
         place = "anywhere" if args.all else f"in {printable(str(root))}"
         words = f" with {printable(' '.join(args.words))}" if args.words else ""
         print(f"No sessions{words} {place}{'' if words else ' yet'}.", file=sys.stderr)
     return EXIT_DONE
+
+
+def _print_row(summary: Summary, everywhere: bool) -> None:
+    """A session in a line; a narrow terminal gets shorter words, a pipe always the same."""
+    narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < _NARROW
+    id, when = (summary.id[:_SHORT], _when(summary.at)[5:]) if narrow else (summary.id, _when(summary.at))
+    fork = "  (fork)" if narrow else f"  (fork of {summary.source[:_SHORT]})"
+    fork = fork if summary.source else ""
+    where = f"  {printable(summary.root)}" if everywhere else ""
+    head = f"{id}  {when}  {summary.status:11} "
+    print(f"{head}{brief(summary.title, len(head) + len(where) + len(fork), 16)}{fork}{where}")
 
 
 def turns_command(args: argparse.Namespace) -> int:
@@ -48,7 +62,7 @@ def turns_command(args: argparse.Namespace) -> int:
     for each in found:
         head = f"{each.number:3}  {_when(each.at)}  {each.status or 'copied':11} "
         files = f"  ({count(len(each.files), 'file')})" if each.files else ""
-        print(f"{head}{brief(each.words, len(head) + len(files))}{files}")
+        print(f"{head}{brief(each.words, len(head) + len(files), 16)}{files}")
     if not found:
         print("Nobody has said anything in it.", file=sys.stderr)
     _tell_damage(log, session)

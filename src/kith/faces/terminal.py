@@ -1,5 +1,6 @@
 """The terminal: what happens as calm lines, a status while things take time, and questions by key."""
 
+import asyncio
 import shlex
 import sys
 import time
@@ -64,6 +65,7 @@ class TerminalVoice:
 
         self.console: Console = Console(stderr=True, highlight=False)
         self._screen = ConsoleScreen(self.console)
+        self._asking = asyncio.Lock()
         self._status: Status | None = None
         self._waiting: Waiting | None = None
         self._target = ""  # of the tool that runs
@@ -86,8 +88,10 @@ class TerminalVoice:
             self._show_status(state)
 
     async def answer(self, question: Question) -> Answer:
-        self.close()
-        return await ask(self._screen, question)
+        """Put a question to the person, once the one before it is answered."""
+        async with self._asking:
+            self.close()
+            return await ask(self._screen, question)
 
     def close(self) -> None:
         """Take the status line away."""

@@ -13,7 +13,7 @@ from kith.core.events import Applied, Carded, Event, RunStarted
 from kith.memory.database import distrust, is_damaged
 from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
-from kith.memory.past import LASTING, Past, go_on
+from kith.memory.past import LASTING, Past, go_on, tells
 from kith.memory.refusals import explain_refusal
 from kith.memory.rows import Record, Row, decode_all, try_decode, without_collections
 from kith.memory.salvage import is_marked, mark, salvage
@@ -135,14 +135,13 @@ class Log:
 
     def events(self, session: str, after: int = 0, kinds: Container[str] = KINDS) -> Iterator[Record]:
         """The session's events in order, after number `after`, of these kinds."""
-        return self._read(session, after, lambda seq, kind: kind in kinds)
+        return self._read(session, after, lambda seq, kind, body: kind in kinds)
 
-    def _read(self, session: str, after: int, wanted: Callable[[int, str], bool]) -> Iterator[Record]:
+    def _read(self, session: str, after: int, wanted: Callable[[int, str, str], bool]) -> Iterator[Record]:
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
         # A newer kith may have written kinds that this one does not know.
-        rows = [
-            row for row in self.query(query, (session, after)) if row[3] in KINDS and wanted(row[0], row[3])
-        ]
+        every: list[Row] = self.query(query, (session, after))
+        rows = [row for row in every if row[3] in KINDS and wanted(row[0], row[3], row[4])]
         for begin in range(0, len(rows), _AT_ONCE):
             batch = rows[begin : begin + _AT_ONCE]
             for (seq, at, path, _, _), event in zip(batch, decode_all(batch), strict=True):
@@ -190,8 +189,12 @@ class Log:
         if known != session or not self._has(session, seq):
             seq, past = 0, Past()
         whole = task_begin(self.query, session, _WHOLE)
+
+        def wanted(seq: int, kind: str, body: str) -> bool:
+            return tells(kind, body) if seq >= whole else kind in LASTING
+
         with without_collections():
-            for record in self._read(session, seq, lambda seq, kind: seq >= whole or kind in LASTING):
+            for record in self._read(session, seq, wanted):
                 past, seq = go_on(past, record.event), record.seq
         if not self._db.in_transaction:  # else it may be taken back
             self._folded = session, seq, past

@@ -12,7 +12,7 @@ WORDS = """def f(x): ' " /* */ // # `${x}` <!-- --> <a b='c'> r#" \\ x { } ( ) 0
 PIECES = st.sampled_from([*WORDS.split(" "), '"""', " ", "    ", "+ a", "- b", "@@ -1 +1 @@"])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.sampled_from(LANGUAGES), st.lists(st.lists(PIECES, max_size=6).map("".join), max_size=8))
 def test_no_character_is_lost(language: str, lines: list[str]) -> None:
     colours = Colours(language)

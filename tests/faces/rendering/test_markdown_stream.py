@@ -78,7 +78,7 @@ def test_pieces_do_not_matter(text: str, cuts: list[int], width: int) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=2_000)
+@settings(deadline=None, max_examples=1_000)
 @given(TEXTS, CUTS, WIDTHS)
 def test_pieces_do_not_matter_to_many_texts(text: str, cuts: list[int], width: int) -> None:
     assert streamed(text, cuts, width) == render_markdown(text, width)

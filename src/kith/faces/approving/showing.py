@@ -62,11 +62,8 @@ def _count(screen: "Screen", files: Sequence[FileChange]) -> None:
 
 async def view_changes(screen: "Screen", files: Sequence[FileChange]) -> None:
     """All of it, to be scrolled through."""
-    from rich.text import Text
-
-    paint = screen.look.palette.text
-    lines = [line for file in files for line in ((), *file_lines(screen, file))]
-    await screen.view(count(len(files), "file"), Text("\n").join(paint(line) for line in lines))
+    lines: list[Line] = [line for file in files for line in ((), *file_lines(screen, file))]
+    await screen.view(count(len(files), "file"), lines)
 
 
 def show_help(screen: "Screen", keys: Sequence[tuple[str, str]]) -> None:

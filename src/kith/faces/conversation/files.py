@@ -3,13 +3,15 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from threading import Thread
 from typing import Final
 
 _FRESH_S: Final = 5.0  # a list that is older is made again, and used meanwhile
-_PIECE: Final = 2_000  # paths that are looked through at once: longer, and a key would have to wait
+_PIECE: Final = 1_000  # paths that are looked through at once: longer, and a key would have to wait
+_BREATH_S: Final = 0.001  # between two of these: the keys have their turn
+_REMEMBERED: Final = 12  # searches
 _SMALL: Final = 4_000  # paths that need no thread of their own
 
 # Files that are not ignored, and ignored ones (whole folders with a slash at their end).
@@ -22,6 +24,7 @@ class Paths:
 
     all: tuple[str, ...] = ()
     ignored: int = 0
+    _last: dict[str, Sequence[int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, files: Iterable[str], ignored: Iterable[str] = ()) -> "Paths":
@@ -42,28 +45,45 @@ class Paths:
         """
         if not letters or letters.endswith("/"):
             return self._inside(letters, most)
-        ranked = self._rank(letters)
-        return [path for _, path in nsmallest(most, ranked)]
+        numbers = self._matching(letters)
+        wanted = letters.lower()
+        ranked = (
+            (number >= self.ignored, _distance(path.lower(), wanted), len(path), path)
+            for number in self._in_pieces(numbers)
+            for path in (self.all[number],)
+        )
+        return [path for *_, path in nsmallest(most, ranked)]
 
     def _inside(self, folder: str, most: int) -> list[str]:
         found: list[tuple[bool, bool, str]] = []
-        for number, path in enumerate(self.all):
+        for number in self._in_pieces(range(len(self.all))):
+            path = self.all[number]
             rest = path[len(folder) :] if path.startswith(folder) else ""
             if rest and "/" not in rest[:-1]:
                 found.append((number >= self.ignored, not path.endswith("/"), path))
         return [path for *_, path in nsmallest(most, found)]
 
-    def _rank(self, letters: str) -> Iterator[tuple[tuple[bool, int, int], str]]:
+    def _matching(self, letters: str) -> Sequence[int]:
+        """The numbers of the paths that hold the letters, looked for among those that held fewer of them."""
         flags = re.IGNORECASE if letters == letters.lower() else 0
         holds = re.compile(
             "".join(f"[^{re.escape(each)}]*{re.escape(each)}" for each in letters), flags
         ).match
-        wanted = letters.lower()
-        for start in range(0, len(self.all), _PIECE):
-            piece = self.all[start : start + _PIECE]
-            for number, path in enumerate(piece, start):
-                if holds(path):
-                    yield (number >= self.ignored, _distance(path.lower(), wanted), len(path)), path
+        shorter = letters[:-1]
+        known = self._last.get(shorter) if shorter == shorter.lower() else None
+        numbers = range(len(self.all)) if known is None else known
+        found = [number for number in self._in_pieces(numbers) if holds(self.all[number])]
+        if len(self._last) > _REMEMBERED:
+            self._last.clear()
+        self._last[letters] = found
+        return found
+
+    def _in_pieces(self, numbers: Sequence[int]) -> Iterator[int]:
+        """These numbers, with a rest now and then where they are many."""
+        for start in range(0, len(numbers), _PIECE):
+            yield from numbers[start : start + _PIECE]
+            if not self.is_small:
+                time.sleep(_BREATH_S)
 
 
 def _distance(path: str, letters: str) -> int:

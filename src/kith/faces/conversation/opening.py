@@ -25,6 +25,9 @@ async def open_conversation(talk: "Talk") -> None:
     _dress(talk)
     talk.say(f"kith in {printable(from_home(str(talk.root)))}", "bold")
     talk.say("/help lists commands, Shift-Tab changes the mode, Ctrl-D leaves", "dim")
+    if mended := talk.project.log.mended:
+        talk.say(printable(mended), "yellow")
+        talk.project.log.mended = ""
     await _ask_trust(talk)
     talk.project = await hold_servers(talk.project)
     if talk.begin.resume:

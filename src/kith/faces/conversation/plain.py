@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kith.faces.conversation.wishes import Wishes
+from kith.faces.lines import wrapped
 from kith.faces.printing import printable
 from kith.faces.rendering.look import Look
 from kith.faces.rendering.spans import Line
@@ -81,7 +82,7 @@ class PlainTerminal:
         """Words; styles are for those who see them."""
         for each in what:
             if isinstance(each, str):
-                print(each, flush=True)
+                print(wrapped(each, sys.stdout), flush=True)
             else:
                 from rich.console import Console
 
@@ -156,9 +157,10 @@ class PlainTerminal:
             self.show(fault)
         return after
 
-    async def view(self, title: str, what: "RenderableType") -> None:
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
         """All of it, at once."""
-        self.show(title, what)
+        self.show(title)
+        self.show_lines(lines)
 
     async def _press(self, words: str, keys: Sequence[str]) -> str:
         while True:

@@ -196,9 +196,9 @@ class Terminal:
         """The content after a visit to the person's editor."""
         return await self._asked(self._edit(content, name))
 
-    async def view(self, title: str, what: "RenderableType") -> None:
+    async def view(self, title: str, lines: "Iterable[Line]") -> None:
         """Something long, on a screen of its own."""
-        await self._asked(self._view(title, self.paint(what)))
+        await self._asked(self._view(title, self.look.paint(lines)))
 
     async def _edit(self, content: bytes, name: str) -> bytes:
         from kith.faces.editor import open_editor

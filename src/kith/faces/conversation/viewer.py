@@ -2,7 +2,6 @@
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
-from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
@@ -10,10 +9,10 @@ from kith.faces.conversation.layout import STYLE
 
 
 class _Page:
-    """Lines, and the first of them that is seen."""
+    """Lines, each with its own colours, and the first of them that is seen."""
 
     def __init__(self, text: str) -> None:
-        self.lines = list(split_lines(to_formatted_text(ANSI(text.rstrip("\n")))))
+        self.lines = text.rstrip("\n").split("\n")
         self.first = 0
 
     def move(self, rows: int, height: int) -> None:
@@ -22,8 +21,7 @@ class _Page:
     def shown(self, height: int) -> StyleAndTextTuples:
         found: StyleAndTextTuples = []
         for line in self.lines[self.first : self.first + height]:
-            found += [(style, text) for style, text, *_ in line]
-            found.append(("", "\n"))
+            found += [*to_formatted_text(ANSI(line)), ("", "\n")]
         return found
 
 

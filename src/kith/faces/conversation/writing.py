@@ -12,7 +12,8 @@ from kith.faces.conversation.history import LineHistory, SuggestEarlier
 from kith.faces.conversation.menu import Menu
 from kith.faces.conversation.paste import Pastes
 
-_SEARCHING: Final = "Lines sent before: write words of one. Enter takes it, Ctrl-R goes on, Esc goes back"
+_PAUSE_S: Final = 0.06
+_SEARCHING: Final = "Sent before: Enter takes one, Ctrl-R the next, Esc none"
 
 
 class Writing:
@@ -61,7 +62,7 @@ class Writing:
         elif not self.is_free() or not wants_any(before):
             self.menu.close()
         elif is_slow(before, self.sources):
-            self._look_slowly(before)
+            self._look_slowly()
         else:
             self.menu.show(suggest(before, self.sources), before)
 
@@ -71,12 +72,19 @@ class Writing:
             self.look()
             self.changed()
 
-    def _look_slowly(self, before: str) -> None:
-        """Beside the keys; what was suggested stays until there is something better."""
-        if not self._looking:
-            self._looking = True
-            found = asyncio.get_running_loop().run_in_executor(None, suggest, before, self.sources)
+    def _look_slowly(self) -> None:
+        """Beside the keys, after a pause; what was suggested stays until there is something better."""
+        if self._looking:
+            return
+        self._looking = True
+        loop = asyncio.get_running_loop()
+
+        def begin() -> None:
+            before = self._before
+            found = loop.run_in_executor(None, suggest, before, self.sources)
             found.add_done_callback(lambda found: self._take_found(before, found))
+
+        loop.call_later(_PAUSE_S, begin)
 
     def _take_found(self, before: str, found: "asyncio.Future[Any]") -> None:
         self._looking = False

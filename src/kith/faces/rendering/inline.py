@@ -23,9 +23,9 @@ _TOKEN: Final = re.compile(
 )
 _LABEL: Final = r"\[((?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,500})\]"
 _LINK: Final = re.compile(
-    rf"""{_LABEL}\(\s?((?:[^()\s]|\([^()\s]*\)){{0,1000}})(?:\s+["'][^"'\n]{{0,200}}["'])?\s?\)"""
+    rf"""{_LABEL}\(\s?((?:[^()\s\[]|\([^()\s\[]*\)){{0,1000}})(?:\s+["'][^"'\n()\[]{{0,200}}["'])?\s?\)"""
 )
-_LINK_SO_FAR: Final = re.compile(rf"(?:{_LABEL}(?:\([^)]*)?|\[[^\]]*)\Z")
+_LINK_SO_FAR: Final = re.compile(rf"(?:{_LABEL}(?:\([^)\[]*)?|\[[^\]]*)\Z")
 _DEEPEST: Final = 8  # marks that are open at once; what opens more of them is no text
 _SENTENCE_END: Final = ".,;:!?)]"
 
@@ -226,10 +226,20 @@ class _Parser:
 
 
 def _joined(atoms: Sequence[Atom], roles: Sequence[set[str]]) -> Iterator[Atom]:
+    """The atoms with all of their roles; neighbours that are alike become one."""
+    last: Atom | None = None
     for atom, more in zip(atoms, roles, strict=True):
-        own = {atom.role} - {"", "mark"}
-        if atom.text:
-            yield Atom(atom.text, " ".join(sorted(more | own)), atom.at)
+        if not atom.text:
+            continue
+        role = " ".join(sorted(more | ({atom.role} - {"", "mark"})))
+        if last and last.role == role and last.at + len(last.text) == atom.at:
+            last = Atom(last.text + atom.text, role, last.at)
+            continue
+        if last:
+            yield last
+        last = Atom(atom.text, role, atom.at)
+    if last:
+        yield last
 
 
 def _flanks(char: str, previous: str, following: str) -> tuple[bool, bool]:

@@ -170,7 +170,7 @@ def wrap_atoms(atoms: Iterable[Atom], width: int, first: Line = (), others: Line
         while used + left > room:  # a word longer than a line
             head, rest = _split(rest, room - used)
             spans += (Span(text, role) for text, role, _ in head)
-            left = _columns(rest)
+            left -= _columns(head)
             end(rest[0].at if rest else 0)
         spans += (Span(text, role) for text, role, _ in rest)
         used += left

@@ -12,7 +12,7 @@ from kith.core.values import Answer, FileChange, Question
 from kith.faces.lines import count, printable
 from kith.faces.rendering.panels import pairs_lines
 from kith.faces.rendering.spans import words
-from kith.memory.applied import find_undone, holds, short_id
+from kith.memory.applied import find_applied, find_undone, holds, short_id
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
@@ -110,9 +110,25 @@ async def discard(talk: "Talk", rest: str) -> None:
 
 async def undo(talk: "Talk", rest: str) -> None:
     """Take the last change of this folder back, or the one that is named. Raises KithError."""
+    if not rest and not await _is_meant_to_go(talk):
+        return
     undone = await talk.project.undo(rest)
     _tell_files(talk, undone)
     talk.say(f"Took {short_id(undone.undoes)} back. To have it again: /redo", "green")
+
+
+async def _is_meant_to_go(talk: "Talk") -> bool:
+    """Whether the last change is one of this conversation, or the person means it all the same."""
+    log = talk.project.log
+    every = log.applied(str(talk.project.root))
+    target = find_applied(every)
+    session = next(session for session, each in every if each.change_id == target.change_id)
+    if session == talk.id:
+        return True
+    title = next((each.title for each in log.sessions(None, 0, (session,))), "")
+    talk.say(f'The last change is of another conversation, "{printable(title)[:50]}":')
+    _tell_files(talk, target)
+    return await talk.terminal.press("Take it back?  [y]es  [n]o", "yn") == "y"
 
 
 async def redo(talk: "Talk", rest: str) -> None:

@@ -1,5 +1,6 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from kith.faces.lines import printable
 
 if TYPE_CHECKING:
     from kith.app.asking.switch import Reading
+    from kith.app.measuring.profile import Profile
     from kith.faces.conversation.talk import Talk
     from kith.faces.models import Row
 
@@ -106,8 +108,13 @@ async def profile(talk: "Talk", rest: str) -> None:
     from kith.app.measuring.profile import Scope, read_profile
     from kith.faces.charts import choose_glyphs
     from kith.faces.profile_text import profile_lines
+    from kith.memory.log import Log
 
-    found = read_profile(talk.project, Scope(model=rest))
+    def read() -> "Profile":
+        apart = replace(talk.project, log=Log(talk.project.log.path))  # a thread has a connection of its own
+        return read_profile(apart, Scope(model=rest))
+
+    found = await asyncio.to_thread(read)  # a long log is no reason for the model's words to stand still
     if not found.calls:
         talk.say("Nothing was measured here yet; every task that a model does is.")
         return

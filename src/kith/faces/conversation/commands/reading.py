@@ -7,6 +7,11 @@ if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
 
 CHOSEN_HERE: Final = "the conversation"  # the origin of a setting that was made in one
+# Whatever says which model is asked, where and how: the next task opens it anew.
+_OF_MODELS: Final = (
+    *("model", "window", "stall", "engine", "model_folders", "offline", "discovery", "cloud"),
+    *("endpoints", "pools", "ollama_host", "openai_base_url", "anthropic_base_url", "gemini_base_url"),
+)
 
 
 async def read_settings(talk: "Talk") -> None:
@@ -22,6 +27,6 @@ async def read_settings(talk: "Talk") -> None:
     project = replace(talk.project, settings=chosen, tree=tree_at(talk.root, chosen))
     talk.project = await hold_servers(project)
     talk.terminal.settle_in(chosen)
-    if talk.opened and chosen != before:  # another window, another model: the next task opens it
+    if talk.opened and any(getattr(chosen, key) != getattr(before, key) for key in _OF_MODELS):
         held, talk.opened = talk.opened, None
         await held.aclose()

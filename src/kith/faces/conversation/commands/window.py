@@ -82,10 +82,7 @@ async def open_own(talk: "Talk") -> "Opened":
 
 async def details(talk: "Talk", rest: str) -> None:
     """Thoughts, and what tools were given and said, on a screen of its own."""
-    from rich.text import Text
-
-    lines = talk.voice.details.lines(talk.terminal.width)
-    await talk.terminal.view("the newest first", Text.from_ansi(talk.terminal.look.paint(lines)))
+    await talk.terminal.view("the newest first", talk.voice.details.lines(talk.terminal.width))
 
 
 # --- the last answer -------------------------------------------------------------------------
