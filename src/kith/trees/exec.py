@@ -7,7 +7,8 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,31 @@ GRACE_S = 0.2  # for what is still in the pipe when the main process is gone
 WATCH_S = 0.25  # between two looks at what is in use
 # A command waits for its first line of input: by then the keeper knows it, so that it never outlives kith.
 _GO = b"go\n" if os.name == "posix" else b""
+
+
+Hear = Callable[[bytes], None]
+
+
+def _nobody(output: bytes) -> None:
+    """Nobody waits for what is printed."""
+
+
+_HEARD_BY: ContextVar[Hear] = ContextVar("heard_by", default=_nobody)
+
+
+@contextmanager
+def heard_by(hear: Hear) -> Iterator[None]:
+    """What commands print meanwhile is told piece by piece, too. Programs of kith's own (git) are not heard."""
+    token = _HEARD_BY.set(hear)
+    try:
+        yield
+    finally:
+        _HEARD_BY.reset(token)
+
+
+def who_hears() -> Hear:
+    """Who is told of what a command prints that begins now."""
+    return _HEARD_BY.get()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +96,9 @@ async def run_process(
     `limits` hold for each of its processes, where the kernel knows them, and for what all of them use
     together. A program that cannot be started is a `Ran` with code 127.
     """
-    done = await capture(argv, env=env, cwd=cwd, limits=limits, input=input, sandboxed=sandboxed)
+    done = await capture(
+        argv, env=env, cwd=cwd, limits=limits, input=input, sandboxed=sandboxed, hear=who_hears()
+    )
     return done.as_ran(command, sandboxed)
 
 
@@ -86,6 +114,7 @@ async def capture(
     prepare: Callable[[], object] = lambda: None,
     pass_fds: Sequence[int] = (),
     place: Path | None = None,
+    hear: Hear = _nobody,
 ) -> Captured:
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed.
 
@@ -93,7 +122,7 @@ async def capture(
     """
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     start = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(limits.output, mark),
+        lambda: _Watch(limits.output, mark, hear),
         *_behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
         stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -151,8 +180,9 @@ async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Start
 class _Watch(asyncio.SubprocessProtocol):
     """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
 
-    def __init__(self, most: int, mark: str) -> None:
+    def __init__(self, most: int, mark: str, hear: Hear) -> None:
         self.output = _Clipped(most)
+        self._hear = hear
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
         self._mark = mark
@@ -163,6 +193,7 @@ class _Watch(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.output.add(data)
+        self._hear(data)
 
     def process_exited(self) -> None:
         self.exited.set()

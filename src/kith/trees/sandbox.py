@@ -10,7 +10,7 @@ from pathlib import Path
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.exec import Captured, capture
+from kith.trees.exec import Captured, capture, who_hears
 from kith.trees.guard import check_path
 from kith.trees.launch import Launch, launch_limited, launch_on
 from kith.trees.network.gateway import open_gateway
@@ -48,6 +48,7 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 prepare=lambda: wires.tell(bwrap_options(box, env, folder)),
                 pass_fds=(*wires.pass_fds, *gateway.pass_fds),
                 place=_disk_of(box),
+                hear=who_hears(),
             )
             ran = done.as_ran(command.line, sandboxed=True)
             if done.timed_out or done.stopped:

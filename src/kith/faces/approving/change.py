@@ -45,8 +45,8 @@ async def ask_change(screen: "Screen", question: Question) -> Answer:
                 if answer := await _choose(screen, question, changes):
                     return answer
             case "e":
-                changes = await edit_changes(screen, changes)
-                hidden = show_beginning(screen, summarise(changes))
+                if (edited := await edit_changes(screen, changes)) != changes:
+                    changes, hidden = edited, show_beginning(screen, summarise(edited))
             case "s":
                 if said := await screen.type_line(DIFFERENT):
                     return Answer("revise", said, changes=None if changes == question.changes else changes)
