@@ -78,6 +78,28 @@ def test_what_only_looks_is_not_asked_about(project: Project) -> None:
     assert not any(isinstance(event, Asked) for event in heard)
 
 
+def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
+    heard: list[str] = []
+
+    async def nobody(question: Question) -> Answer:
+        raise AssertionError("nothing is asked")
+
+    async def do() -> None:
+        with project.session("talk") as session:
+            command = "echo one; until [ -e go ]; do sleep 0.05; done; echo two"
+            work = run_command(project, session, command, nobody, hear=heard.append)
+            running = asyncio.ensure_future(work)
+            while not heard:
+                await asyncio.sleep(0.01)
+            assert heard == ["one"] and not running.done()
+            running.cancel()
+            await asyncio.wait([running])
+
+    asyncio.run(do())
+    assert heard == ["one"]
+    assert "I ran" not in told(project, "what now?"), "it was cut short"
+
+
 def test_a_quiet_one_stays_between_kith_and_the_person(project: Project) -> None:
     run(project, MAKES, quiet=True)
     assert (project.root / "made.txt").exists()

@@ -241,6 +241,16 @@ def test_what_is_too_long_to_be_read_here_is_counted_and_can_be_seen() -> None:
     assert "[v]iew all" in screen.asked[0][0]
 
 
+def test_a_long_part_is_cut_and_can_be_seen() -> None:
+    long = Change("long.py", None, b"".join(b"x = %d\n" % number for number in range(1000)))
+    given, screen = answer(about(long, NEW), "h", "v", "y", "n", "a")
+    _, _, parts = screen.text.partition("Apply this change?")
+    before, _, after = parts.partition("more lines: [v] shows everything")
+    assert before.count("\n") < 200 and "x = 999" not in before and "x = 999" in after
+    assert "v" not in screen.asked[3][1], "a short one is there whole"
+    assert given.changes == (long,)
+
+
 def test_a_warning_stands_out() -> None:
     _, screen = answer(about(Change(".git/hooks/pre-commit", None, b"#!/bin/sh\n", 0o100755)), "n")
     assert "Careful with .git/hooks/pre-commit" in screen.text

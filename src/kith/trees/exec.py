@@ -41,7 +41,7 @@ _HEARD_BY: ContextVar[Hear] = ContextVar("heard_by", default=_nobody)
 
 @contextmanager
 def heard_by(hear: Hear) -> Iterator[None]:
-    """What commands print meanwhile is told piece by piece, too. Programs of kith's own (git) are not heard."""
+    """What commands print meanwhile is told piece by piece, too; not what kith's own programs (git) print."""
     token = _HEARD_BY.set(hear)
     try:
         yield

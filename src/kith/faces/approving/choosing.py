@@ -1,13 +1,13 @@
 """Piece by piece through a change: keep, leave, write otherwise, or say why not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
 from kith.faces.approving.editing import edit_piece
 from kith.faces.approving.pieces import Piece, all_kept
-from kith.faces.approving.showing import show_help, show_piece
+from kith.faces.approving.showing import piece_lines, show_help, show_piece
 from kith.faces.lines import count, printable
 from kith.faces.rendering.spans import Span
 
@@ -25,6 +25,7 @@ _HELP: Final = (
     ("k", "the part before"),
     ("e", "write it differently, in the editor"),
     ("s", "leave it out and say why"),
+    ("v", "look at all of it"),
     ("q", "back to the whole change (or Esc)"),
 )
 
@@ -35,7 +36,8 @@ class Walk:
 
     pieces: Sequence[Piece]
     at: int = 0
-    shown: int | None = field(default=None)  # the piece that is on the screen already
+    shown: int | None = None  # the piece that is on the screen already
+    hidden: bool = False  # something of it is not
 
     @property
     def piece(self) -> Piece:
@@ -80,8 +82,7 @@ async def _decide_one(screen: "Screen", walk: Walk, may_say: bool) -> bool:
     """One key for one piece; False where the person wants back to the whole change."""
     piece, rest = walk.piece, walk.rest
     if walk.shown != walk.at:
-        _show(screen, piece)
-        walk.shown = walk.at
+        walk.shown, walk.hidden = walk.at, _show(screen, piece)
     words, keys = _keys(walk, may_say)
     match await screen.press(words, keys, follows=True):
         case "y":
@@ -99,8 +100,10 @@ async def _decide_one(screen: "Screen", walk: Walk, may_say: bool) -> bool:
         case "s":
             if said := await screen.type_line("Why not?"):
                 walk.decide(screen, [piece], False, said)
+        case "v":
+            await screen.view(piece.name, piece_lines(screen, piece.path, piece.text))
         case "?":
-            show_help(screen, _HELP)
+            show_help(screen, [(key, words) for key, words in _HELP if key in keys])
         case _:
             return False
     return True
@@ -119,16 +122,18 @@ def _keys(walk: Walk, may_say: bool) -> tuple[str, list[str]]:
         shown.append("[e]dit")
     if may_say:
         shown.append("[s]ay why not")
+    if walk.hidden:
+        shown.append("[v]iew all")
     keys = [part.partition("[")[2][0] for part in shown]
     return "  ".join([*shown, "[?]"]), [*keys, "?", "q", LEAVE]
 
 
-def _show(screen: "Screen", piece: Piece) -> None:
-    """A piece under its name, with what was decided of it before."""
+def _show(screen: "Screen", piece: Piece) -> bool:
+    """A piece under its name, with what was decided of it before; True where not all of it is shown."""
     state = {None: "", True: "  (kept)", False: "  (left out)"}[piece.kept]
     edited = "  (edited)" if piece.edited is not None else ""
     screen.show("", f"{printable(piece.name)}{edited}{state}", style="bold")
-    show_piece(screen, piece.path, piece.text)
+    return show_piece(screen, piece.path, piece.text)
 
 
 def show_kept(screen: "Screen", pieces: Sequence[Piece]) -> None:

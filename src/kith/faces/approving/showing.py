@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 400  # lines of a change that are shown without being asked for
 _MOST_OF_FILE: Final = 150
+_SEE: Final = "[v] shows everything"
 
 
 def print_asked(screen: "Screen", question: Question) -> None:
@@ -37,7 +38,7 @@ def show_beginning(screen: "Screen", files: Sequence[FileChange]) -> bool:
     left, hidden = _MOST, 0
     for number, file in enumerate(files):
         if left <= 0:
-            screen.show("", f"... and {count(len(files) - number, 'more file')}: [v] shows everything")
+            screen.show("", f"... and {count(len(files) - number, 'more file')}: {_SEE}")
             hidden = 1
             break
         screen.show("")
@@ -45,7 +46,7 @@ def show_beginning(screen: "Screen", files: Sequence[FileChange]) -> bool:
         most = min(left, _MOST_OF_FILE)
         if len(lines) > most + 1:
             screen.show_lines(lines[:most])
-            screen.show(f"... {len(lines) - most:,} more lines: [v] shows everything", style="bold yellow")
+            screen.show(f"... {len(lines) - most:,} more lines: {_SEE}", style="bold yellow")
             hidden = 1
         else:
             screen.show_lines(lines)
@@ -86,14 +87,22 @@ def file_lines(screen: "Screen", file: FileChange) -> "list[Line]":
     return plain_lines(file.diff) if look.is_plain else diff_lines(file, screen.width, look.glyphs)
 
 
-def show_piece(screen: "Screen", path: str, diff: str) -> None:
-    """One piece of a change, in the same way."""
+def show_piece(screen: "Screen", path: str, diff: str) -> bool:
+    """One piece of a change, in the same way; True where something of it is not shown."""
+    lines = piece_lines(screen, path, diff)
+    hidden = len(lines) > _MOST_OF_FILE + 1
+    screen.show_lines(lines[:_MOST_OF_FILE] if hidden else lines)
+    if hidden:
+        screen.show(f"... {len(lines) - _MOST_OF_FILE:,} more lines: {_SEE}", style="bold yellow")
+    return hidden
+
+
+def piece_lines(screen: "Screen", path: str, diff: str) -> "list[Line]":
+    """All lines of a piece."""
     from kith.faces.rendering.diffs import hunk_lines
 
     look = screen.look
-    screen.show_lines(
-        plain_lines(diff) if look.is_plain else hunk_lines(diff, path, screen.width, look.glyphs)
-    )
+    return plain_lines(diff) if look.is_plain else hunk_lines(diff, path, screen.width, look.glyphs)
 
 
 def plain_lines(diff: str) -> "list[Line]":

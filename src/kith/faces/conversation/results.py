@@ -19,7 +19,7 @@ def show_result(talk: "Talk", result: "Result") -> None:
     text, status = result.report["text"], result.report["status"]
     if status != "done":
         talk.say(printable(text), "red")
-    elif text and text.strip() not in talk.voice.shown:
+    elif text and not talk.voice.has_shown(text):
         talk.say(printable(text))
     if result.report["changes"]:
         screen = talk.terminal

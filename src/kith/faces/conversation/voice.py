@@ -37,8 +37,8 @@ class Voice:
 
     def __init__(self, screen: LiveScreen, clock: Callable[[], float] = time.monotonic) -> None:
         self.screen, self._clock = screen, clock
-        self.said = ""  # by the model, since its last message was whole
-        self.shown = ""  # all its words of this task, so that nobody says them twice
+        self._said: list[str] = []  # by the model, since its last message was whole
+        self._shown: list[str] = []  # all its words of this task
         self.todo: tuple[TodoItem, ...] = ()
         self.todo_open = True
         self.details = Details()
@@ -49,9 +49,18 @@ class Voice:
         self._since = 0.0
         self._target = ""
 
+    @property
+    def said(self) -> str:
+        """What the model has said of a message that is not whole yet."""
+        return "".join(self._said)
+
+    def has_shown(self, words: str) -> bool:
+        """Whether these words were shown in this task as they came, so that nobody says them twice."""
+        return words.strip() in "".join(self._shown)
+
     def begin(self) -> None:
         """A new task."""
-        self.said = self.shown = ""
+        self._said, self._shown = [], []
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
         """One event of the session."""
@@ -62,7 +71,7 @@ class Voice:
         self.details.hear(event)
         if isinstance(event, Said):
             self._end_thoughts()
-            self.said = ""
+            self._said = []
         if isinstance(event, TodoSet):
             self.set_todo(event.items)
         elif isinstance(event, ToolEnded):
@@ -105,8 +114,8 @@ class Voice:
 
     def _speak(self, piece: str) -> None:
         self._end_thoughts()
-        self.said += piece
-        self.shown += piece
+        self._said.append(piece)
+        self._shown.append(piece)
         if self._words is None:
             self._go_on(None)
             self._words = MarkdownStream(min(self.screen.width, READABLE), self.screen.look.glyphs)
