@@ -96,7 +96,6 @@ def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
             await asyncio.wait([running])
 
     asyncio.run(do())
-    assert heard == ["one"]
     assert "I ran" not in told(project, "what now?"), "it was cut short"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import string
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 
@@ -9,10 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kith.app.conversations import forget
+from kith.app.project import Project
+from kith.core.events import RunStarted
 from kith.faces.conversation.commands.table import COMMANDS
 from kith.faces.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
 from kith.faces.conversation.files import Paths
 from kith.faces.conversation.history import LineHistory
+from kith.faces.conversation.knowing import know_project
 from kith.faces.conversation.menu import MOST_ROWS, Menu
 from kith.faces.conversation.paste import Pastes
 from kith.faces.conversation.writing import Writing
@@ -236,3 +241,39 @@ async def test_searching_takes_a_line_or_leaves_everything_as_it_was() -> None:
     assert line.give_up() and line.buffer.text == "fix the parser"
     assert not line.give_up()
     assert search("it tests", line.sources).rows[0].text == "write tests for it"
+
+
+# --- in a project ----------------------------------------------------------------------------
+
+
+def until(check: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not check():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_line_learns_of_its_project(repository: Path) -> None:
+    (repository / ".env").write_text("DB_PASSWORD=hunter2-of-mine\n")
+    (repository / ".gitignore").write_text("build/\n*.log\n")
+    (repository / "build").mkdir()
+    for name in ("build/out.txt", "a.log"):
+        (repository / name).write_text("x\n")
+    project = Project.open(repository, {})
+    line = Writing()
+    line.history.append_string("sent early")
+    know_project(line, lambda: project, lambda: "talk", lambda do: do())
+    until(lambda: line.sources.paths().all)
+    assert line.sources.paths().find("", 50)[-2:] == ["build/", "a.log"], "ignored ones are last"
+    assert ".env" not in line.sources.paths().all
+    until(lambda: line.sources.offers("template"))
+    assert "bugfix" in [name for name, _ in line.sources.offers("template")]
+    for words in ("log in with hunter2-of-mine", "tell me"):
+        line.history.append_string(words)
+    line.history.close()
+    kept = TypedLines(project.settings.state, repository)
+    assert [each.text for each in kept.lines()] == ["sent early", "tell me"]
+    with project.session("talk") as session:
+        session.emit(RunStarted("tell me", str(repository), "", ""))
+    forget(project.settings, project.log, "talk")
+    assert kept.lines() == []

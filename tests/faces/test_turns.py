@@ -15,6 +15,7 @@ from kith.app.tasks import Task, run_in, run_task
 from kith.core.events import Said
 from kith.core.model import Emit, Prompt
 from kith.core.values import Answer, Question, Reply
+from kith.edits import keep_hunks
 from kith.memory.session import Session
 from kith.models.replay import Replay
 from kith.models.stack import look
@@ -117,6 +118,58 @@ def test_what_a_person_kept_is_told(repository: Path) -> None:
         "Of your last change the person kept only a part:\n- utils.py: written differently"
     )
     assert f"+{NEW}" in model.told and "Helpers" not in model.told.replace("Small helpers", "")
+
+
+TWO_PARTS = blocks('"""Small helpers for numbers."""\n', '"""Helpers."""\n') + blocks(
+    "    return max(low, min(number, high))\n", "    return min(high, max(number, low))\n"
+)
+
+
+def keep_first(talk: Talk, choice: str, text: str) -> Any:
+    """An answer that keeps the first of two parts."""
+
+    async def answer(question: Question) -> Answer:
+        if talk.answers:
+            return talk.answers.pop(0)
+        talk.answers = [Answer("all")]
+        return Answer(choice, text, changes=(keep_hunks(question.changes[0], {0}),))
+
+    return answer
+
+
+def do(talk: Talk, words: str, answerer: Any) -> None:
+    async def turn() -> None:
+        with Session(talk.app.log, talk.id) as session:
+            opened = await look(talk.model, talk.app.log.card, 0, session.emit)
+            await run_in(talk.app, session, Task(words), answerer, opened)
+
+    asyncio.run(turn())
+
+
+def test_what_is_sent_back_is_taken_out_and_told(repository: Path) -> None:
+    model = Listening(TWO_PARTS, "As you wish.")
+    talk = Talk(repository, model)
+    do(talk, "tidy up", keep_first(talk, "revise", "no, keep the order"))
+    text = (repository / "utils.py").read_text()
+    assert '"""Helpers."""' in text and "max(low, min(number, high))" in text
+    assert model.told.startswith("no, keep the order\n\nOf your change only a part stays in the files:")
+    assert "+    return min(high, max(number, low))" in model.told
+
+
+def test_why_something_was_left_out_is_told_with_the_next_task(repository: Path) -> None:
+    model = Listening(TWO_PARTS, "I see.")
+    talk = Talk(repository, model)
+    do(talk, "tidy up", keep_first(talk, "some", "keep the order"))
+    talk("go on")
+    assert "left out" in model.told and "They said of it: keep the order" in model.told
+
+
+def test_words_with_a_no_are_told_with_the_next_task(repository: Path) -> None:
+    model = Listening(TWO_PARTS, "I see.")
+    talk = Talk(repository, model)
+    talk("tidy up", Answer("none", "not today"))
+    talk("what now?")
+    assert "was not applied" in model.told and "They said of it: not today" in model.told
 
 
 @pytest.mark.slow

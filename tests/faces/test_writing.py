@@ -140,3 +140,12 @@ def test_vi_keys(talk: Talk, home: Path) -> None:
     terminal.type("0cegood")
     terminal.press("Enter")
     terminal.wait("I was told of good")
+
+
+@pytest.mark.slow
+def test_what_is_pasted_moves_nothing_on_the_screen(talk: Talk) -> None:
+    terminal = talk("Hello.")
+    paste(terminal, "look \x1b[31mred \x1b]0;title\x07here")
+    terminal.press("Enter")
+    terminal.wait("Hello.")
+    assert r"> look \x1b[31mred \x1b]0;title\x07here" in terminal.text

@@ -47,8 +47,10 @@ def news_of(project: Project, last: Past, room: int = _MOST) -> str:
 
 def _with_words(told: str, last: Past) -> str:
     """What became of a change, and what the person said as they decided it."""
-    words = last.said.text if last.said and last.said.by != NOBODY else ""
-    return f"{told}\n{SAID} {words}" if words else told
+    said = last.said
+    if said is None or not said.text or said.by == NOBODY or said.choice == "revise":
+        return told  # what sends a change back is a message of its own
+    return f"{told}\n{SAID} {said.text}"
 
 
 def name_files(what: str, paths: Iterable[str]) -> str:

@@ -5,11 +5,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kith.faces.rendering.keys import fit_keys
 
 if TYPE_CHECKING:
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.output import Output
     from rich.console import Console, RenderableType
 
@@ -17,11 +18,17 @@ if TYPE_CHECKING:
     from kith.faces.rendering.spans import Line
 
 
+SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
+LEAVE: Final = "escape"
+_WORD_S: Final = 0.3  # a letter that comes so soon after another one makes words of both
+
+
 class ConsoleScreen:
     """The `Screen` of a rich console."""
 
     def __init__(self, console: "Console") -> None:
         self.console = console
+        self._said = ""  # words that came where a key was asked for
 
     @property
     def width(self) -> int:
@@ -44,12 +51,15 @@ class ConsoleScreen:
         self.console.file.flush()
 
     async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
-        """One key; Ctrl-C cancels the run, end of input means "n"."""
-        return await press("\n".join(fit_keys(f"{words}: ", self.width)), keys, follows=follows)
+        """One key, or `SAY` for words, which `type_line` gives; Ctrl-C cancels, end of input means "n"."""
+        asked = "\n".join(fit_keys(f"{words}: ", self.width))
+        key, self._said = await press(asked, keys, follows=follows)
+        return key
 
     async def type_line(self, words: str, draft: str = "") -> str:
         """A line of text; "" at the end of input, which Ctrl-D is."""
-        return await type_line(f"{words} ", draft)
+        said, self._said = self._said, ""
+        return said or await type_line(f"{words} ", draft)
 
     async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
         """A row by its number, typed."""
@@ -75,13 +85,30 @@ class ConsoleScreen:
         pydoc.pager(self.look.paint(lines))
 
 
-async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> str:
-    """One key of `keys`; Ctrl-C cancels the run, end of input means "n".
+async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> tuple[str, str]:
+    """One key of `keys`, or words in place of one, which come with the key `SAY`.
 
-    A key that was pressed before the question was seen is no answer to it, unless this `follows` one.
+    Ctrl-C cancels the run, end of input means "n". A key that was pressed before the question was seen is no
+    answer to it, unless this `follows` one.
     """
     from prompt_toolkit import PromptSession
     from prompt_toolkit.input.typeahead import clear_typeahead
+
+    bindings = _key_bindings(keys, may_say=SAY in keys and not follows)
+    session = PromptSession[str](key_bindings=bindings, output=_stderr())
+    if not follows:
+        clear_typeahead(session.app.input)
+        drop_type_ahead()
+    with _ctrl_c_cancels():
+        try:
+            said = await session.prompt_async(words)
+        except EOFError:
+            return "n", ""
+    return (said, "") if said in keys else (SAY, said)
+
+
+def _key_bindings(keys: Sequence[str], may_say: bool) -> "KeyBindings":
+    """Each key answers; where words are an answer, too (`may_say`), a second letter makes words of both."""
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     bindings = KeyBindings()
@@ -89,27 +116,46 @@ async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> st
     def bind(key: str) -> None:
         @bindings.add(key)
         def _(event: KeyPressEvent) -> None:
-            event.app.current_buffer.text = "" if key == "escape" else key
-            event.app.exit(result=key)
+            _take_key(event, key, may_say)
 
     for key in keys:
         bind(key)
 
     @bindings.add("enter")
     @bindings.add("c-j")
+    def _(event: KeyPressEvent) -> None:
+        line = event.app.current_buffer.text
+        if line.strip() and not event.app.is_done:
+            event.app.exit(result=line)
+
     @bindings.add("<any>")
     def _(event: KeyPressEvent) -> None:
-        """Any other key does nothing."""
+        """Any other key does nothing, or begins words."""
+        if may_say and event.data.isprintable():
+            event.app.current_buffer.insert_text(event.data)
 
-    session = PromptSession[str](key_bindings=bindings, output=_stderr())
-    if not follows:
-        clear_typeahead(session.app.input)
-        drop_type_ahead()
-    with _ctrl_c_cancels():
-        try:
-            return await session.prompt_async(words)
-        except EOFError:
-            return "n"
+    return bindings
+
+
+def _take_key(event: "KeyPressEvent", key: str, may_say: bool) -> None:
+    """A key answers, unless it belongs to words."""
+    app, line = event.app, event.app.current_buffer
+    letter = "" if key == LEAVE else key
+    if line.text:
+        line.insert_text("" if line.text == letter else letter)  # pressed twice, or words
+        return
+    line.insert_text(letter)
+    if not may_say or key == LEAVE:
+        app.exit(result=key)
+    elif app.loop:
+        app.loop.call_later(_WORD_S, _answer, event, key)
+
+
+def _answer(event: "KeyPressEvent", key: str) -> None:
+    """Nothing came behind the letter, so it was a key."""
+    app = event.app
+    if app.is_running and not app.is_done and app.current_buffer.text == key:
+        app.exit(result=key)
 
 
 async def type_line(words: str, draft: str = "") -> str:

@@ -11,7 +11,6 @@ from typing import Final
 _FRESH_S: Final = 5.0  # a list that is older is made again, and used meanwhile
 _PIECE: Final = 1_000  # paths that are looked through at once: longer, and a key would have to wait
 _BREATH_S: Final = 0.001  # between two of these: the keys have their turn
-_REMEMBERED: Final = 12  # searches
 _SMALL: Final = 4_000  # paths that need no thread of their own
 
 # Files that are not ignored, and ignored ones (whole folders with a slash at their end).
@@ -24,6 +23,7 @@ class Paths:
 
     all: tuple[str, ...] = ()
     ignored: int = 0
+    # The last search: its letters, and the numbers that it found; the next letter is looked for among these.
     _last: dict[str, Sequence[int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -73,8 +73,7 @@ class Paths:
         known = self._last.get(shorter) if shorter == shorter.lower() else None
         numbers = range(len(self.all)) if known is None else known
         found = [number for number in self._in_pieces(numbers) if holds(self.all[number])]
-        if len(self._last) > _REMEMBERED:
-            self._last.clear()
+        self._last.clear()
         self._last[letters] = found
         return found
 

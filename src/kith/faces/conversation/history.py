@@ -40,8 +40,11 @@ class LineHistory(History):
         self._kept, self._keeps, self._session = kept, keeps, session
         for line in lines:
             self._pastes.learn(dict(line.pasted))
+        sent = self._loaded_strings[::-1]
         earlier = [line.text for line in lines]
         self._loaded_strings += list(dict.fromkeys(reversed(earlier)))
+        for words in sent:  # before anybody knew where to keep them
+            self.store_string(words)
         self._is_known.set()
 
     async def load(self) -> AsyncGenerator[str, None]:

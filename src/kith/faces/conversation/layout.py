@@ -31,13 +31,13 @@ STYLE: Final = Style.from_dict(
     {
         "rule": "fg:ansibrightblack",
         "prompt": "bold",
-        "hint": "fg:ansibrightblack",
+        "hint": "dim",
         "chosen": "bold",
-        "meaning": "fg:ansibrightblack",
+        "meaning": "dim",
         "command": "fg:ansicyan",
         "file": "fg:ansicyan",
-        "paste": "fg:ansibrightblack",
-        "auto-suggestion": "fg:ansibrightblack",
+        "paste": "dim",
+        "auto-suggestion": "noinherit dim",
     }
 )
 

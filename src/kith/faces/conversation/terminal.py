@@ -62,6 +62,7 @@ class Terminal:
         self.look = look
         self.line = Writing()
         self.line.changed, self.line.is_free = self._wake, self._is_free
+        self.line.is_dim = lambda: not self.look.is_plain
         self.buffer = self.line.buffer
         self._asking = Asking(self.buffer, self._show_question)
         self._hint = ""

@@ -17,7 +17,10 @@ _SEARCHING: Final = "Sent before: Enter takes one, Ctrl-R the next, Esc none"
 
 
 class Writing:
-    """All of it belongs to the terminal's thread; `changed` draws it anew. `is_free`: nothing is asked."""
+    """All of it belongs to the terminal's thread; `changed` draws it anew. `is_free`: nothing is asked.
+
+    `is_dim`: what is only suggested looks different from what is written.
+    """
 
     def __init__(self) -> None:
         self.pastes = Pastes()
@@ -26,11 +29,12 @@ class Writing:
         self.sources = Sources(earlier=self.history.find)
         self.changed: Callable[[], None] = lambda: None
         self.is_free: Callable[[], bool] = lambda: True
+        self.is_dim: Callable[[], bool] = lambda: True
         self.buffer = Buffer(
             multiline=True,
             history=self.history,
             enable_history_search=True,
-            auto_suggest=SuggestEarlier(self.history, lambda: not self.menu.is_open),
+            auto_suggest=SuggestEarlier(self.history, lambda: self.is_dim() and not self.menu.is_open),
         )
         self._left: Document | None = None  # the line as it was before lines sent before were searched
         self._browsing = False
