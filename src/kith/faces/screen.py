@@ -78,8 +78,8 @@ class LiveScreen(Screen, Protocol):
     def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
         """The project as it is set now, and the session's id: what is typed can be helped and remembered."""
 
-    def as_typed(self, words: str) -> str:
-        """What was sent, as it stood in the line."""
+    def echo(self, words: str) -> None:
+        """What the person sent, and what is answered from here on."""
 
     def ready(self) -> None:
         """Nothing is worked on any more."""

@@ -39,18 +39,8 @@ LASTING = frozenset(
 NOBODY = "a run without a terminal"  # who answers where nobody can be asked
 # Others that the fold looks at; ToolBegan and ToolEnded are told apart by their text.
 _TELLING = LASTING | {
-    *(
-        "Stepped",
-        "Planned",
-        "Proposed",
-        "Applied",
-        "Called",
-        "Judged",
-        "Reviewed",
-        "Notice",
-        "Asked",
-        "Answered",
-    ),
+    *("Stepped", "Planned", "Proposed", "Applied", "Called"),
+    *("Judged", "Reviewed", "Notice", "Asked", "Answered"),
 }
 _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 

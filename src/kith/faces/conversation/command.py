@@ -30,7 +30,7 @@ def converse_with_person(root: Path, flags: dict[str, Any], begin: Beginning, *,
 
 
 def _reads_aloud() -> bool:
-    """Whether the person uses a screen reader; all else that they chose is read later, beside the first key."""
+    """Whether the person uses a screen reader; all else that they chose is read after the first key."""
     if said := os.environ.get("KITH_SCREEN_READER"):
         return said.lower() in ("1", "true", "yes")
     from kith.settings import find_folders

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import KithError
 from kith.faces.lines import from_home, printable
-from kith.faces.rendering.markdown import READABLE, MarkdownStream
+from kith.faces.rendering.markdown import READABLE, render_markdown
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
     from kith.memory.past import Past
 
-_SHOWN: Final = 6  # messages of an earlier conversation that are shown again
-_LINES: Final = 20  # of each
+_SHOWN: Final = 3  # turns of an earlier conversation that are shown again
+_LINES: Final = 20  # of each answer
 
 
 async def open_conversation(talk: "Talk") -> None:
@@ -91,23 +91,21 @@ async def go_into(talk: "Talk", id: str) -> None:
 
 
 def show_earlier(talk: "Talk", past: "Past") -> None:
-    """The last words of a conversation, as they were shown when they were said."""
+    """The last turns of a conversation: what the person said, and the model's last words on it."""
     from kith.app.tasks import THREAD
     from kith.memory.turns import turns
 
-    said = [
-        message for message in past.threads.get(THREAD, ()) if message.role == "assistant" and message.text
-    ]
-    spoken = turns(talk.project.log, talk.id)
-    if len(said) > _SHOWN:
-        talk.say(f"  ({len(spoken):,} turns; the last of them:)", "dim")
-    for turn in spoken[-1:]:
-        talk.say(f"> {printable(turn.words)}", "bold")
-    width, look = min(talk.terminal.width, READABLE), talk.terminal.look
-    for message in said[-1:]:
-        stream = MarkdownStream(width, look.glyphs)
-        lines = [*stream.take(message.text), *stream.end()]
-        talk.terminal.show_lines([*lines[-_LINES:], ()])
+    said, spoken = past.threads.get(THREAD, ()), turns(talk.project.log, talk.id)
+    if len(spoken) > _SHOWN:
+        talk.say(f"({len(spoken):,} turns; the last of them:)", "dim")
+    ends = [*(turn.after for turn in spoken[1:]), len(said)]
+    for turn, end in list(zip(spoken, ends, strict=True))[-_SHOWN:]:
+        talk.terminal.echo(turn.words)
+        words = [each.text for each in said[turn.after : end] if each.role == "assistant" and each.text]
+        screen = talk.terminal
+        for text in words[-1:]:
+            lines = render_markdown(text, min(screen.width, READABLE), screen.look.glyphs)
+            screen.show_lines([*lines[-_LINES:], ()])
     talk.voice.set_todo(past.todo)
 
 

@@ -37,8 +37,8 @@ def open_output() -> "Output":
 def wipe(renderer: "Renderer") -> None:
     """Take the last picture away, line by line, and stand where it began.
 
-    prompt_toolkit clears to the end of the screen at once; from the top left corner, tmux takes that for a screen
-    that is to be kept, and puts the picture into its history.
+    prompt_toolkit clears to the end of the screen at once; from the top left corner, tmux takes that for a
+    screen that is to be kept, and puts the picture into its history.
     """
     output, drawn = renderer.output, renderer.last_rendered_screen
     output.cursor_backward(renderer._cursor_pos.x)

@@ -29,8 +29,8 @@ _TELL_S: Final = 10.0  # what goes on is said this often
 class PlainTerminal:
     """A `LiveScreen` of lines in their order. What is typed is read line by line, also while it works.
 
-    A line answers the question that is open: its first letter is the key, other words are the "s" of a question
-    that has one.
+    A line answers the question that is open: its first letter is the key, other words are the "s" of a
+    question that has one.
     """
 
     def __init__(self, submit: Callable[[str], None], wishes: Wishes, look: Look) -> None:
@@ -120,9 +120,8 @@ class PlainTerminal:
     def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
         """A plain line is the terminal's own."""
 
-    def as_typed(self, words: str) -> str:
-        """What was sent."""
-        return words
+    def echo(self, words: str) -> None:
+        """The terminal itself has shown it."""
 
     def ready(self) -> None:
         """The person is to say something."""

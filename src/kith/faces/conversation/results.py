@@ -22,7 +22,7 @@ def show_result(talk: "Talk", result: "Result") -> None:
     elif text and not talk.voice.has_shown(text):
         talk.say(printable(text))
     if result.report["changes"]:
-        screen = talk.terminal
-        screen.show_lines([(), *receipt_panel(receipt_lines(result.report), screen.width, screen.look.glyphs)])
+        screen, lines = talk.terminal, receipt_lines(result.report)
+        screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])
         if not result.report["applied"] and talk.project.tree.waiting_trials(talk.id):
             talk.say(_WAITS, "dim")

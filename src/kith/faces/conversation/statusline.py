@@ -11,8 +11,8 @@ from kith.core.events import Called, Engaged, Event, RunEnded, RunStarted
 from kith.core.money import dollars
 from kith.faces.conversation.modes import Mode, badge
 from kith.faces.figures import figure
-from kith.faces.printing import printable
 from kith.faces.meter import Meter
+from kith.faces.printing import printable
 
 _GAP: Final = "  "
 

@@ -161,7 +161,7 @@ class Talk:
         self._something.set()
 
     async def _answer_beside(self, now: Any, words: str) -> None:
-        self.say(f"> {printable(words)}", "bold")
+        self.terminal.echo(words)
         try:
             await now(self, words.partition(" ")[2].strip())
         except KithError as error:
@@ -261,21 +261,15 @@ class Talk:
     def hear(self, event: Event, path: tuple[str, ...] = ()) -> None:
         """An event of the session, or of a model that is opened."""
         self.status.hear(event)
-        if (
-            isinstance(event, Said)
-            and event.message.author == "person"
-            and event.message.text in self.steering
-        ):
-            self.steering.remove(event.message.text)
-            self._show_queue()
-            self.say(f"> {printable(event.message.text)}", "bold")
+        if isinstance(event, Said) and event.message.author == "person":
+            self._note_heard(event.message.text)
         self.voice.hear(event, path)
 
     def _note_heard(self, words: str) -> None:
         if words in self.steering:
             self.steering.remove(words)
             self._show_queue()
-            self.say(f"> {printable(words)}", "bold")
+            self.terminal.echo(words)
 
     async def answer(self, question: Question) -> Answer:
         """Put a question to the person, one at a time; in auto mode only the last one."""

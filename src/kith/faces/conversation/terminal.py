@@ -49,7 +49,7 @@ class Terminal:
         status: Callable[[int], str] = lambda width: "",
         *,
         keys: KeyBindingsBase | None = None,
-        look: Look = Look(),
+        look: Look,
     ) -> None:
         self._submit, self.status = submit, status
         self._above: deque[str] = deque()
@@ -152,9 +152,9 @@ class Terminal:
 
         know_project(self.line, get, session, self._in_loop)
 
-    def as_typed(self, words: str) -> str:
+    def echo(self, words: str) -> None:
         """What was sent, as it stood in the line."""
-        return self.line.pastes.fold(words)
+        self.show(f"> {printable(self.line.pastes.fold(words))}", style="bold")
 
     def ready(self) -> None:
         """The line is always there."""
@@ -186,7 +186,7 @@ class Terminal:
         """A text, sent with Enter; "" after Esc."""
         said = await self._asked(self._asking.type_line(words, draft))
         if said:
-            self.show(f"> {printable(said)}", style="bold")
+            self.echo(said)
         return self.line.pastes.unfold(said)
 
     async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from kith.core.errors import UsageError
 from kith.faces.conversation.commands.table import COMMANDS, GROUPS, Command
-from kith.faces.lines import printable
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
@@ -17,7 +16,7 @@ Do = Callable[["Talk", str], Awaitable[None]]
 
 async def answer(talk: "Talk", words: str) -> None:
     """Carry out a command, or give the words to the model. Raises KithError for what the person can mend."""
-    talk.say(f"> {printable(talk.terminal.as_typed(words))}", "bold")
+    talk.terminal.echo(words)
     command, rest = find_command(words)
     if words.startswith("!"):
         from kith.faces.conversation.aside import run_typed
