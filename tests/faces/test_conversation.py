@@ -210,6 +210,7 @@ def test_every_terminal_can_be_worked_in(
     terminal = talk(text, edit(), DONE, width=width, **environment)
     terminal.say("what is it?")
     terminal.wait("2. two")
+    terminal.settle()
     terminal.say("fix mean")
     terminal.wait("Apply this change?")
     terminal.check_picture(f"in_a_terminal_{name}")

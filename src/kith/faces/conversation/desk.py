@@ -1,6 +1,7 @@
 """The two threads of a conversation, joined: one owns the terminal and the keys, the other all the work."""
 
 import asyncio
+import errno
 import signal
 import sys
 from collections.abc import Mapping
@@ -8,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from kith.core.errors import KithError
 from kith.faces.conversation.modes import Beginning, badge, next_mode
 from kith.faces.rendering.look import Look
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
 
 _END_S: Final = 10.0  # work that is asked to end may take so long
+_GONE: Final = (errno.EIO, errno.EBADF, errno.EPIPE, errno.ENXIO)  # what a closed terminal says
 _HUNG_UP: Final = 129  # as a shell says it: 128 and the signal's number
 _SWITCH_S: Final = 0.001  # the work lets the keys have their turn after so long
 
@@ -35,6 +36,8 @@ class Desk:
         self._mode = begin.mode or "ask"
         self._early: list[str] = []  # what was sent before anybody could work
         self.talk: Talk | None = None
+        self._opening: Talk | None = None  # the same, before it can take anything
+        self._left = False
         self.terminal = self._plain() if plain else self._lively()
         self._fault: BaseException | None = None
         self._worker = Thread(target=self._work, daemon=True, name="kith-work")
@@ -66,14 +69,21 @@ class Desk:
                 loop.add_signal_handler(number, self.terminal.leave, 128 + number)
             loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
-            return await self.terminal.run(self._worker.start)
-        except OSError:  # the terminal is gone
+            return await self.terminal.run(self._worker.start, self._end_work)
+        except EOFError:
             return _HUNG_UP
-        finally:
-            if self.talk:
-                self.talk.close()
-            if self._worker.is_alive():
-                await loop.run_in_executor(None, self._worker.join, _END_S)
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            return _HUNG_UP
+
+    async def _end_work(self) -> None:
+        """Let what goes on come to an end."""
+        self._left = True
+        if talk := self.talk or self._opening:
+            talk.close()
+        if self._worker.is_alive():
+            await asyncio.get_running_loop().run_in_executor(None, self._worker.join, _END_S)
 
     def _interrupt(self) -> None:
         """Ctrl-C that came as a signal: while an editor has the terminal it is meant for that."""
@@ -89,13 +99,11 @@ class Desk:
         try:
             from kith.faces.conversation.talk import Talk
 
-            talk = Talk(self._root, self._flags, self.terminal, self._begin_with)
-            asyncio.run(talk.live(self._open))
-        except KithError as error:
+            self._opening = Talk(self._root, self._flags, self.terminal, self._begin_with)
+            if not self._left:
+                asyncio.run(self._opening.live(self._open))
+        except BaseException as error:  # whatever it is, the terminal's thread raises it
             self._fault = error
-        except BaseException as error:
-            self._fault = error
-            raise
         finally:
             self.terminal.leave()
 

@@ -127,7 +127,7 @@ def _bind_writing(keys: KeyBindings, get: Callable[[], "Terminal"]) -> None:
 
         @keys.add("c-z")
         def _(event: KeyPressEvent) -> None:
-            event.app.create_background_task(get().suspend())
+            event.app.create_background_task(get().lending.suspend())
 
 
 def _bind_line(keys: KeyBindings, get: Callable[[], "Terminal"], picks: Condition) -> None:

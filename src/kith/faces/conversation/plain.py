@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -43,8 +43,8 @@ class PlainTerminal:
 
     # --- life --------------------------------------------------------------------------------
 
-    async def run(self, begin: Callable[[], None]) -> int:
-        """Until somebody calls `leave`; returns what that gave."""
+    async def run(self, begin: Callable[[], None], end: Callable[[], Awaitable[None]]) -> int:
+        """Until somebody calls `leave`; returns what that gave. `end` is called before the last words."""
         self._loop = asyncio.get_running_loop()
         self._over = self._loop.create_future()
         if sys.platform == "win32":
@@ -59,6 +59,7 @@ class PlainTerminal:
         finally:
             if sys.platform != "win32":
                 self._loop.remove_reader(sys.stdin.fileno())
+            await end()
 
     def leave(self, code: int = 0) -> None:
         """End `run`; from any thread."""

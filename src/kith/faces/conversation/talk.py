@@ -108,8 +108,27 @@ class Talk:
         from kith.faces.conversation.opening import open_conversation
 
         self._loop = asyncio.get_running_loop()
-        await open_conversation(self)
-        ready(self)
+        self._task = asyncio.ensure_future(open_conversation(self))
+        try:
+            await self._begin(self._task)
+            if not self._closing:
+                ready(self)
+            await self._do_all()
+        finally:
+            await self._end()
+
+    async def _begin(self, opening: "asyncio.Future[None]") -> None:
+        """Open the conversation, unless the person leaves meanwhile."""
+        if self._closing:
+            opening.cancel()
+        try:
+            await opening
+        except asyncio.CancelledError:
+            self._closing = True
+        finally:
+            self._task = None
+
+    async def _do_all(self) -> None:
         while not self._closing:
             if not self.queue:
                 self.terminal.ready()
@@ -117,10 +136,14 @@ class Talk:
                 await self._something.wait()
                 continue
             await self._do_one(self.queue.popleft())
+
+    async def _end(self) -> None:
+        """Let go of what is held open, whatever ended the conversation."""
         if self.opened:
             await self.opened.aclose()
-        if self.project.servers:
-            await self.project.servers.aclose()
+        project: Project | None = getattr(self, "project", None)
+        if project and project.servers:
+            await project.servers.aclose()
 
     async def _do_one(self, words: str) -> None:
         self._show_queue()
@@ -157,7 +180,8 @@ class Talk:
             self._steer(words)
             return
         self.queue.append(words)
-        self._show_queue()
+        if self.working:
+            self._show_queue()
         self._something.set()
 
     async def _answer_beside(self, now: Any, words: str) -> None:

@@ -1,10 +1,8 @@
 """The terminal of a conversation: what was shown stays above, what lives is below, keys are always free."""
 
 import asyncio
-import os
-import signal
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -13,9 +11,11 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import vi_navigation_mode
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindingsBase
+from prompt_toolkit.output import ColorDepth
 
 from kith.faces.conversation.asking import Asking
 from kith.faces.conversation.layout import STYLE, make_layout
+from kith.faces.conversation.lending import Lending
 from kith.faces.conversation.output import at_once, open_output, wipe
 from kith.faces.conversation.writing import Writing
 from kith.faces.printing import printable
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FRAME_S: Final = 1 / 30  # between two pictures, at the least
+_DEPTHS: Final = {  # bits of a colour
+    0: ColorDepth.MONOCHROME,
+    1: ColorDepth.MONOCHROME,
+    4: ColorDepth.ANSI_COLORS_ONLY,
+    8: ColorDepth.DEFAULT,
+    24: ColorDepth.TRUE_COLOR,
+}
 BEAT_S: Final = 0.1  # between two pictures of what moves by itself
 REGIONS: Final = ("stream", "activity", "todo", "queue", "question")  # from top to bottom
 QUIET: Final = ("queue", "question")  # while a key is asked for
@@ -58,7 +65,6 @@ class Terminal:
         self._console: Console | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken = asyncio.Event()
-        self._suspended = 0
         self.look = look
         self.line = Writing()
         self.line.changed, self.line.is_free = self._wake, self._is_free
@@ -73,35 +79,52 @@ class Terminal:
             key_bindings=keys,
             style=STYLE,
             output=self.output,
+            color_depth=lambda: _DEPTHS[self.look.palette.depth],
             erase_when_done=True,
         )
         self.app.ttimeoutlen = 0.05  # Esc is a key of its own
         self.app.timeoutlen = 0.3
+        self.lending = Lending(self.app, self._flush)
 
     # --- life --------------------------------------------------------------------------------
 
-    async def run(self, begin: Callable[[], None]) -> int:
-        """Until somebody calls `leave`; returns what that gave. `begin` is called once keys are taken."""
+    async def run(self, begin: Callable[[], None], end: Callable[[], Awaitable[None]]) -> int:
+        """Until somebody calls `leave`; returns what that gave.
+
+        `begin` is called once keys are taken, `end` before the last words are shown. Raises EOFError or
+        OSError where the terminal is gone.
+        """
         self._loop = asyncio.get_running_loop()
         self._loop.call_later(FRAME_S, begin)
+        self.lending.heed_shell()
         drawing = asyncio.ensure_future(self._draw())
+        drawing.add_done_callback(self._note_fault)
         try:
             return await self.app.run_async(handle_sigint=False)
         finally:
             drawing.cancel()
+            await end()
             self._flush()
             self.line.history.close()
 
     def leave(self, code: int = 0) -> None:
         """End `run`; from any thread."""
-        self._in_loop(
-            lambda: self.app.exit(result=code) if self.app.is_running and not self.app.is_done else None
-        )
+        self._in_loop(lambda: asyncio.ensure_future(self._leave(code)))
+
+    async def _leave(self, code: int) -> None:
+        await self.lending.demand()
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit(result=code)
+
+    def _note_fault(self, drawing: "asyncio.Future[None]") -> None:
+        """A picture that cannot be drawn ends the conversation: nobody would see that it goes on."""
+        if not drawing.cancelled() and (fault := drawing.exception()) and self.app.is_running:
+            self.app.exit(exception=fault)
 
     @property
     def is_lent(self) -> bool:
         """Whether an editor or a viewer has the terminal now."""
-        return self._suspended > 0
+        return self.lending.is_lent
 
     # --- showing -----------------------------------------------------------------------------
 
@@ -204,7 +227,7 @@ class Terminal:
     async def _edit(self, content: bytes, name: str) -> bytes:
         from kith.faces.editor import open_editor
 
-        async with self.aside():
+        async with self.lending.aside():
             after, fault = await open_editor(content, name, self._editor)
         if fault:
             self.show(fault, style="red")
@@ -216,20 +239,11 @@ class Terminal:
         after = await self._edit(f"{before}\n".encode(), "message.md")
         self.line.fill(after.decode("utf-8", "replace"))
 
-    async def suspend(self) -> None:
-        """Ctrl-Z: the shell has the terminal until it gives it back."""
-        async with self.aside():
-            os.kill(0, signal.SIGTSTP)
-
     async def _view(self, title: str, text: str) -> None:
         from kith.faces.conversation.viewer import view
 
-        async with self.aside():
+        async with self.lending.aside():
             await view(title, text)
-
-    def aside(self) -> "_Aside":
-        """The terminal is somebody else's meanwhile."""
-        return _Aside(self)
 
     # --- keys --------------------------------------------------------------------------------
 
@@ -309,7 +323,7 @@ class Terminal:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), BEAT_S if moving else None)
             self._woken.clear()
-            if not self._suspended:
+            if not self.is_lent:
                 self._flush()
             await asyncio.sleep(FRAME_S)
 
@@ -349,27 +363,3 @@ class Terminal:
         """Do it in the terminal's own loop, whichever loop asks for it."""
         assert self._loop is not None
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
-
-
-class _Aside:
-    """While it is entered, the terminal draws nothing and reads no keys."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        from prompt_toolkit.application import in_terminal
-
-        self._terminal, self._context = terminal, in_terminal()
-
-    async def __aenter__(self) -> None:
-        self._terminal._flush()
-        self._terminal._suspended += 1
-        await self._context.__aenter__()
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self._context.__aexit__(*error)
-        self._terminal._suspended -= 1
-        self._terminal._wake()
-
-
-def _settle(future: "asyncio.Future[T]", value: T) -> None:
-    if not future.done():
-        future.set_result(value)

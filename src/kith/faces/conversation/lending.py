@@ -1,0 +1,94 @@
+"""The terminal in other hands for a while: an editor's, a viewer's, the shell's."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from prompt_toolkit.application import Application, in_terminal
+
+_END_S: Final = 3.0  # who has the terminal may take so long to give it back
+_NOTICE_S: Final = 0.05  # until the loop has heard of a signal
+
+
+class Lending:
+    """Who has the terminal of an application; `draw` shows what waits. All in the terminal's thread."""
+
+    def __init__(self, app: Application[int], draw: Callable[[], None]) -> None:
+        self._app, self._draw = app, draw
+        self._visits: list[asyncio.Task[object] | None] = []
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether somebody else has it now."""
+        return bool(self._visits)
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """While it is entered, nothing is drawn and no keys are read."""
+        self._draw()
+        visit = asyncio.current_task()
+        self._visits.append(visit)
+        try:
+            async with in_terminal():
+                yield
+        finally:
+            self._visits.remove(visit)
+            if self._app.is_running:
+                self._draw()
+
+    async def demand(self) -> None:
+        """Have it back, whoever has it."""
+        visits = [visit for visit in self._visits if visit]
+        for visit in visits:
+            visit.cancel()
+        if visits:
+            await asyncio.wait(visits, timeout=_END_S)
+
+    # --- the shell ---------------------------------------------------------------------------
+
+    async def suspend(self) -> None:
+        """Ctrl-Z: the shell has the terminal until it gives it back."""
+        async with self.aside():
+            self._stop(0)
+            await asyncio.sleep(_NOTICE_S)
+
+    def heed_shell(self) -> None:
+        """Leave the terminal in order when somebody stops this process, and find it again afterwards."""
+        if sys.platform != "win32":
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGTSTP, self._hear_stop)
+            loop.add_signal_handler(signal.SIGCONT, self._hear_continue)
+
+    def _hear_stop(self) -> None:
+        if self.is_lent:
+            self._stop(os.getpid())  # who has it looks after it
+        else:
+            self._app.create_background_task(self.suspend())
+
+    def _stop(self, processes: int) -> None:
+        """Stop, as a process does that heeds no signal; returns when it goes on."""
+        if sys.platform != "win32":
+            loop = asyncio.get_running_loop()
+            loop.remove_signal_handler(signal.SIGTSTP)
+            os.kill(processes, signal.SIGTSTP)
+            loop.add_signal_handler(signal.SIGTSTP, self._hear_stop)
+
+    def _hear_continue(self) -> None:
+        """After a stop that nobody could see coming, the shell left the terminal as it likes it."""
+        if not self.is_lent and self._app.is_running and _echoes():
+            self._app.input.raw_mode().__enter__()  # the first one knows how it was before
+            self._app.renderer.reset()
+            self._draw()
+
+
+def _echoes() -> bool:
+    """Whether the terminal shows what is typed by itself, as no conversation wants it."""
+    if sys.platform == "win32":
+        return False
+    import termios
+
+    return bool(termios.tcgetattr(sys.stdin.fileno())[3] & termios.ECHO)
