@@ -82,6 +82,9 @@ class PlayedScreen:
     def as_typed(self, words: str) -> str:
         return words
 
+    def echo(self, words: str) -> None:
+        self.told.append(f"> {words}")
+
     def ready(self) -> None:
         self.rests.set()
 

@@ -117,7 +117,7 @@ def _progress(what: str, done: int, total: int) -> str:
     unit = " tokens" if what.startswith("reading") else ""
     if not total or (not done and "loading" not in what):
         return f"{what}: {done or total:,}{unit}"
-    bar = "━" * (_BAR * done // total)
+    bar = "━" * max(0, min(_BAR, _BAR * done // total))
     how_far = f"{100 * done // total}%" if "loading" in what else f"{done:,} of {total:,}{unit}"
     return f"{what}  {bar:╌<{_BAR}}  {how_far}"
 

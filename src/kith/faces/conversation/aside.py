@@ -1,7 +1,6 @@
 """`!command`: the person runs something themselves, and the model hears of it; of `!!command` it does not."""
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
@@ -29,9 +28,6 @@ async def run_typed(talk: "Talk", words: str) -> None:
     command = words.lstrip("!").strip()
     if not command:
         raise UsageError(EMPTY)
-    project = talk.project
-    if talk.mode == "plan":
-        project = replace(project, settings=replace(project.settings, read_only=True))
 
     def show(event: Event, path: tuple[str, ...]) -> None:
         if isinstance(event, ToolEnded) and event.ran:
@@ -46,7 +42,7 @@ async def run_typed(talk: "Talk", words: str) -> None:
     with talk.session() as session:
         session.listeners.append(show)
         try:
-            await run_command(project, session, command, talk.answer, quiet=quiet, hear=hear)
+            await run_command(talk.allowed, session, command, talk.answer, quiet=quiet, hear=hear)
         except asyncio.CancelledError:  # nothing else was cut short by it
             talk.terminal.live("stream", None)
             talk.voice.rest()

@@ -58,6 +58,13 @@ class Talk:
         return self.project.log.past(self.id)
 
     @property
+    def allowed(self) -> "Project":
+        """The project as the mode lets it be worked on: in plan mode nothing is written."""
+        if self.mode != "plan":
+            return self.project
+        return replace(self.project, settings=replace(self.project.settings, read_only=True))
+
+    @property
     def at_work(self) -> bool:
         """Whether the conversation's session is worked on now."""
         return self._session_open
@@ -244,12 +251,10 @@ class Talk:
 
         if self.notes:
             words, self.notes = "\n\n".join([words, *self.notes]), []
-        project = self.project
-        if self.mode == "plan" and not plan:
-            project = replace(project, settings=replace(project.settings, read_only=True))
+        plan = plan and self.mode != "plan"
         with self.session() as session:
             await self.open_model()
-            return await self._run(project, session, Task(words, "show" if plan else "no", keep=True))
+            return await self._run(self.allowed, session, Task(words, "show" if plan else "no", keep=True))
 
     async def _run(self, project: "Project", session: Any, task: Any) -> "Result":
         from kith.app.tasks import run_in

@@ -212,6 +212,6 @@ class Voice:
 
 def _lines(event: Event) -> Iterator[tuple[str, str]]:
     style, line = line_of(event)
-    if line:  # in a column with the tools
-        yield STYLES[style], printable(line.removeprefix("  "))
+    if line:  # in a column with the tools, and with the commands that are at hand here
+        yield STYLES[style], printable(line.removeprefix("  ").replace("kith undo ", "/undo "))
     yield from council_lines(event)

@@ -67,7 +67,7 @@ async def review(talk: "Talk", rest: str) -> None:
     words = split(rest)
     apply = "--apply" in words
     wish = Wish(revision=" ".join(word for word in words if word != "--apply"))
-    told = await run_review(talk.project, wish, talk.answer, [_without(talk, "Reviewed")], apply=apply)
+    told = await run_review(talk.allowed, wish, talk.answer, [_without(talk, "Reviewed")], apply=apply)
     talk.voice.rest()
     talk.say("\n".join(review_lines(told, told.review.findings)))
     if told.result.code != EXIT_DONE:
@@ -104,7 +104,7 @@ async def test(talk: "Talk", rest: str) -> None:
     from kith.app.testgen_report import report
     from kith.faces.testgen import tests_lines
 
-    told = await generate_tests(talk.project, Request(rest), talk.answer, [talk.hear])
+    told = await generate_tests(talk.allowed, Request(rest), talk.answer, [talk.hear])
     talk.voice.rest()
     data = report(told)
     talk.say(printable("\n".join(line for each in data.get("tests", ()) for line in tests_lines(each))))
