@@ -21,11 +21,8 @@ CUT = "Not run: your reply was cut at the token limit, so this call is incomplet
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
 EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
 UNHELD = ", though nothing here holds it to that"
-_TO_DO: Mapping[str, str] = {
-    "exec": "run",
-    "net": "reach",
-    "call": "ask",
-}  # effects that are no verbs themselves
+# Effects that are no verbs themselves.
+_TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}
 EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 

@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "tools", "length"]
-Effect = Literal[
-    "read", "write", "exec", "net", "call"
-]  # call: a program outside of the trial is asked to act
+# call: a program outside of the trial is asked to act.
+Effect = Literal["read", "write", "exec", "net", "call"]
 Decision = Literal["allow", "ask", "deny"]
 
 
