@@ -9,7 +9,7 @@ from rich.console import Console
 
 from kith.core.values import FileChange
 from kith.faces.approving.showing import show_file
-from kith.faces.lines import folded, printable, whole
+from kith.faces.printing import folded, printable, whole
 from kith.faces.prompts import ConsoleScreen
 
 PAYLOAD = "rm -rf ~"

@@ -66,7 +66,9 @@ def _read_head(text: str) -> dict[str, Any]:
     import yaml
 
     try:
-        given = yaml.safe_load(text)
+        # Aliases are no part of the form, and a few lines of them unfold into more than any memory holds.
+        aliased = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
+        given = None if aliased else yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         given = None
     return given if isinstance(given, dict) else dict(_KEY.findall(text))

@@ -3,7 +3,7 @@
 from kith.core.calls import bare_call
 from kith.core.hosts import split_target
 from kith.core.values import Question
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 
 def always_words(question: Question) -> str:

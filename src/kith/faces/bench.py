@@ -27,7 +27,8 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import WIDTH, paragraph, printable
+from kith.faces.lines import WIDTH, paragraph
+from kith.faces.printing import printable
 from kith.faces.probe import tell_steps
 from kith.faces.signals import run_until_signal
 from kith.faces.streams import is_lively

@@ -252,7 +252,8 @@ def _anchor_programs() -> None:
 
 
 def _say(text: str) -> None:
-    from kith.faces.lines import printable, wrapped
+    from kith.faces.lines import wrapped
+    from kith.faces.printing import printable
 
     with suppress(OSError):  # the exit code remains
         print(wrapped(f"kith: {printable(text)}", sys.stderr), file=sys.stderr, flush=True)

@@ -15,8 +15,9 @@ from kith.core.errors import EXIT_DONE
 from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
 from kith.faces.models import show_models, show_recommendations
+from kith.faces.printing import printable
 from kith.memory.applied import short_id
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings

@@ -15,7 +15,8 @@ from kith.faces.arguments import settings_flags
 from kith.faces.council import PlainCouncil, TerminalCouncil
 from kith.faces.folder import find_root
 from kith.faces.hurry import run_until_decided
-from kith.faces.lines import printable, wrapped
+from kith.faces.lines import wrapped
+from kith.faces.printing import printable
 from kith.faces.run import print_receipt
 from kith.faces.speakers import show_minutes
 from kith.faces.terminal import yes_to_changes

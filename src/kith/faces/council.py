@@ -10,7 +10,7 @@ from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Delta, Event, Progress, Said, Stepped
 from kith.core.values import Answer, Question
 from kith.faces.flow import Flow
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.speakers import (
     WIDTH,
     Line,

@@ -15,7 +15,8 @@ from kith.core.errors import EXIT_DONE, EXIT_FAILED
 from kith.core.events import Progress
 from kith.doctor import Check, Level, examine
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.faces.streams import is_lively
 from kith.faces.terminal import PlainVoice, TerminalVoice
 

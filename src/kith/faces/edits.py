@@ -11,7 +11,8 @@ from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_REJECTED, TreeError, UsageError
 from kith.edits import EditError, NothingToChange
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.memory.applied import short_id
 
 _LONGEST = 16_000_000  # bytes of a reply

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.settings import load_settings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from kith.core.errors import EXIT_DONE, EXIT_REJECTED
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.faces.folder import find_root
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.scanning import Shown
 from kith.faces.signals import run_until_signal
 from kith.memory.applied import short_id

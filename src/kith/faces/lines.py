@@ -28,9 +28,7 @@ from kith.core.events import (
 )
 from kith.core.money import dollars
 from kith.core.values import BuildTask, Finding, Plan, Ran, TodoItem
-from kith.faces.printing import folded as folded
-from kith.faces.printing import printable as printable
-from kith.faces.printing import whole as whole
+from kith.faces.printing import printable
 from kith.memory.applied import short_id
 
 STYLES = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}

@@ -11,7 +11,8 @@ from typing import Protocol
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
 from kith.core.sizes import size_text
-from kith.faces.lines import printable, wrapped
+from kith.faces.lines import wrapped
+from kith.faces.printing import printable
 
 TITLES = ("MODEL", "SIZE", "QUANT", "WINDOW", "TOOLS", "THINKS", "FITS")
 GAP, INDENT = "  ", "    "

@@ -6,7 +6,8 @@ import sys
 from kith.app.permits import decide_here, forget, remembered
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable, wrapped
+from kith.faces.lines import count, wrapped
+from kith.faces.printing import printable
 
 
 def permits_command(args: argparse.Namespace) -> int:

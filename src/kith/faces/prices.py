@@ -10,7 +10,8 @@ from kith.app.prices import OWN_FILE, Price, Rate, prices_of
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.faces.folder import find_root
-from kith.faces.lines import printable, wrapped
+from kith.faces.lines import wrapped
+from kith.faces.printing import printable
 from kith.settings import load_settings
 
 _COLUMNS = ("input", "cached", "written", "output")

@@ -13,7 +13,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.events import Event, Notice, Progress, Stepped
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.signals import run_until_signal
 from kith.faces.streams import is_lively
 from kith.faces.terminal import PlainVoice, TerminalVoice

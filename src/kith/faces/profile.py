@@ -12,7 +12,7 @@ from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.charts import choose_glyphs
 from kith.faces.folder import find_root
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.profile_text import profile_lines
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a text for something to run

@@ -15,7 +15,8 @@ from kith.core.money import dollars
 from kith.faces.build_text import build_lines
 from kith.faces.charts import Glyphs, draw_parts, draw_share, draw_time
 from kith.faces.figures import day, figure, tokens
-from kith.faces.lines import WIDTH, count, from_home, paragraph, printable
+from kith.faces.lines import WIDTH, count, from_home, paragraph
+from kith.faces.printing import printable
 from kith.routing.intervals import Share, Spread
 from kith.routing.rows import CallRow
 from kith.routing.speeds import Speed, write_rate

@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING, Protocol
 from kith.core.events import Event, Notice, Progress
 from kith.core.sizes import size_text
 from kith.faces.folder import find_root
-from kith.faces.lines import STYLES, line_of, printable, wrapped
+from kith.faces.lines import STYLES, line_of, wrapped
+from kith.faces.printing import printable
 from kith.faces.signals import run_until_signal
 from kith.faces.streams import is_lively
 from kith.settings import load_settings

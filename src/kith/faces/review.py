@@ -20,7 +20,8 @@ from kith.edits.diffing import hunk_between
 from kith.edits.rows import decode, split_keys
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import count, paragraph, printable
+from kith.faces.lines import count, paragraph
+from kith.faces.printing import printable
 from kith.faces.sarif import as_sarif
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes

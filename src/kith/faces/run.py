@@ -19,7 +19,8 @@ from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable, wrapped
+from kith.faces.lines import count, wrapped
+from kith.faces.printing import printable
 from kith.faces.signals import run_until_signal
 from kith.faces.task_input import read_task
 from kith.faces.terminal import choose_voice

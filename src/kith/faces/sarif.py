@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from kith import __version__
 from kith.core.values import Finding
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 

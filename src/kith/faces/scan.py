@@ -14,7 +14,8 @@ from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.sizes import size_text
 from kith.faces.folder import find_root
-from kith.faces.lines import WIDTH, count, paragraph, printable
+from kith.faces.lines import WIDTH, count, paragraph
+from kith.faces.printing import printable
 from kith.faces.scanning import Shown
 from kith.faces.signals import run_until_signal
 

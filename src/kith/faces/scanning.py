@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from kith.core.events import Event, Notice, Progress
-from kith.faces.lines import line_of, printable
+from kith.faces.lines import line_of
+from kith.faces.printing import printable
 from kith.faces.streams import is_lively
 
 if TYPE_CHECKING:

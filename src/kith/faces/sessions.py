@@ -12,7 +12,8 @@ from typing import Final
 
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.faces.folder import find_root
-from kith.faces.lines import brief, count, printable
+from kith.faces.lines import brief, count
+from kith.faces.printing import printable
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings

@@ -8,7 +8,8 @@ from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Event, Said
 from kith.core.money import dollars
 from kith.core.values import Message
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.memory.councils import Minutes, speaker_of
 
 WIDTH: Final = 80  # columns, at the most

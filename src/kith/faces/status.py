@@ -11,7 +11,8 @@ from kith.app.builds import find_build, show_build
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable, wrapped
+from kith.faces.lines import count, wrapped
+from kith.faces.printing import printable
 
 _EVERY_S = 0.5
 _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}

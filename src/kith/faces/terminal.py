@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Event, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
-from kith.faces.lines import STYLES, line_of, printable, status_of, wrapped
+from kith.faces.lines import STYLES, line_of, status_of, wrapped
+from kith.faces.printing import printable
 from kith.faces.prompts import ConsoleScreen
 from kith.faces.questions import ask
 from kith.faces.speakers import council_lines

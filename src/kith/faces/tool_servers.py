@@ -12,7 +12,8 @@ from kith.app.tool_servers import Served, look_at_servers, tool_tokens
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
-from kith.faces.lines import count, printable, wrapped
+from kith.faces.lines import count, wrapped
+from kith.faces.printing import printable
 from kith.settings import ToolServer, describe_server, load_settings
 
 _NOBODY = "No server of tools is configured: a table [mcp.NAME] in your configuration adds one (docs/mcp.md)."

@@ -11,7 +11,8 @@ from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.core.run import new_id
 from kith.core.values import Question
 from kith.faces.folder import find_root
-from kith.faces.lines import count, from_home, printable, wrapped
+from kith.faces.lines import count, from_home, wrapped
+from kith.faces.printing import printable
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.trust import everything_said, last_trusted
 from kith.settings import find_folders

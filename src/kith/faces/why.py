@@ -11,7 +11,8 @@ from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.money import dollars
 from kith.faces.folder import find_root
-from kith.faces.lines import count, paragraph, printable
+from kith.faces.lines import count, paragraph
+from kith.faces.printing import printable
 from kith.memory.applied import holds
 
 _WIDTH = 78  # columns, of the 80 that any terminal has

@@ -26,6 +26,7 @@ _PAGES: Final = 50  # of a list of tools, so that one without end is no trap
 _TOOLS: Final = 500
 _MOMENT: Final = 0.2  # seconds
 _LONGEST: Final = 300  # characters of what a server says of its own fault
+_PIECES: Final = 1e12  # of work; more of them, or less than none, is no number to tell
 _VARIABLES: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _LEASH: Final = Path(__file__).with_name("leash.py")
 # Pieces of work that are done, and of how many; 0 where nobody says.
@@ -62,7 +63,7 @@ class Connection:
         """Use a tool. Raises ServerError where no answer came."""
 
         async def tell_progress(progress: float, total: float | None, message: str | None) -> None:
-            tell(int(progress), int(total or 0))
+            tell(*_how_far(progress, total or 0.0))
 
         try:
             async with asyncio.timeout(self.seconds):
@@ -194,6 +195,12 @@ def _client(transport: "Transport", connection: Connection, mode: str) -> "Clien
     here = isinstance(connection.place, Program)
     named = Implementation(name="kith", version=connection.version)
     return Client(transport, mode=mode, client_info=named, list_roots_callback=roots if here else None)
+
+
+def _how_far(done: float, total: float) -> tuple[int, int]:
+    """Pieces as they can be told: numbers from elsewhere may be endless, or none at all."""
+    whole, reached = (int(each) if 0 <= each <= _PIECES else 0 for each in (total, done))
+    return (min(reached, whole) if whole else reached), whole
 
 
 async def _list_all(client: "Client") -> tuple[Listed, ...]:

@@ -55,7 +55,7 @@ def name_tool(server: str, name: str, taken: Sequence[str] = ()) -> str:
 
 def _make_tool(server: str, name: str, listed: Listed, call: Call) -> Tool:
     schema = plain_schema(listed.schema)
-    description = clean_words(listed.description, _DESCRIPTION) or f"{listed.name}, of {server}."
+    description = clean_words(listed.description or f"{listed.name}, of {server}.", _DESCRIPTION)
     identity = call_identity(server, listed.name, [listed.description, listed.schema])
 
     async def use(args: Mapping[str, Any], run: Run) -> ToolResult:

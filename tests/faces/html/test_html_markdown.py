@@ -9,7 +9,7 @@ from paper import read_page
 
 from kith.faces.html.markdown import MOST, render_markdown
 from kith.faces.html.markup import Html, element, text
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 ALLOWED = {
     *(

@@ -23,7 +23,7 @@ from kith.core.values import (
 )
 from kith.faces.html.markup import Html
 from kith.faces.html.scene import Scene
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from sparing import first
 
 

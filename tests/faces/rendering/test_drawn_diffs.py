@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kith.core.values import Change, FileChange
 from kith.edits import split_hunks, summarise
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.rendering.diff_pieces import read_diff
 from kith.faces.rendering.diffs import changes_lines, diff_lines, hunk_lines
 from kith.faces.rendering.glyphs import ASCII

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.rendering.glyphs import ASCII, UNICODE
 from kith.faces.rendering.markdown import MarkdownStream, render_markdown
 from kith.faces.rendering.spans import Line, columns_of, plain

@@ -37,7 +37,7 @@ from kith.faces.acp.conversation import Conversation
 from kith.faces.acp.history import list_conversations, root_of
 from kith.faces.acp.wire import Wire
 from kith.faces.folder import find_root
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
 

@@ -15,7 +15,7 @@ from kith.faces.acp.outbox import Outbox
 from kith.faces.acp.updates import Updates
 from kith.faces.acp.wire import Wire
 from kith.faces.always import always_words
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
 _OPTIONS: Final[dict[str, tuple[PermissionOptionKind, str]]] = {

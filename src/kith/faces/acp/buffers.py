@@ -11,7 +11,7 @@ from typing import Any, Final
 from acp.exceptions import RequestError
 from pydantic import ValidationError
 
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 _PATIENCE_S: Final = 5.0  # for one file; an editor that does not answer has no say
 _LARGEST: Final = 1_000_000  # bytes

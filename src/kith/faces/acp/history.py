@@ -8,7 +8,7 @@ from typing import Final
 from acp.schema import ListSessionsResponse, SessionInfo
 
 from kith.core.errors import UsageError
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.memory.log import Log
 
 PAGE: Final = 50

@@ -14,7 +14,7 @@ from acp.schema import (
 )
 
 from kith.core.errors import UsageError
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.quoting import fenced
 from kith.faces.task_input import TASK_LIMIT
 

@@ -20,7 +20,8 @@ from acp.schema import (
 from kith.core.events import Judged, ToolBegan, ToolEnded
 from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
 from kith.faces.acp.buffers import read_small
-from kith.faces.lines import count, line_of, printable
+from kith.faces.lines import count, line_of
+from kith.faces.printing import printable
 from kith.faces.quoting import fenced
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]

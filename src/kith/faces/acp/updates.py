@@ -34,7 +34,8 @@ from kith.core.run import new_id
 from kith.core.values import Message, Plan, Thinking, TodoItem, ToolCall
 from kith.faces.acp import tool_calls
 from kith.faces.acp.outbox import Chunk, Update
-from kith.faces.lines import line_of, plan_text, printable
+from kith.faces.lines import line_of, plan_text
+from kith.faces.printing import printable
 
 _STATES: Final[dict[str, PlanEntryStatus]] = {
     "pending": "pending",

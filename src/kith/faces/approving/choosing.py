@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from kith.faces.approving.editing import edit_piece
 from kith.faces.approving.pieces import Piece, all_kept
 from kith.faces.approving.showing import piece_lines, show_help, show_piece
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.faces.rendering.spans import Span
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from kith.core.values import SYMLINK, Changes
 from kith.edits import EditError, Hunk
 from kith.edits.by_hand import draft_of, read_draft
 from kith.faces.approving.pieces import Piece
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 if TYPE_CHECKING:
     from kith.faces.screen import Screen

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 from kith.core.values import Changes, FileChange, Question
 from kith.edits import summarise
-from kith.faces.lines import count, folded, printable
+from kith.faces.lines import count
+from kith.faces.printing import folded, printable
 
 if TYPE_CHECKING:
     from kith.faces.rendering.spans import Line

@@ -12,7 +12,8 @@ from urllib.parse import quote
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.client.remote import Find, find_place, reach
 from kith.faces.client.watch import show_to_the_end
-from kith.faces.lines import brief, printable
+from kith.faces.lines import brief
+from kith.faces.printing import printable
 from kith.faces.signals import run_until_signal
 from kith.settings import find_folders
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from kith.core.errors import UsageError
 from kith.core.events import Event, RunEnded, ToolEnded
 from kith.core.values import Ran
-from kith.faces.lines import folded, printable
+from kith.faces.printing import folded, printable
 from kith.faces.rendering.spans import cut
 from kith.faces.rendering.spans import words as words_of
 

@@ -5,7 +5,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import KithError
-from kith.faces.lines import from_home, printable
+from kith.faces.lines import from_home
+from kith.faces.printing import printable
 from kith.faces.rendering.markdown import READABLE, render_markdown
 
 if TYPE_CHECKING:

@@ -84,6 +84,7 @@ class Terminal:
         )
         self.app.ttimeoutlen = 0.05  # Esc is a key of its own
         self.app.timeoutlen = 0.3
+        self.app._on_resize = self._draw_anew  # type: ignore[method-assign]
         self.lending = Lending(self.app, self._flush)
 
     # --- life --------------------------------------------------------------------------------
@@ -334,9 +335,14 @@ class Terminal:
             self.output.flush()
             return
         before = self._height
-        if not new and self._count() >= before:
+        resized = self.app.renderer._last_size != self.output.get_size()
+        if not new and self._count() >= before and not resized:
             self.app.invalidate()
-            return
+        else:
+            self._draw_anew(new)
+
+    def _draw_anew(self, new: str = "") -> None:
+        """What is new, above the picture: that goes first, and then stands below."""
         with at_once(self.output):
             wipe(self.app.renderer)
             self.output.write_raw(new)

@@ -19,7 +19,8 @@ from kith.core.events import (
 )
 from kith.core.values import TodoItem
 from kith.faces.conversation.details import Details
-from kith.faces.lines import STYLES, line_of, printable, status_of
+from kith.faces.lines import STYLES, line_of, status_of
+from kith.faces.printing import printable
 from kith.faces.rendering.activity import progress_line, running_line, spinner, tool_line
 from kith.faces.rendering.markdown import READABLE, MarkdownStream
 from kith.faces.rendering.panels import todo_lines

@@ -27,7 +27,8 @@ from kith.faces.html.panels import Draw
 from kith.faces.html.receipt import KINDS, describe
 from kith.faces.html.scene import Scene
 from kith.faces.html.standalone import standalone_page
-from kith.faces.lines import line_of, printable
+from kith.faces.lines import line_of
+from kith.faces.printing import printable
 from kith.faces.quoting import coded, fenced, quoted
 from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 _ODD: Final = re.compile(r"[^\n\t\x20-\x7e]+")
 _VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})

@@ -18,9 +18,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from kith.core.errors import UsageError
 from kith.core.values import Answer, Question
-from kith.faces.lines import printable
 from kith.faces.mcp.forms import LONGEST, answer_of, form_of, words_of
 from kith.faces.mcp.progress import progress_of
+from kith.faces.printing import printable
 from kith.faces.serve.desk import Desk
 from kith.memory.live import Watch
 

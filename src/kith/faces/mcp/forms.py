@@ -7,7 +7,8 @@ from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
 from kith.faces.always import always_words
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 
 LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not show whole
 _UNSAID: Final = ("edit", "some")  # choices that need more than a word

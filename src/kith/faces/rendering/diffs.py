@@ -7,7 +7,8 @@ from typing import Final
 
 from kith.core.values import FileChange
 from kith.faces.html.word_diff import Spans, changed_words
-from kith.faces.lines import count, folded, printable
+from kith.faces.lines import count
+from kith.faces.printing import folded, printable
 from kith.faces.rendering.code import Colours
 from kith.faces.rendering.diff_pieces import Diff, Piece, Row, fold_context, read_diff
 from kith.faces.rendering.glyphs import UNICODE, Glyphs

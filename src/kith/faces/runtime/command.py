@@ -13,7 +13,8 @@ from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.arguments import settings_flags
 from kith.faces.extras import check_extra
-from kith.faces.lines import printable, wrapped
+from kith.faces.lines import wrapped
+from kith.faces.printing import printable
 from kith.faces.serve.place import LOOPBACK, Place, given_token, is_loopback, listen
 from kith.faces.serve.tokens import new_token
 

@@ -6,7 +6,8 @@ import sys
 from types import FrameType
 
 from kith.core.events import Event, Notice
-from kith.faces.lines import printable, wrapped
+from kith.faces.lines import wrapped
+from kith.faces.printing import printable
 from kith.faces.runtime.app import make_app, with_health
 from kith.faces.runtime.served_model import ServedModel
 from kith.faces.serve.guard import Door, guard

@@ -9,7 +9,8 @@ from pathlib import Path
 from kith.core.errors import EXIT_DONE
 from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
-from kith.faces.lines import printable, wrapped
+from kith.faces.lines import wrapped
+from kith.faces.printing import printable
 from kith.faces.serve.peers import can_tell
 from kith.faces.serve.place import LOOPBACK, Place, given_token, is_loopback, listen
 from kith.faces.serve.tokens import Note, forget, new_token, read_note, ticket_for

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from kith.core.errors import UsageError
 from kith.core.events import Applied
 from kith.core.values import Answer, FileChange, Question
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.faces.rendering.panels import pairs_lines
 from kith.faces.rendering.spans import words
 from kith.memory.applied import find_applied, find_undone, holds, short_id

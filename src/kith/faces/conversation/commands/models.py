@@ -8,7 +8,7 @@ from kith.app.asking.pins import is_routed
 from kith.core.money import dollars
 from kith.faces.conversation.commands.columns import in_rows
 from kith.faces.conversation.commands.reading import CHOSEN_HERE
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 
 if TYPE_CHECKING:
     from kith.app.asking.switch import Reading

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.faces.conversation.commands.columns import in_rows
-from kith.faces.lines import count, from_home, printable
+from kith.faces.lines import count, from_home
+from kith.faces.printing import printable
 from kith.memory.applied import short_id
 
 if TYPE_CHECKING:

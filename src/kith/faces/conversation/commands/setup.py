@@ -7,7 +7,8 @@ from kith.faces.config import find_rows
 from kith.faces.conversation.commands.changes import split
 from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.conversation.modes import MEANINGS, MODES, Mode
-from kith.faces.lines import from_home, printable
+from kith.faces.lines import from_home
+from kith.faces.printing import printable
 from kith.faces.rendering.panels import pairs_lines
 from kith.settings import describe_settings
 

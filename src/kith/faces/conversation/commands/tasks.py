@@ -9,7 +9,8 @@ from kith.core.events import Delta, Event
 from kith.core.values import Finding
 from kith.faces.conversation.commands.changes import split
 from kith.faces.conversation.commands.reading import read_settings
-from kith.faces.lines import count, printable
+from kith.faces.lines import count
+from kith.faces.printing import printable
 from kith.faces.rendering.panels import pairs_lines
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
-from kith.faces.lines import printable
+from kith.faces.printing import printable
 from kith.faces.rendering.panels import context_lines, todo_lines
 
 if TYPE_CHECKING:
