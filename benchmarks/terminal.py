@@ -2,9 +2,10 @@
 
     python benchmarks/terminal.py [TURNS]
 
-A pseudo-terminal plays the person, a stand-in server the model (it speaks Ollama's format, 100 pieces a second).
-Prints the time from the start to the echo of the first key, beside that of a bare interpreter; how long a key
-takes to be echoed; how that changes in a reply of 5,000 lines; and the memory after so many TURNS (1,000).
+A pseudo-terminal plays the person, a stand-in server the model (it speaks Ollama's format, 100 pieces a
+second). Prints the time from the start to the echo of the first key, beside that of a bare interpreter; how
+long a key takes to be echoed; how that changes in a reply of 5,000 lines; and the memory after so many TURNS
+(1,000).
 """
 
 import fcntl

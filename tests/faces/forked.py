@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import IO, Any
 
 LOADED = (
-    *("kith.faces.cli", "kith.faces.run", "kith.faces.commands", "kith.faces.conversation.desk", "kith.faces.terminal"),
-    *("kith.faces.build", "kith.faces.status", "kith.app.tasks", "kith.app.builds", "kith.app.models"),
+    *("kith.faces.cli", "kith.faces.run", "kith.faces.commands", "kith.faces.conversation.desk"),
+    *("kith.faces.terminal", "kith.faces.build", "kith.faces.status"),
+    *("kith.app.tasks", "kith.app.builds", "kith.app.models"),
     *("kith.models.providers.ollama", "kith.models.providers.openai_like", "kith.models.replay", "httpx2"),
     *("kith.trees.overlay", "kith.trees.copy", "kith.gates.distil", "kith.models.discovery.catalogue"),
     *("kith.faces.acp.agent", "acp", "platformdirs", "sqlite3", "asyncio"),

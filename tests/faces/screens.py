@@ -9,10 +9,10 @@ from pathlib import Path
 PICTURES = Path(__file__).parent / "pictures"
 # What differs from run to run: seconds, random names, the folder of the project, the frames of a spinner.
 _FLEETING = (
-    (re.compile(r"\d+(\.\d+)? s\b"), "N s"),
+    (re.compile(r" {2}(\d+ min )?\d+(\.\d+)? s\b"), ""),  # what took no time has none beside it
     (re.compile(r"\b[0-9a-f]{12}\b"), "ID"),
     (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
-    (re.compile(r"kith in\s+(/private)?/tmp/[^\s]*"), "kith in FOLDER"),
+    (re.compile(r"(kith in\s+)?(/private)?/tmp/[^\s]*"), "FOLDER"),
     (re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]"), "*"),
 )
 _number = 0
@@ -83,7 +83,11 @@ class Tmux:
         self.press("Enter")
 
     def answer(self, key: str) -> None:
-        """A key for a question, after a moment: what comes at once is not taken for an answer."""
+        """A key for the question that is seen, after a moment: what comes at once is not taken for an answer."""
+        end = time.monotonic() + 30
+        while f"[{key}]" not in self.screen:
+            assert time.monotonic() < end, f"nobody asks for {key!r} in:\n{self.screen}"
+            time.sleep(0.05)
         time.sleep(0.5)
         self.press(key)
 
@@ -105,17 +109,20 @@ class Tmux:
         return now
 
     def check_picture(self, name: str) -> None:
-        """What is seen now is what is kept under this name; PICTURES=write keeps it."""
-        check_picture(name, self.settle())
+        """What is seen is what is kept under this name, soon at the latest; PICTURES=write keeps it."""
+        file, seen = PICTURES / f"{name}.txt", _lasting(self.settle())
+        if os.environ.get("PICTURES") == "write":
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(seen, encoding="utf-8")
+        kept, end = file.read_text(encoding="utf-8"), time.monotonic() + 10
+        while seen != kept and time.monotonic() < end:  # a busy machine draws late
+            time.sleep(0.3)
+            seen = _lasting(self.screen)
+        assert seen == kept, f"the picture {file} looks different now:\n{seen}"
 
 
-def check_picture(name: str, seen: str) -> None:
-    """A screen's text is what is kept under this name, but for what is fleeting."""
+def _lasting(seen: str) -> str:
+    """A screen's text without what is fleeting."""
     for pattern, word in _FLEETING:
         seen = pattern.sub(word, seen)
-    seen = "\n".join(line.rstrip() for line in seen.rstrip().split("\n")) + "\n"
-    file = PICTURES / f"{name}.txt"
-    if os.environ.get("PICTURES") == "write":
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(seen, encoding="utf-8")
-    assert seen == file.read_text(encoding="utf-8"), f"the picture {file} looks different now:\n{seen}"
+    return "\n".join(line.rstrip() for line in seen.rstrip().split("\n")) + "\n"

@@ -51,6 +51,7 @@ def talk(repository: Path, tmp_path: Path) -> Iterator[Talk]:
         terminal = Tmux(repository, command, width, height)
         open_ones.append(terminal)
         terminal.wait("/help lists commands")
+        terminal.settle()
         return terminal
 
     yield begin
@@ -177,7 +178,7 @@ def test_shift_tab_changes_the_mode_and_plan_changes_nothing(repository: Path, t
 
 @pytest.mark.slow
 def test_what_was_typed_before_a_question_is_no_answer_to_it(repository: Path, talk: Talk) -> None:
-    terminal = talk(edit() | {"delay": 1.0}, DONE, "Second.")
+    terminal = talk(edit() | {"delay": 2.0}, DONE, "Second.")
     terminal.say("fix mean")
     time.sleep(0.7)
     terminal.type("a")

@@ -46,24 +46,14 @@ def confer_command(args: argparse.Namespace) -> int:
 
 
 def hold(
-    project: Project, motion: Motion, voice: PlainCouncil | TerminalCouncil, answerer: Answerer | None = None
+    project: Project, motion: Motion, voice: PlainCouncil | TerminalCouncil, answerer: Answerer
 ) -> Conferred:
     """A council before somebody's eyes; Ctrl-C once decides now, twice stops (SystemExit)."""
-    work = partial(run_confer, project, motion, answerer or voice.answer, [voice.hear])
+    work = partial(run_confer, project, motion, answerer, [voice.hear])
     try:
         return run_until_decided(lambda hurry: work(hurry), voice.tell)
     finally:
         voice.close()
-
-
-def panel_in_conversation(project: Project, words: str) -> str:
-    """`/panel WORDS`: a council about them on this terminal; returns its decision, for what comes next."""
-    voice = TerminalCouncil()
-    told = hold(project, Motion(words), voice)
-    if told.minutes and told.minutes.concluded:
-        return told.minutes.concluded.text
-    voice.tell(printable(told.result.report["text"]))
-    return ""
 
 
 def names_of(text: str | None) -> tuple[str, ...]:

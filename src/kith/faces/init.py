@@ -31,7 +31,8 @@ def init_command(args: argparse.Namespace) -> int:
     asks = sys.stdin.isatty() and sys.stdout.isatty()
     agreed = asyncio.run(_ask(changes)) if asks and not args.yes else args.yes
     if not asks or args.yes:  # as it is, so that it can be used
-        sys.stdout.write("".join(file.diff for file in summarise(changes)))
+        diff = "".join(file.diff for file in summarise(changes))
+        sys.stdout.write(printable(diff) if sys.stdout.isatty() else diff)
         sys.stdout.flush()
     if not agreed:
         print(f"Nothing was written.{'' if asks else ' --write writes it.'}", file=sys.stderr)

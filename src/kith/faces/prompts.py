@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kith.faces.rendering.keys import fit_keys
+from kith.faces.screen import LEAVE, SAY
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from kith.faces.rendering.look import Look
     from kith.faces.rendering.spans import Line
 
-
-SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
-LEAVE: Final = "escape"
 _WORD_S: Final = 0.3  # a letter that comes so soon after another one makes words of both
 
 

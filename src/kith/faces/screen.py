@@ -1,7 +1,7 @@
 """What a face needs of a terminal to show something and to be answered, however that is kept."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from kith.faces.rendering.look import Look
     from kith.faces.rendering.spans import Line
     from kith.settings import Settings
+
+SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
+LEAVE: Final = "escape"
 
 
 class Screen(Protocol):
@@ -34,7 +37,7 @@ class Screen(Protocol):
         """Put this below all that was shown; text is taken as it is, without rich's markup."""
 
     async def press(self, words: str, keys: Sequence[str], *, follows: bool = False) -> str:
-        """One key of `keys`, asked for by `words`; "n" where nobody can press one any more. "escape" is Esc.
+        """One key of `keys`, asked for by `words`; "n" where nobody can press one any more. `LEAVE` is Esc.
 
         `follows`: the key before opened this question, so the next one may have been pressed already;
         otherwise what was pressed before the question could be seen is no answer.

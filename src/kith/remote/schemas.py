@@ -13,7 +13,6 @@ from typing import Any, Final
 from kith.remote.notes import describe
 from kith.remote.references import Refs, Schema, Source, choices, may_be_null, resolve, texts
 from kith.remote.unions import KINDS, kind_of_value, unite
-from kith.remote.words import is_seen
 
 FREE: Final = "arguments"  # the one argument of a tool that takes any
 DEPTH: Final = 6  # objects inside objects; deeper ones may hold anything
@@ -130,7 +129,7 @@ def _kind(whole: Schema) -> str:
 
 
 def _enumeration(values: list[Any]) -> dict[str, Any] | None:
-    """The values that are allowed, or only their type where they are too many to be held to, or unseen."""
+    """The values that are allowed, or only their type where they are too many to be held to."""
     simple = [value for value in values if isinstance(value, str | int | float)]
     if not simple:
         return None if all(value is None for value in values) else {}
@@ -138,8 +137,7 @@ def _enumeration(values: list[Any]) -> dict[str, Any] | None:
     if len(kinds) > 1:
         return unite([{"type": kind} for kind in sorted(kinds)])
     few = len(simple) <= _VALUES and sum(len(str(value)) for value in simple) <= _VALUE_CHARS
-    told = few and all(is_seen(str(value)) for value in simple)
-    return {"type": kinds.pop(), **({"enum": list(dict.fromkeys(simple))} if told else {})}
+    return {"type": kinds.pop(), **({"enum": list(dict.fromkeys(simple))} if few else {})}
 
 
 def _object(whole: Schema, source: Source, refs: Refs, depth: int) -> dict[str, Any]:

@@ -12,11 +12,6 @@ _UNSEEN: Final = re.compile(
 )
 
 
-def is_seen(text: str) -> bool:
-    """Whether all of a text would be seen as it is."""
-    return text.isprintable() and not _UNSEEN.search(text)
-
-
 def clean_words(text: str, most: int) -> str:
     """The text in one line of at most `most` characters, without those that nobody would see."""
     plain = _UNSEEN.sub("", _SPACE.sub(" ", _TERMINAL_CODES.sub("", text)))

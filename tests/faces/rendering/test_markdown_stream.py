@@ -213,3 +213,40 @@ def test_the_work_for_a_piece_does_not_grow() -> None:
     for _ in range(300):
         stream.take("a paragraph without any end ")
         assert len(stream.tail) <= 2
+
+
+LONG = (
+    "# ",
+    "| a ",
+    "-",
+    "- ",
+    "> ",
+    " ",
+    "*",
+    "a\u0301\u0302",
+    "```",
+    "=",
+    "| a | b |\n|---|---|\n",
+    "\n",
+    "word ",
+)
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.tuples(st.sampled_from(LONG), st.sampled_from((1, 2, 2_500))), max_size=5),
+    st.integers(1, 999),
+)
+def test_no_line_waits_for_its_end_for_ever(parts: list[tuple[str, int]], size: int) -> None:
+    text = "".join(part * times for part, times in parts)
+    stream = MarkdownStream(60)
+    lines = [line for at in range(0, len(text), size) for line in stream.take(text[at : at + size])]
+    assert [*lines, *stream.end()] == render_markdown(text, 60)
+
+
+@pytest.mark.parametrize("piece", ["# a ", "| a ", "x", "* a", "\u0301", "**a ", "漢"])
+def test_of_an_endless_line_only_its_end_is_kept_back(piece: str) -> None:
+    stream = MarkdownStream(60)
+    lines = [line for _ in range(100) for line in stream.take(piece * 400)]
+    assert sum(len(plain(line)) for line in lines) > 70 * len(piece) * 100
+    assert all(columns_of(line) <= 60 for line in lines)

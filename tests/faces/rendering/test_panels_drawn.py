@@ -10,7 +10,7 @@ from kith.core.values import Ran, TodoItem
 from kith.faces.rendering.activity import progress_line, running_line, tool_line
 from kith.faces.rendering.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
 from kith.faces.rendering.palette import Palette, Theme, choose_palette
-from kith.faces.rendering.panels import context_lines, pairs_lines, receipt_panel, table_lines, todo_lines
+from kith.faces.rendering.panels import context_lines, pairs_lines, receipt_panel, todo_lines
 from kith.faces.rendering.spans import Line, Span, columns_of, plain
 from kith.faces.rendering.thinking import Thinking
 
@@ -46,10 +46,6 @@ def panel(width: int, glyphs: Glyphs) -> list[Line]:
             ("2 files changed, +3 -1", "tests: passed (before: failed)", "lint: failed"), width, glyphs
         ),
         *receipt_panel(("not checked: no tests were found",), width, glyphs)[1:],
-        (),
-        *table_lines(
-            ("name", "tokens"), (("read", "120"), ("a long name", "1,024")), width, glyphs, ("left", "right")
-        ),
         (),
         *pairs_lines((("/help", "what there is to be said"), ("/quit", "leave " * 20)), width),
     ]

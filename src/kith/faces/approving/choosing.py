@@ -11,12 +11,12 @@ from kith.faces.approving.showing import piece_lines, show_help, show_piece
 from kith.faces.lines import count
 from kith.faces.printing import printable
 from kith.faces.rendering.spans import Span
+from kith.faces.screen import LEAVE
 
 if TYPE_CHECKING:
     from kith.faces.screen import Screen
 
 Chosen = Literal["apply", "send", "none", "back"]
-LEAVE: Final = "escape"
 _HELP: Final = (
     ("y", "keep this part"),
     ("n", "leave it out"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kith.faces.rendering.keys import key_lines
 from kith.faces.rendering.spans import Line, cut, words
+from kith.faces.screen import LEAVE, SAY
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
@@ -16,8 +17,6 @@ T = TypeVar("T")
 ARMED_S: Final = 0.3  # a key that comes sooner was meant for something else
 AGAIN_S: Final = 0.5  # one that comes so soon after an answer was meant for the same
 WORD_S: Final = 0.3  # a letter that comes so soon after another one makes words of both
-SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
-LEAVE: Final = "escape"
 _OTHERWISE: Final = "or write what to do differently"
 _BACK: Final = "Enter sends it, Esc goes back"
 

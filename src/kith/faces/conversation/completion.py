@@ -3,17 +3,20 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final
 
 from kith.faces.conversation.commands.table import COMMANDS
 from kith.faces.conversation.files import Paths
-from kith.faces.printing import printable
+from kith.faces.rendering.spans import shown
 
 MOST: Final = 50  # suggestions for one line
 _COMMAND: Final = re.compile(r"/([\w-]*)$")
 _ARGUMENT: Final = re.compile(r"/([\w-]+) +(\S*)$")
 _FILE: Final = re.compile(r"(?<![^\s(\[{,;:])@(\"[^\"\n]*|[^\s\"]*)$")
 _OF_A_SHELL: Final = re.compile(r"!!?.*?([^\s\"'=]*)$")
+
+_UNNAMED: Final = frozenset('"\n')  # no path with these can be named in a line
 
 Offer = tuple[str, str]  # a word, and what it means
 
@@ -69,7 +72,7 @@ def suggest(before: str, sources: Sources, *, asked: bool = False) -> Suggestion
     if found := _FILE.search(before):
         return _files(found[1], sources)
     if asked and (found := _OF_A_SHELL.match(before)):
-        rows = (_path(each, len(found[1]), at="") for each in sources.paths().find(found[1], MOST))
+        rows = (_word(each, len(found[1])) for each in sources.paths().find(found[1], MOST))
         return Suggestions(tuple(rows))
     return Suggestions()
 
@@ -105,9 +108,9 @@ def _arguments(name: str, typed: str, sources: Sources) -> Suggestions:
         return Suggestions()
     if command.takes == "file":
         found = sources.paths().find(typed, MOST)
-        return Suggestions(tuple(_path(each, len(typed), at="") for each in found), -1)
+        return Suggestions(tuple(_word(each, len(typed)) for each in found), -1)
     offers = _matching(typed, sources.offers(command.takes))
-    rows = [Suggestion(word, len(typed), printable(word), printable(means)) for word, means in offers]
+    rows = [Suggestion(word, len(typed), shown(word), shown(means)) for word, means in offers]
     exact = any(row.text == typed for row in rows)
     return Suggestions(tuple(rows[:MOST]), -1 if exact or not typed else 0)
 
@@ -125,17 +128,20 @@ def _matching(typed: str, offers: Iterable[Offer]) -> list[Offer]:
 
 def _files(typed: str, sources: Sources) -> Suggestions:
     letters, paths = typed.removeprefix('"'), sources.paths()
-    found = paths.find(letters, MOST)
+    found = [path for path in paths.find(letters, MOST) if not _UNNAMED & set(path)]
     exact = letters in found and not letters.endswith("/")
     rows = tuple(_path(path, len(typed) + 1) for path in found)
     return Suggestions(() if exact and len(rows) == 1 else rows, -1 if exact or not letters else 0)
 
 
-def _path(path: str, replaces: int, at: str = "@") -> Suggestion:
-    """A path as it is written: in quotes where it holds a blank; a folder goes on."""
+def _path(path: str, replaces: int) -> Suggestion:
+    """A path as it is named to a model: in quotes where it holds a blank; a folder goes on."""
     is_folder = path.endswith("/")
-    if any(letter.isspace() for letter in path):
-        quoted = f'{at}"{path}' if is_folder else f'{at}"{path}" '
-    else:
-        quoted = f"{at}{path}" if is_folder else f"{at}{path} "
-    return Suggestion(quoted, replaces, printable(path), goes_on=True)
+    quoted = f'@"{path}"' if any(letter.isspace() for letter in path) else f"@{path}"
+    return Suggestion(quoted if is_folder else f"{quoted} ", replaces, shown(path), goes_on=True)
+
+
+def _word(path: str, replaces: int) -> Suggestion:
+    """A path as a shell takes it for one word, whatever a file may be called; a folder goes on."""
+    quoted = quote(path)
+    return Suggestion(quoted if path.endswith("/") else f"{quoted} ", replaces, shown(path), goes_on=True)

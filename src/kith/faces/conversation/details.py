@@ -41,7 +41,8 @@ class Details:
         for title, text in reversed(self.kept):
             found += [(), (Span(title, "title"),)]
             for line in text.split("\n"):
-                begin = (Span("  " + " " * (len(line) - len(line.lstrip(" ")))),)
+                indent = min(len(line) - len(line.lstrip(" ")), width // 2)
+                begin = (Span("  " + " " * indent),)
                 found += wrap(words_of(line.lstrip(" ")), width, begin, begin) or [()]
         return found[1:] or [(Span(_EMPTY, "dim"),)]
 

@@ -18,10 +18,9 @@ from kith.faces.conversation.wishes import TWICE_S, Wishes
 if TYPE_CHECKING:
     from kith.faces.conversation.terminal import Terminal
 
-
 _LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
-# Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
 AGAIN: Final = "Ctrl-C again leaves"
+# Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
 _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
 
 

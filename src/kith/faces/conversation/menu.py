@@ -49,7 +49,7 @@ class Menu:
         """As many rows as there is room for, around the chosen one."""
         first = max(0, min(self.chosen - MOST_ROWS + 2, len(self.rows) - MOST_ROWS))
         seen = self.rows[first : first + MOST_ROWS]
-        column = min(max((get_cwidth(row.shown) for row in seen), default=0), int(width * _SHARE))
+        column = min(max((get_cwidth(row.shown[:width]) for row in seen), default=0), int(width * _SHARE))
         lines: StyleAndTextTuples = (
             [("class:meaning", _cut(self.title, width)), ("", "\n")] if self.title else []
         )
@@ -71,12 +71,10 @@ def _row(row: Suggestion, column: int, width: int, *, chosen: bool) -> StyleAndT
 
 def _cut(text: str, width: int) -> str:
     """The text, or its beginning with dots where it is wider; a path loses its beginning instead."""
-    if get_cwidth(text) <= width:
+    if len(text) <= width and get_cwidth(text) <= width:
         return text
-    if "/" in text and " " not in text:
-        while text and get_cwidth(text) > width - 2:
-            text = text[1:]
-        return f"..{text}"
+    is_path = "/" in text and " " not in text
+    text = text[-width:] if is_path else text[: max(width, 0)]
     while text and get_cwidth(text) > width - 2:
-        text = text[:-1]
-    return f"{text}.."
+        text = text[1:] if is_path else text[:-1]
+    return f"..{text}" if is_path else f"{text}.."

@@ -40,8 +40,8 @@ def open_output() -> "Output":
 def wipe(renderer: "Renderer") -> None:
     """Take the last picture away, line by line, and stand where it began; also after a resize.
 
-    prompt_toolkit clears to the end of the screen at once; from the top left corner, tmux takes that for a screen
-    that is to be kept, and puts the picture into its history.
+    prompt_toolkit clears to the end of the screen at once; from the top left corner, tmux takes that for a
+    screen that is to be kept, and puts the picture into its history.
     """
     output, x, y = renderer.output, renderer._cursor_pos.x, renderer._cursor_pos.y
     columns = output.get_size().columns
@@ -68,7 +68,7 @@ def _rows_now(renderer: "Renderer", columns: int) -> list[int]:
 
 
 def _rewraps() -> bool:
-    """Whether a resize moves what is on the screen: everywhere but in xterm, GNU screen and Windows' console."""
+    """Whether a resize wraps lines anew: all terminals do, but xterm, GNU screen and Windows' console."""
     return sys.platform != "win32" and not os.environ.keys() & {"XTERM_VERSION", "STY"}
 
 

@@ -39,7 +39,9 @@ class PlainTerminal:
         self._said = ""  # words that came where a key was asked for
         self._over: asyncio.Future[int] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._told: dict[str, tuple[str, float]] = {}
+        self._activity: Region | None = None
+        self._since = 0.0  # when it began, or was said last
+        self._queue = ""
 
     # --- life --------------------------------------------------------------------------------
 
@@ -54,6 +56,7 @@ class PlainTerminal:
         else:
             self._loop.add_reader(sys.stdin.fileno(), self._read)
         begin()
+        self._tell_activity()
         try:
             return await self._over
         finally:
@@ -94,15 +97,23 @@ class PlainTerminal:
         print(self.look.paint(lines), end="", flush=True)
 
     def live(self, name: str, region: Region | None) -> None:
-        """What goes on is said when it changes, and now and then while it lasts; the rest stays unsaid."""
-        if name not in ("activity", "queue") or not region:
-            return
-        text = region(self.width) if callable(region) else region
-        before, at = self._told.get(name, ("", 0.0))
-        now = time.monotonic()
-        if text and text != before and now - at > _TELL_S:
-            self._told[name] = text, now
-            print(text, flush=True)
+        """What goes on is said when it lasts, what waits when it is new; the rest stays unsaid."""
+        if name == "activity":
+            self._since = time.monotonic() if region and not self._activity else self._since
+            self._activity = region
+        elif name == "queue" and isinstance(region, str) and region != self._queue:
+            print(region, end="", flush=True)
+        self._queue = region if name == "queue" and isinstance(region, str) else self._queue
+
+    def _tell_activity(self) -> None:
+        """Once in a while for as long as it lasts, without the sign that moves elsewhere."""
+        now, activity = time.monotonic(), self._activity
+        if activity and now - self._since > _TELL_S:
+            self._since = now
+            text = activity(self.width) if callable(activity) else activity
+            print(text.partition(" ")[2].rstrip(), flush=True)
+        if self._loop and self._over and not self._over.done():
+            self._loop.call_later(1.0, self._tell_activity)
 
     def prefill(self, words: str) -> None:
         """What cannot be changed on the line is shown, to be written anew."""
@@ -144,7 +155,7 @@ class PlainTerminal:
     async def pick(self, words: str, rows: Sequence[str], chosen: int = 0) -> int | None:
         """A row by its number."""
         for number, row in enumerate(rows, 1):
-            print(f"{number:3} {row}")
+            print(f"{number:3} {printable(row)}")
         said = await self._asked(self._line(f"{words} (a number, or nothing) "))
         return int(said) - 1 if said.isdigit() and 0 < int(said) <= len(rows) else None
 
@@ -174,7 +185,7 @@ class PlainTerminal:
 
     async def _line(self, words: str) -> str:
         self._answer = asyncio.get_running_loop().create_future()
-        print(words, end="", flush=True)
+        print(printable(words), end="", flush=True)
         try:
             return await self._answer
         finally:

@@ -12,9 +12,10 @@ from kith.core.money import dollars
 from kith.faces.conversation.modes import Mode, badge
 from kith.faces.figures import figure
 from kith.faces.meter import Meter
-from kith.faces.printing import printable
+from kith.faces.rendering.spans import cells, cut, plain, shown, words
 
 _GAP: Final = "  "
+_NAME: Final = 40  # columns of a model's name: it is whatever its server says
 
 
 @dataclass(slots=True)
@@ -39,17 +40,17 @@ class StatusLine:
 
     def line(self, width: int) -> str:
         """As much as fits, the most important things first; with colours (ANSI)."""
-        shown, used = [badge(self.mode)], len(self.mode) + len("  mode ")
+        parts, used = [badge(self.mode)], len(self.mode) + len("  mode ")
         for part in self._parts():
-            if used + len(_GAP) + len(part) < width:
-                shown.append(f"\x1b[2m{part}\x1b[0m")
-                used += len(_GAP) + len(part)
-        return _GAP.join(shown)
+            if used + len(_GAP) + cells(part) < width:
+                parts.append(f"\x1b[2m{part}\x1b[0m")
+                used += len(_GAP) + cells(part)
+        return _GAP.join(parts)
 
     def _parts(self) -> Iterator[str]:
         meter = self.meter
         if meter.model:
-            yield printable(meter.model)
+            yield plain(cut(words(meter.model), _NAME))
         if meter.window and meter.held:
             yield f"{_thousands(meter.held)}/{_thousands(meter.window)} {meter.held / meter.window:.0%}"
         if meter.usd:
@@ -61,7 +62,7 @@ class StatusLine:
         if meter.began:
             yield _took((self.clock() if meter.running else meter.last) - meter.began)
         if self.places:
-            yield f"-> {', '.join(map(printable, self.places))}"
+            yield f"-> {', '.join(map(shown, self.places))}"
 
 
 def place_of(event: Engaged) -> str:

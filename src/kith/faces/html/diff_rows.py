@@ -11,9 +11,9 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from kith.edits.pieces import Piece
+from kith.edits.word_diff import Spans, changed_words
 from kith.faces.html.markup import Html, text, visible
 from kith.faces.html.syntax import Token, colour_lines
-from kith.faces.html.word_diff import Spans, changed_words
 
 _OPEN_END: Final = '<i class="mark">no line break at the end</i>'
 

@@ -23,6 +23,7 @@ _ITEM: Final = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
 _TASK: Final = re.compile(r"^\[([ xX])\][ \t]+")
 _DEEPEST: Final = 12  # quotes and items within each other; deeper ones are words
 _INDENTED: Final = " " * 4
+LONGEST: Final = 4_000  # characters of a line that may be more than words: none waits for its end for ever
 _HELD: Final = re.compile(r"[ ]{0,3}(?:[|#]|`{3}|~{3}|[-*_=\s]*$)")  # what only a line's end decides
 
 
@@ -89,7 +90,7 @@ class Blocks:
 
     def take(self, line: str, ended: bool = True) -> None:
         """One line of the source; not `ended`: its rest comes by `go_on`."""
-        line = readable(line)
+        is_long, line = len(line) > LONGEST, readable(line)
         rest, matched = self._match_places(line)
         if self._fence is not None and self._take_code(rest, matched):
             return
@@ -101,7 +102,12 @@ class Blocks:
         if matched < len(self._places):
             self._leave(matched)
         rest = self._enter_places(rest)
-        self._take_leaf(rest, ended)
+        if is_long:
+            if self._table is not None:
+                self._end_leaf()
+            self._take_words(rest, ended)
+        else:
+            self._take_leaf(rest, ended)
 
     def go_on(self, text: str) -> None:
         """More of a line that is in its paragraph already."""
@@ -122,9 +128,14 @@ class Blocks:
 
     def is_open_text(self, line: str) -> bool:
         """True for the beginning of a line that is words in a paragraph, however it goes on."""
-        if self._fence is not None or self._table is not None or len(line) <= self.width:
+        if self._fence is not None:
+            return False
+        is_long = len(line) > LONGEST
+        if not is_long and (self._table is not None or len(line) <= self.width):
             return False
         rest, matched = self._match_places(readable(line))
+        if is_long:
+            return bool(rest.strip())
         for _ in range(_DEEPEST - matched):
             place = _QUOTE.match(rest) or _ITEM.match(rest)
             if not place or _HELD.match(rest):

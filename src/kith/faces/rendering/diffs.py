@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from kith.core.values import FileChange
-from kith.faces.html.word_diff import Spans, changed_words
+from kith.edits.word_diff import Spans, changed_words
 from kith.faces.lines import count
 from kith.faces.printing import folded, printable
 from kith.faces.rendering.code import Colours

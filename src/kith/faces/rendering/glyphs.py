@@ -37,11 +37,6 @@ class Glyphs:
     wrapped: str = "↪"
     spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-    @property
-    def is_ascii(self) -> bool:
-        """True for the signs that any terminal has."""
-        return self.bullet.isascii()
-
 
 UNICODE: Final = Glyphs()
 ASCII: Final = Glyphs(

@@ -1,9 +1,8 @@
 """Markdown as it arrives: lines that are finished for good, and the end of the text as it looks so far."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from kith.faces.rendering.blocks import Blocks
+from kith.faces.rendering.blocks import LONGEST, Blocks
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
 from kith.faces.rendering.spans import Line
 
@@ -23,6 +22,7 @@ class MarkdownStream:
     ) -> None:
         self._blocks = Blocks(width, glyphs, marks)
         self._partial: list[str] = []  # the last line, in pieces
+        self._held = self._enough = 0  # its characters, and how many make another look at it worth while
         self._inside = False  # the beginning of the last line is in its paragraph already
         self._most = tail
 
@@ -44,7 +44,9 @@ class MarkdownStream:
             self._blocks.go_on(rest)
         elif rest:
             self._partial.append(rest)
-            self._open_line()
+            self._held += len(rest)
+            if self._held >= self._enough:
+                self._open_line()
         return self._blocks.finished()
 
     def end(self) -> list[Line]:
@@ -72,6 +74,7 @@ class MarkdownStream:
             return
         line = "".join([*self._partial, rest])
         self._partial.clear()
+        self._held = self._enough = 0
         self._blocks.take(line)
 
     def _open_line(self) -> None:
@@ -83,15 +86,11 @@ class MarkdownStream:
             self._blocks.take(line, ended=False)
             self._partial.clear()
             self._inside = True
+        elif len(line) > LONGEST:
+            self._enough = 2 * len(line)
 
 
 def render_markdown(text: str, width: int, glyphs: Glyphs = UNICODE, *, marks: bool = False) -> list[Line]:
     """A whole text as lines."""
     stream = MarkdownStream(width, glyphs, marks=marks)
     return [*stream.take(text), *stream.end()]
-
-
-def render_pieces(pieces: Iterable[str], width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """A text that came in pieces, as lines."""
-    stream = MarkdownStream(width, glyphs)
-    return [line for piece in pieces for line in stream.take(piece)] + stream.end()

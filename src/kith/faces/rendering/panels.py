@@ -1,4 +1,4 @@
-"""What stands together on the screen: the TODO list, what fills the window, a receipt, tables of commands."""
+"""What stands together on the screen: the TODO list, what fills the window, a receipt, lists of commands."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,7 +6,6 @@ from typing import Final
 from kith.core.values import TodoItem
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
 from kith.faces.rendering.spans import Line, Span, cells, cut, merged, pad, shown, words, wrap
-from kith.faces.rendering.tables import fit_columns, row_lines
 
 _TODO: Final = 8  # lines of the list
 _WIDEST: Final = 72  # columns of a bar
@@ -104,29 +103,6 @@ def _receipt_sign(line: str, glyphs: Glyphs) -> tuple[str, str]:
     if said.startswith("failed"):
         return glyphs.bad, "bad"
     return (glyphs.warning, "note") if line.startswith("not checked") else (glyphs.note, "dim")
-
-
-def table_lines(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    width: int,
-    glyphs: Glyphs = UNICODE,
-    aligns: Sequence[str] = (),
-) -> list[Line]:
-    """A table of plain words, in as many columns as it takes; too wide for the screen it is a list."""
-    cells_ = [[words(cell, "title") for cell in header], *([words(cell) for cell in row] for row in rows)]
-    widths = fit_columns(cells_, width, gap=2)
-    if not widths:
-        return [line for row in rows for line in _listed(header, row, width)]
-    sides = [*aligns, *["left"] * (len(header) - len(aligns))]
-    return [line for row in cells_ for line in row_lines(row, widths, sides, (Span("  "),))]
-
-
-def _listed(header: Sequence[str], row: Sequence[str], width: int) -> list[Line]:
-    lines: list[Line] = []
-    for name, cell in zip(header, row, strict=True):
-        lines += wrap((*words(f"{name}: ", "title"), *words(cell)), width, (), (Span("  "),))
-    return [*lines, ()]
 
 
 def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2, first: int = 0) -> list[Line]:

@@ -9,6 +9,7 @@ from kith.faces.printing import printable
 
 _NARROWEST: Final = 8  # columns that words get, however deep they stand
 _TAB: Final = 4
+_HEAPED: Final = 8  # characters of no width that count as a column: no heap of marks stands on one letter
 # Scripts without blanks: a line may end after each of their characters.
 WIDE: Final = (
     "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3"
@@ -62,7 +63,7 @@ def cells(text: str) -> int:
 def _cells(text: str) -> int:
     from rich.cells import cell_len
 
-    return cell_len(text)
+    return max(cell_len(text), len(text) // _HEAPED)
 
 
 def columns_of(line: Iterable[Span]) -> int:
@@ -122,7 +123,7 @@ def split_cells(text: str, room: int) -> tuple[str, str]:
     used = 0
     for number, char in enumerate(text):
         used += cells(char)
-        if used > room:
+        if max(used, (number + 1) // _HEAPED) > room:
             return text[:number], text[number:]
     return text, ""
 

@@ -1,4 +1,4 @@
-"""Tables: those of Markdown, drawn when they are whole, and those of commands."""
+"""Tables of Markdown, drawn when they are whole."""
 
 import re
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from kith.faces.rendering.spans import Line, Span, columns_of, merged, pad, wrap
 _HELD: Final = 100  # rows that decide how wide the columns are; those after them are drawn as they come
 _CELL: Final = re.compile(r"(?<!\\)\|")
 _DELIMITER: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_GAP: Final = 3  # columns between two cells, with the line in it
 _NARROWEST: Final = 6  # columns of a cell, below which a table is shown as a list
 
 
@@ -63,7 +64,7 @@ class Table:
         self._rows = []
         head = [] if self._drawn else [[_parsed(cell, "strong") for cell in self._header]]
         if self._widths is None:
-            self._widths = fit_columns([*head, *rows], self._room)
+            self._widths = _fit_columns([*head, *rows], self._room)
         self._drawn = True
         if not self._widths:
             lines = [line for row in rows for line in self._listed(row)]
@@ -76,7 +77,7 @@ class Table:
 
     def _row(self, row: Sequence[Line]) -> list[Line]:
         assert self._widths
-        return row_lines(row, self._widths, self._aligns, (Span(f" {self._glyphs.column} ", "rule"),))
+        return _row_lines(row, self._widths, self._aligns, (Span(f" {self._glyphs.column} ", "rule"),))
 
     def _between(self) -> Line:
         assert self._widths
@@ -92,11 +93,11 @@ class Table:
         return [*lines, ()]
 
 
-def fit_columns(rows: Sequence[Sequence[Line]], room: int, gap: int = 3) -> list[int]:
+def _fit_columns(rows: Sequence[Sequence[Line]], room: int) -> list[int]:
     """The columns' widths so that a table fits; none when it cannot."""
     number = len(rows[0]) if rows else 0
     widths = [max(max(map(_widest, (row[at] for row in rows))), 1) for at in range(number)]
-    left = room - gap * (number - 1)
+    left = room - _GAP * (number - 1)
     if left < min(sum(widths), number * _NARROWEST):
         return []
     while sum(widths) > left:  # the widest give first
@@ -110,7 +111,7 @@ def fit_columns(rows: Sequence[Sequence[Line]], room: int, gap: int = 3) -> list
     return widths
 
 
-def row_lines(row: Sequence[Line], widths: Sequence[int], aligns: Sequence[str], gap: Line) -> list[Line]:
+def _row_lines(row: Sequence[Line], widths: Sequence[int], aligns: Sequence[str], gap: Line) -> list[Line]:
     """One row of a table, on as many lines as its highest cell takes."""
     cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
     lines: list[Line] = []
