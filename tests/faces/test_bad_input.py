@@ -328,17 +328,23 @@ def test_a_read_only_file_is_respected(kith: Kith, serve: Serve) -> None:
     assert report["text"] == "utils.py is read-only" and untouched(kith)
 
 
-def test_a_log_that_is_none_is_said_and_left_alone(kith: Kith, home: Path) -> None:
+def test_a_log_that_is_none_is_said_and_kept_aside(kith: Kith, home: Path) -> None:
     file = home / ".local" / "state" / "kith" / "log.sqlite3"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"garbage" * 1000)
-    assert "is damaged and cannot be opened; move it elsewhere" in sentence(kith("sessions", code=1))
-    assert file.read_bytes() == b"garbage" * 1000
-    file.unlink()
+    assert "nothing of it could be read" in kith("sessions").stderr
+    assert file.with_name("log.sqlite3.damaged-1").read_bytes() == b"garbage" * 1000
     kith("run", *FREE, DIRECT)
-    with sqlite3.connect(file) as log:
+    assert "replace" in kith("sessions").stdout
+
+
+def test_an_event_that_cannot_be_read_refuses_nothing(kith: Kith, home: Path) -> None:
+    kith("run", *FREE, DIRECT)
+    with sqlite3.connect(home / ".local" / "state" / "kith" / "log.sqlite3") as log:
         log.execute("UPDATE events SET body = '{' WHERE kind = 'RunStarted'")
-    assert "is damaged: it holds a RunStarted" in sentence(kith("sessions", code=1))
+    kith("sessions")
+    kith("run", *FREE, f'replace "{NEW}" with "{OLD}" in utils.py')
+    assert untouched(kith)
 
 
 # --- what is in the tree ---------------------------------------------------------------------

@@ -51,6 +51,7 @@ def talk(repository: Path, tmp_path: Path) -> Iterator[Talk]:
         terminal = Tmux(repository, command, width, height)
         open_ones.append(terminal)
         terminal.wait("/help lists commands")
+        terminal.wait(">")
         terminal.settle()
         return terminal
 

@@ -120,7 +120,7 @@ COMMANDS = {
         "offer trials, reviews and applying to other agents (MCP)", servers.mcp, "mcp.command:mcp_command"
     ),
     "mcp list": Command(
-        "list the servers whose tools models may use, and what they cost",
+        "list servers of tools for models, and what they cost",
         servers.mcp_list,
         "tool_servers:list_command",
     ),

@@ -97,11 +97,13 @@ class Desk:
     def _work(self) -> None:
         sys.setswitchinterval(_SWITCH_S)
         try:
+            from kith.faces.conversation.faults import shown_faults
             from kith.faces.conversation.talk import Talk
 
             self._opening = Talk(self._root, self._flags, self.terminal, self._begin_with)
             if not self._left:
-                asyncio.run(self._opening.live(self._open))
+                with shown_faults(self.terminal):
+                    asyncio.run(self._opening.live(self._open))
         except BaseException as error:  # whatever it is, the terminal's thread raises it
             self._fault = error
         finally:

@@ -45,6 +45,7 @@ class Talk:
         self.steering: list[str] = []  # what the model at work has not heard yet
         self.working = False  # on a task, or on a command that takes time
         self._task: asyncio.Task[None] | None = None
+        self._beside: set[asyncio.Future[None]] = set()  # what looks while something else is done
         self._loop: asyncio.AbstractEventLoop | None = None
         self._something = asyncio.Event()
         self._asking = asyncio.Lock()
@@ -137,12 +138,14 @@ class Talk:
 
     async def _do_all(self) -> None:
         while not self._closing:
-            if not self.queue:
+            try:
+                words = self.queue.popleft()  # the person may take it back at any moment
+            except IndexError:
                 self.terminal.ready()
                 self._something.clear()
                 await self._something.wait()
-                continue
-            await self._do_one(self.queue.popleft())
+            else:
+                await self._do_one(words)
 
     async def _end(self) -> None:
         """Let go of what is held open, whatever ended the conversation."""
@@ -181,7 +184,9 @@ class Talk:
         from kith.faces.conversation.commands import at_any_time
 
         if self.working and (now := at_any_time(words)):
-            self._beside = asyncio.ensure_future(self._answer_beside(now, words))
+            beside = asyncio.ensure_future(self._answer_beside(now, words))
+            self._beside.add(beside)
+            beside.add_done_callback(self._end_beside)
             return
         if self.working and self._session_open and not words.startswith(("/", "!")):
             self._steer(words)
@@ -198,6 +203,11 @@ class Talk:
         except KithError as error:
             self.say(printable(str(error)), "red")
 
+    def _end_beside(self, done: "asyncio.Future[None]") -> None:
+        self._beside.discard(done)
+        if not done.cancelled():
+            done.result()
+
     def _stop(self) -> None:
         if self._task:
             self._task.cancel()
@@ -211,7 +221,6 @@ class Talk:
     # --- steering ----------------------------------------------------------------------------
 
     _session_open = False
-    _beside: "asyncio.Future[None] | None" = None
 
     def _steer(self, words: str) -> None:
         """The model hears it before it thinks again."""
@@ -234,8 +243,8 @@ class Talk:
         self._show_queue()
 
     def _show_queue(self) -> None:
-        lines = [f"  ↳ {_first(words)}  (heard at the next step)" for words in self.steering]
-        lines += [f"  ↳ {_first(words)}  (afterwards; Up takes it back)" for words in self.queue]
+        lines = [f"  ↳ {_first(words)}  (heard at the next step)" for words in tuple(self.steering)]
+        lines += [f"  ↳ {_first(words)}  (afterwards; Up takes it back)" for words in tuple(self.queue)]
         rows = [(Span(line, "dim"),) for line in lines]
         self.terminal.live("queue", self.terminal.look.paint(rows))
 

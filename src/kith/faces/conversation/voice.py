@@ -84,13 +84,16 @@ class Voice:
     def set_todo(self, items: tuple[TodoItem, ...]) -> None:
         """The model's list, as a panel that is replaced in place."""
         self.todo = items
-        unfinished = any(each.state != "done" for each in items)
-        self.screen.live("todo", self._todo if self.todo_open and unfinished else None)
+        self._show_todo()
 
     def toggle_todo(self) -> None:
-        """Show the list, or hide it."""
+        """Show the list, or hide it; called in the terminal's thread."""
         self.todo_open = not self.todo_open
-        self.set_todo(self.todo)
+        self._show_todo()
+
+    def _show_todo(self) -> None:
+        unfinished = any(each.state != "done" for each in self.todo)
+        self.screen.live("todo", self._todo if self.todo_open and unfinished else None)
 
     def rest(self) -> None:
         """Nothing goes on any more."""

@@ -90,7 +90,10 @@ class Blocks:
 
     def take(self, line: str, ended: bool = True) -> None:
         """One line of the source; not `ended`: its rest comes by `go_on`."""
-        is_long, line = len(line) > LONGEST, readable(line)
+        if self._fence is None and self._is_endless(line):
+            self._take_endless(readable(line), ended)
+            return
+        line = readable(line)
         rest, matched = self._match_places(line)
         if self._fence is not None and self._take_code(rest, matched):
             return
@@ -102,12 +105,7 @@ class Blocks:
         if matched < len(self._places):
             self._leave(matched)
         rest = self._enter_places(rest)
-        if is_long:
-            if self._table is not None:
-                self._end_leaf()
-            self._take_words(rest, ended)
-        else:
-            self._take_leaf(rest, ended)
+        self._take_leaf(rest, ended)
 
     def go_on(self, text: str) -> None:
         """More of a line that is in its paragraph already."""
@@ -128,14 +126,16 @@ class Blocks:
 
     def is_open_text(self, line: str) -> bool:
         """True for the beginning of a line that is words in a paragraph, however it goes on."""
-        if self._fence is not None:
-            return False
-        is_long = len(line) > LONGEST
-        if not is_long and (self._table is not None or len(line) <= self.width):
+        return self._fence is None and (self._begins_words(line[:LONGEST]) or self._is_endless(line))
+
+    def _is_endless(self, line: str) -> bool:
+        """True for a line of which nobody knows what it is, and whose end is not waited for any more."""
+        return len(line) > LONGEST and not (line.isspace() or self._begins_words(line[:LONGEST]))
+
+    def _begins_words(self, line: str) -> bool:
+        if self._table is not None or len(line) <= self.width:
             return False
         rest, matched = self._match_places(readable(line))
-        if is_long:
-            return bool(rest.strip())
         for _ in range(_DEEPEST - matched):
             place = _QUOTE.match(rest) or _ITEM.match(rest)
             if not place or _HELD.match(rest):
@@ -279,6 +279,13 @@ class Blocks:
         room = max(min(self.width, 40) - columns_of(first), 3)
         self._show([(*first, Span(self.glyphs.rule * room, "rule"))])
         self._blank = True
+
+    def _take_endless(self, line: str, ended: bool) -> None:
+        """Words, whatever they would have become; what they stand in is over."""
+        self._leave(0)
+        self._take_words(line, ended)
+        if self._paragraph:
+            self._paragraph.is_single = False
 
     def _take_words(self, rest: str, ended: bool) -> None:
         text = rest.lstrip() + ("\n" if ended else "")
