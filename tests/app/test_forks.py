@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from kith.app.forks import files_since, fork, go_back, turns
+from kith.app.forks import files_since, fork, go_back
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.errors import TreeError, UsageError
 from kith.core.values import Answer, Question
+from kith.memory.turns import turns
 
 
 class Talk:

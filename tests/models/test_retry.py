@@ -55,7 +55,10 @@ def test_waits_double_and_are_told() -> None:
     reply, waits, events = ask(Fails(BUSY, BUSY, BUSY))
     assert reply == DONE
     assert waits == [1.0, 2.0, 4.0]
-    assert events[1] == Notice("the server is busy; trying again in 2 s.", "warning")
+    assert events[2:4] == [
+        Notice("the server is busy; trying again in 2 s.", "warning"),
+        Progress("asked", 0),  # nobody reads while it waits
+    ]
 
 
 def test_a_question_keeps_its_mark() -> None:

@@ -16,8 +16,6 @@ from kith.memory.past import Past, fold
 from kith.memory.turns import FORK, TASK, Turn, turns
 from kith.trees.merge import GoneError
 
-__all__ = ["Fork", "Turn", "files_since", "fork", "go_back", "turns"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fork:

@@ -172,19 +172,12 @@ async def _ask_model(
                 run.emit(pin(project.settings, opened, _kind_of(task, past)))
             words = await opening if opening else ""
             strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
-            if opening and (0 < opened.window < room or strategy.id):
-                words = await _open_task(project, run, task, past, opened.window, known, strategy)
-            if opening and "@" in task.words:
-                from kith.app.mentions import read_named  # few tasks name files
-
-                words = "\n\n".join(
-                    filter(
-                        None,
-                        (words, await read_named(terms, opened, task.words, past.threads.get(THREAD, ()))),
-                    )
-                )
-            if opening and not past.threads.get(THREAD):
-                words = _begin(project, run, opened.window, words)
+            if opening:
+                if 0 < opened.window < room or strategy.id:
+                    words = await _open_task(project, run, task, past, opened.window, known, strategy)
+                words = await _add_named(terms, opened, task, past, words)
+                if not past.threads.get(THREAD):
+                    words = _begin(project, run, opened.window, words)
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
             job = Job(project, run, id, terms, relay, (known.look or look_nowhere) if offered else None)
@@ -197,6 +190,16 @@ async def _ask_model(
             if opening:
                 opening.cancel()
                 await asyncio.gather(opening, return_exceptions=True)
+
+
+async def _add_named(terms: Terms, opened: Opened, task: Task, past: Past, words: str) -> str:
+    """The words that begin a task, and the files that are named in it."""
+    if "@" not in task.words:
+        return words
+    from kith.app.mentions import read_named  # few tasks name files
+
+    named = await read_named(terms, opened, task.words, past.threads.get(THREAD, ()))
+    return "\n\n".join(filter(None, (words, named)))
 
 
 def _kind_of(task: Task, past: Past) -> str:

@@ -106,13 +106,14 @@ def check_log(settings: Settings, tell: Tell) -> None:
         tell(Check("log", "green", f"None yet; it will be {path}."))
         return
     size = path.stat().st_size
+    if size <= _LARGEST_CHECKED and (fault := _damage(path)):  # who opens it mends it, and this only looks
+        text = f"{closed(fault)} What can be read goes into a new one, and this is kept."
+        tell(Check("log", "red", text, "kith sessions"))
+        return
     try:
         Log(path).close()
-        fault = _damage(path) if size <= _LARGEST_CHECKED else ""
     except KithError as error:
-        fault = str(error)
-    if fault:
-        tell(Check("log", "red", closed(fault), f"mv {_quoted(path)} {_quoted(path, '.damaged')}"))
+        tell(Check("log", "red", closed(str(error)), f"mv {_quoted(path)} {_quoted(path, '.damaged')}"))
         return
     how = "can be opened" if size > _LARGEST_CHECKED else "is whole"
     tell(Check("log", "green", f"The log {how}, {size_text(size)}."))

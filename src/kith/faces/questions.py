@@ -15,6 +15,8 @@ _KEYS: Final = (
     *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),
     *(("e", "edit", "[e]dit"), ("s", "revise", "[s]ay what to do differently")),
 )
+_SEEN: Final = 12  # lines of a call that stay on any screen
+_BEGINNING: Final = 200  # characters
 _WHY_NOT: Final = "[s]ay why not"  # to a tool, which goes with the no
 _GIVEN: Final = {"yes": "yes", "always": "yes, always in this project", "no": "no"}
 
@@ -23,13 +25,25 @@ async def ask(screen: "Screen", question: Question) -> Answer:
     """Put one question on the terminal."""
     if question.kind == "change":
         return await ask_change(screen, question)
-    screen.show(whole(question.text), style="bold")
+    _show_words(screen, question)
     if always := always_words(question):
         screen.show(always, style="dim")
     answer = await _ask(screen, question)
     if answer.choice == "always" or (answer.choice in _GIVEN and question.kind != "tool"):
         _show_given(screen, answer)
     return answer
+
+
+def _show_words(screen: "Screen", question: Question) -> None:
+    """The words of a question; of a long call its beginning stands below it, too, where it is seen."""
+    text = whole(question.text)
+    if question.kind != "tool":
+        screen.show(text, style="bold")
+        return
+    first, *more = text.split("\n")
+    screen.show("\n    ".join((first, *more)), style="bold")
+    if len(more) > _SEEN:
+        screen.show(f"That was {len(more) + 1:,} lines; the first: {first[:_BEGINNING]}", style="bold yellow")
 
 
 async def _ask(screen: "Screen", question: Question) -> Answer:

@@ -131,7 +131,7 @@ class Asking:
             return True
         if key not in top.keys:
             return False
-        if SAY in top.keys and not top.follows:
+        if not top.follows:  # it may be the first letter of words that somebody writes without looking
             self._held = key
             self._timer = asyncio.get_running_loop().call_later(WORD_S, self._take_held)
         else:
@@ -192,7 +192,8 @@ class Asking:
             self._take_held()
             return True
         if top.rows:
-            _settle(top.answer, top.chosen)
+            if _is_armed(top):
+                _settle(top.answer, top.chosen)
             return True
         if not said.strip():
             return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kith.core.errors import KithError
 from kith.faces.lines import from_home
 from kith.faces.printing import printable
-from kith.faces.rendering.markdown import READABLE, render_markdown
+from kith.faces.rendering.markdown import render_said
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
@@ -105,7 +105,7 @@ def show_earlier(talk: "Talk", past: "Past") -> None:
         words = [each.text for each in said[turn.after : end] if each.role == "assistant" and each.text]
         screen = talk.terminal
         for text in words[-1:]:
-            lines = render_markdown(text, min(screen.width, READABLE), screen.look.glyphs)
+            lines = render_said(text, screen.width, screen.look.glyphs)
             screen.show_lines([*lines[-_LINES:], ()])
     talk.voice.set_todo(past.todo)
 

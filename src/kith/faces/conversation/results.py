@@ -13,6 +13,7 @@ _WAITS: Final = "The change waits: /diff shows it, /apply asks again, /discard t
 
 def show_result(talk: "Talk", result: "Result") -> None:
     """The last words of a task and what the harness saw."""
+    from kith.faces.rendering.markdown import render_said
     from kith.faces.rendering.panels import receipt_panel
     from kith.faces.run import receipt_lines
 
@@ -20,7 +21,7 @@ def show_result(talk: "Talk", result: "Result") -> None:
     if status != "done":
         talk.say(printable(text), "red")
     elif text and not talk.voice.has_shown(text):
-        talk.say(printable(text))
+        talk.terminal.show_lines(render_said(text, talk.terminal.width, talk.terminal.look.glyphs))
     if result.report["changes"]:
         screen, lines = talk.terminal, receipt_lines(result.report)
         screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])

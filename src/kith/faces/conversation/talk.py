@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kith.core.errors import KithError, NoModelError
 from kith.core.events import Event, Said
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kith.app.tasks import Opened
     from kith.memory.past import Past
 
-STOPPED = "Stopped; what was said stays. Say how to go on, or /continue."
+_WAITING: Final = 5  # lines of what waits that are seen
+STOPPED: Final = "Stopped; what was said stays. Say how to go on, or /continue."
 
 
 class Talk:
@@ -44,15 +45,14 @@ class Talk:
         self.queue: deque[str] = deque()  # what waits for its turn
         self.steering: list[str] = []  # what the model at work has not heard yet
         self.working = False  # on a task, or on a command that takes time
+        self.at_work = False  # on its session
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Future[None]] = set()  # what looks while something else is done
         self._loop: asyncio.AbstractEventLoop | None = None
         self._something = asyncio.Event()
         self._asking = asyncio.Lock()
         self._closing = False
-        self.warming: asyncio.Future[None] | None = (
-            None  # the model gets ready while the first words are typed
-        )
+        self.warming: asyncio.Future[None] | None = None  # of the model, while the first words are typed
 
     @property
     def past(self) -> "Past":
@@ -64,11 +64,6 @@ class Talk:
         if self.mode != "plan":
             return self.project
         return replace(self.project, settings=replace(self.project.settings, read_only=True))
-
-    @property
-    def at_work(self) -> bool:
-        """Whether the conversation's session is worked on now."""
-        return self._session_open
 
     @property
     def closing(self) -> bool:
@@ -188,7 +183,7 @@ class Talk:
             self._beside.add(beside)
             beside.add_done_callback(self._end_beside)
             return
-        if self.working and self._session_open and not words.startswith(("/", "!")):
+        if self.working and self.at_work and not words.startswith(("/", "!")):
             self._steer(words)
             return
         self.queue.append(words)
@@ -220,8 +215,6 @@ class Talk:
 
     # --- steering ----------------------------------------------------------------------------
 
-    _session_open = False
-
     def _steer(self, words: str) -> None:
         """The model hears it before it thinks again."""
         from kith.memory.inbox import Inbox, Letter
@@ -245,6 +238,8 @@ class Talk:
     def _show_queue(self) -> None:
         lines = [f"  ↳ {_first(words)}  (heard at the next step)" for words in tuple(self.steering)]
         lines += [f"  ↳ {_first(words)}  (afterwards; Up takes it back)" for words in tuple(self.queue)]
+        if len(lines) > _WAITING:
+            lines = [f"  ↳ {len(lines) - _WAITING + 1} more", *lines[1 - _WAITING :]]
         rows = [(Span(line, "dim"),) for line in lines]
         self.terminal.live("queue", self.terminal.look.paint(rows))
 
@@ -293,6 +288,7 @@ class Talk:
         from kith.app.asking.pins import is_routed
 
         if self.opened is None and not is_routed(self.project.settings):
+            self.voice.wait_for_model()
             with suppress(NoModelError):  # the run itself says what to do about it
                 self.opened = await self.project.open_model(self.hear)
 
@@ -346,11 +342,11 @@ class _Open:
         session = self._session.__enter__()
         session.listeners.append(self._talk.hear)
         self._talk.voice.begin()
-        self._talk._session_open = True
+        self._talk.at_work = True
         return session
 
     def __exit__(self, *error: Any) -> None:
-        self._talk._session_open = False
+        self._talk.at_work = False
         self._session.__exit__(*error)
 
 

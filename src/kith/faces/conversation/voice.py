@@ -22,15 +22,15 @@ from kith.faces.conversation.details import Details
 from kith.faces.lines import STYLES, line_of, status_of
 from kith.faces.printing import printable
 from kith.faces.rendering.activity import progress_line, running_line, spinner, tool_line
-from kith.faces.rendering.markdown import READABLE, MarkdownStream
+from kith.faces.rendering.markdown import MarkdownStream, room_for
 from kith.faces.rendering.panels import todo_lines
-from kith.faces.rendering.spans import Line, Span, cut
+from kith.faces.rendering.spans import Line, Span, cut, set_in
 from kith.faces.rendering.thinking import Thinking
 from kith.faces.screen import LiveScreen
 from kith.faces.speakers import council_lines
 
 _SHOWN_OTHERWISE: Final = ("todo", "done", "delegate")  # tools whose good end has a picture of its own
-_KNOWN: Final = ("The model is ", "Asking ")  # what the status line says all the time
+_KNOWN: Final = ("The model is ", "Asking ", "Going on with session ")  # what is seen without them
 
 
 class Voice:
@@ -62,6 +62,10 @@ class Voice:
     def begin(self) -> None:
         """A new task."""
         self._said, self._shown = [], []
+
+    def wait_for_model(self) -> None:
+        """The model is looked for, or loaded; nothing of it was heard yet."""
+        self._go_on("waiting for the model")
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
         """One event of the session."""
@@ -122,12 +126,12 @@ class Voice:
         self._shown.append(piece)
         if self._words is None:
             self._go_on(None)
-            self._words = MarkdownStream(min(self.screen.width, READABLE), self.screen.look.glyphs)
+            self._words = MarkdownStream(room_for(self.screen.width), self.screen.look.glyphs)
             self.screen.live("stream", self._tail)
         with self._drawing:
             lines = self._words.take(piece)
         if lines:
-            self.screen.show_lines(lines)
+            self.screen.show_lines(set_in(lines))
         self.screen.redraw()
 
     def _think(self, piece: str) -> None:
@@ -146,8 +150,8 @@ class Voice:
                 return self.screen.look.paint(self._thinking.tail(width))
             if self._words is None:
                 return ""
-            self._words.width = min(width, READABLE)
-            return self.screen.look.paint(self._words.tail)
+            self._words.width = room_for(width)
+            return self.screen.look.paint(set_in(self._words.tail))
 
     def _end_words(self) -> None:
         if self._words is None:
@@ -155,7 +159,7 @@ class Voice:
         with self._drawing:
             lines, self._words = self._words.end(), None
         self.screen.live("stream", None)
-        self.screen.show_lines([*lines, ()])
+        self.screen.show_lines([*set_in(lines), ()])
 
     def _end_thoughts(self) -> None:
         if self._thinking is None:
@@ -217,5 +221,8 @@ class Voice:
 def _lines(event: Event) -> Iterator[tuple[str, str]]:
     style, line = line_of(event)
     if line:  # in a column with the tools, and with the commands that are at hand here
-        yield STYLES[style], printable(line.removeprefix("  ").replace("kith undo ", "/undo "))
+        yield (
+            STYLES[style],
+            printable(line.removeprefix("  ").replace("kith undo ", "/undo ")).replace("\n", "\n  "),
+        )
     yield from council_lines(event)

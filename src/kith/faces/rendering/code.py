@@ -1,14 +1,16 @@
 """Code in colour, line by line as it arrives: pygments' rules, whose state is kept from line to line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from kith.faces.rendering.spans import Line, Span, merged
 
 _LONGEST: Final = 1_000  # characters of a line; beyond it a text was written by no person
+_DOCSTRING: Final = '"""'
 _STANDSTILL: Final = 50  # rules in a row that match nothing: a language's own fault
 _ALIASES: Final = {
     **dict.fromkeys(("py", "python3", "pyi"), "python"),
@@ -114,6 +116,32 @@ class Colours:
         for kind, word in _tokens(self._lexer, self._stack, f"{line}\n"):
             if word := word.rstrip("\n"):
                 yield Span(word, _role_of(kind))
+
+
+def colour_lines(lines: Sequence[str], language: str) -> list[Line]:
+    """Lines that follow one another, each in its colours; they may be a part of a file."""
+    read = _read(lines, language)
+    if _ALIASES.get(language, language) == "python" and sum(line.count(_DOCSTRING) for line in lines) % 2:
+        # A part may begin inside a docstring: right is the reading that finds more code.
+        read = max(read, _read((_DOCSTRING, *lines), language)[1:], key=_count_code)
+    return read
+
+
+def language_of(path: str) -> str:
+    """A language's name for `Colours`, by the file's name; "" for what has none."""
+    name = PurePosixPath(path).name.lower()
+    if name in ("dockerfile", "containerfile"):
+        return "docker"
+    return "make" if name == "makefile" else PurePosixPath(name).suffix[1:]
+
+
+def _read(lines: Sequence[str], language: str) -> list[Line]:
+    colours = Colours(language)
+    return [colours.take(line) for line in lines]
+
+
+def _count_code(lines: Sequence[Line]) -> int:
+    return sum(span.role in ("code.keyword", "code.name") for line in lines for span in line)
 
 
 def _tokens(lexer: Any, stack: list[str], line: str) -> Iterator[tuple[Any, str]]:

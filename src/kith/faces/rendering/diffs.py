@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import PurePosixPath
 from typing import Final
 
 from kith.core.values import FileChange
 from kith.edits.word_diff import Spans, changed_words
 from kith.faces.lines import count
 from kith.faces.printing import folded, printable
-from kith.faces.rendering.code import Colours
+from kith.faces.rendering.code import colour_lines, language_of
 from kith.faces.rendering.diff_pieces import Diff, Piece, Row, fold_context, read_diff
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
 from kith.faces.rendering.spans import Line, Span, cells, columns_of, cut, merged, split_cells
@@ -19,7 +18,6 @@ _COLOURED: Final = 60_000  # characters of a diff; beyond it colours take longer
 _COMPARED: Final = 2_000  # changed rows of a diff that are held against each other
 _ROLES: Final = {"+": "diff.added", "-": "diff.removed", " ": ""}
 _TAB: Final = 4
-_DOCSTRING: Final = '"""'
 
 
 def changes_lines(
@@ -193,32 +191,9 @@ def _coloured(rows: Sequence[Row], texts: dict[Row, str], path: str) -> dict[Row
     found: dict[Row, Line] = {}
     for sign in "-+":
         side = [row for row in rows if row.sign in (sign, " ")]
-        lines = [texts[row] for row in side]
-        read = _read(lines, language, ())
-        if language == "py" and sum(line.count(_DOCSTRING) for line in lines) % 2:
-            # A piece may begin inside a docstring: right is the reading that finds more code.
-            read = max(read, _read(lines, language, (_DOCSTRING,)), key=_count_code)
-        found |= dict(zip(side, read, strict=True))
+        coloured = colour_lines([texts[row] for row in side], language)
+        found |= dict(zip(side, coloured, strict=True))
     return found
-
-
-def _read(lines: Sequence[str], language: str, before: Sequence[str]) -> list[Line]:
-    colours = Colours(language)
-    for line in before:
-        colours.take(line)
-    return [colours.take(line) for line in lines]
-
-
-def _count_code(lines: Sequence[Line]) -> int:
-    return sum(span.role in ("code.keyword", "code.name") for line in lines for span in line)
-
-
-def language_of(path: str) -> str:
-    """A language's name for `Colours`, by the file's name; "" for what has none."""
-    name = PurePosixPath(path).name.lower()
-    if name in ("dockerfile", "containerfile"):
-        return "docker"
-    return "make" if name == "makefile" else PurePosixPath(name).suffix[1:]
 
 
 def _marked(rows: Sequence[Row], texts: dict[Row, str]) -> dict[Row, Spans]:

@@ -4,7 +4,7 @@ from typing import Final
 
 from kith.faces.rendering.blocks import LONGEST, Blocks
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
-from kith.faces.rendering.spans import Line
+from kith.faces.rendering.spans import MARGIN, Line, columns_of, set_in
 
 READABLE: Final = 100  # columns; longer lines of words are hard to read
 _TAIL: Final = 12  # lines
@@ -94,3 +94,13 @@ def render_markdown(text: str, width: int, glyphs: Glyphs = UNICODE, *, marks: b
     """A whole text as lines."""
     stream = MarkdownStream(width, glyphs, marks=marks)
     return [*stream.take(text), *stream.end()]
+
+
+def room_for(width: int) -> int:
+    """The columns of a model's words in a conversation, whose first ones are kith's own."""
+    return min(width, READABLE) - columns_of(MARGIN)
+
+
+def render_said(text: str, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """What a model said in a conversation, as lines behind its margin."""
+    return set_in(render_markdown(text, room_for(width), glyphs))

@@ -28,6 +28,7 @@ class Span(NamedTuple):
 
 
 Line = tuple[Span, ...]
+MARGIN: Final[Line] = (Span("  "),)
 
 
 class Atom(NamedTuple):
@@ -89,6 +90,11 @@ def shown(text: str) -> str:
 def readable(text: str) -> str:
     """A model's words, printable; what only joins emoji is left out, as it deceives nobody."""
     return printable(_JOINERS.sub("", text)).replace("\t", "    ")
+
+
+def set_in(lines: Iterable[Line]) -> list[Line]:
+    """A model's lines behind a margin: where kith's own begin, none of them can look like one."""
+    return [(*MARGIN, *line) if line else line for line in lines]
 
 
 def merged(spans: Iterable[Span]) -> Line:

@@ -4,10 +4,9 @@ from typing import Final
 
 from kith.faces.lines import count
 from kith.faces.rendering.glyphs import UNICODE, Glyphs
-from kith.faces.rendering.spans import Line, Span, readable, wrap
+from kith.faces.rendering.spans import MARGIN, Line, Span, readable, wrap
 
 _LINES: Final = 3  # that are seen while it thinks
-_MARGIN: Final[Line] = (Span("  "),)
 _MOST: Final = 400_000  # characters that are kept
 
 
@@ -39,7 +38,7 @@ class Thinking:
     def tail(self, width: int, most: int = _LINES) -> list[Line]:
         """The last lines, dim."""
         spans = [Span(readable(line), "thinking") for line in self._end.split("\n") if line.strip()]
-        lines = [line for span in spans for line in wrap([span], width, _MARGIN, _MARGIN)]
+        lines = [line for span in spans for line in wrap([span], width, MARGIN, MARGIN)]
         return lines[-most:]
 
     def summary(self, seconds: float, key: str = "Ctrl-O") -> Line:
@@ -52,4 +51,4 @@ class Thinking:
     def lines(self, width: int) -> list[Line]:
         """All of it, for who wants to read it."""
         spans = [Span(readable(line), "dim") for line in self.text.split("\n")]
-        return [line for span in spans for line in wrap([span], width, _MARGIN, _MARGIN)]
+        return [line for span in spans for line in wrap([span], width, MARGIN, MARGIN)]

@@ -11,7 +11,7 @@ from kith.core.events import Called, Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError
-from kith.models.providers.progress import READING
+from kith.models.providers.progress import ASKED, READING
 
 LONGEST_WAIT_S = 60.0
 
@@ -69,6 +69,7 @@ class Retrying:
                 said = str(error).rstrip(".")
                 then = " Trying" if said.endswith("?") else "; trying"
                 emit(Notice(f"{said}{then} again{when}.", "warning"))
+                emit(Progress(ASKED, 0))  # nobody reads meanwhile
                 await self.sleep(wait)
 
     def _most(self, error: ModelError) -> int:
