@@ -69,6 +69,10 @@ class Tmux:
         found = subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout
         return int(found.split()[0])
 
+    def resize(self, width: int, height: int) -> None:
+        """Another size, as when somebody pulls at a window's corner."""
+        self._do("resize-window", "-x", str(width), "-y", str(height))
+
     def press(self, *keys: str) -> None:
         """Keys by tmux's names (Enter, Escape, C-c, S-Tab is BTab), or words."""
         self._do("send-keys", *keys)

@@ -44,6 +44,7 @@ def ends(terminal: Tmux, code: int) -> None:
     assert "-icanon" not in terminal.text
 
 
+@pytest.mark.slow
 def test_leaving_while_a_question_opens_the_conversation(repository: Path, open_talk: Open) -> None:
     (repository / ".kith").mkdir()
     (repository / ".kith" / "config.toml").write_text('check = ["true"]\n')
@@ -75,16 +76,21 @@ def test_a_signal_ends_the_viewer_too(open_talk: Open) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
-def test_a_stop_from_outside_is_gone_on_from(open_talk: Open, number: signal.Signals) -> None:
-    terminal = open_talk("Second.", command=f"exec env PS1='$ ' bash --norc --noprofile -ic '{KITH} \"$@\"; true' x")
-    pid = int(Path(f"/proc/{terminal.pid}/task/{terminal.pid}/children").read_text().split()[0])
-    terminal.type("a draft")
-    terminal.wait("a draft")
-    os.kill(pid, number)
-    time.sleep(1.0)
-    os.kill(pid, signal.SIGCONT)
-    terminal.press("Enter")
-    terminal.wait("Second.")
+def test_a_stop_from_outside_is_gone_on_from(open_talk: Open, tmp_path: Path, number: signal.Signals) -> None:
+    shell = open_talk(command="bash --norc --noprofile # ", sees="bash-")
+    (tmp_path / "second.json").write_text('["Second."]')
+    shell.say(f"{KITH} -m replay/{tmp_path}/second.json --check none")
+    shell.wait("/help lists commands")
+    shell.type("a draft")
+    shell.wait("> a draft")
+    os.kill(shell.pid, number)
+    shell.wait("Stopped")
+    shell.say("fg")
+    time.sleep(0.5)
+    shell.type(" and more")
+    shell.wait("> a draft and more")
+    shell.press("Enter")
+    shell.wait("Second.")
 
 
 @pytest.mark.slow

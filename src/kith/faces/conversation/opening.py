@@ -100,7 +100,7 @@ def show_earlier(talk: "Talk", past: "Past") -> None:
     if len(spoken) > _SHOWN:
         talk.say(f"({len(spoken):,} turns; the last of them:)", "dim")
     ends = [*(turn.after for turn in spoken[1:]), len(said)]
-    for turn, end in list(zip(spoken, ends, strict=True))[-_SHOWN:]:
+    for turn, end in list(zip(spoken, ends, strict=False))[-_SHOWN:]:
         talk.terminal.echo(turn.words)
         words = [each.text for each in said[turn.after : end] if each.role == "assistant" and each.text]
         screen = talk.terminal

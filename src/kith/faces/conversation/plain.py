@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kith.faces.conversation.crossing import call_in, do_in
 from kith.faces.conversation.wishes import Wishes
 from kith.faces.lines import wrapped
 from kith.faces.printing import printable
@@ -214,12 +215,11 @@ class PlainTerminal:
                 return
 
     def _in_loop(self, do: Callable[[], object]) -> None:
-        if self._loop and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(do)
+        call_in(self._loop, do)
 
     async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
         assert self._loop is not None
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        return await do_in(self._loop, work)
 
 
 def _settle(future: "asyncio.Future[T] | None", value: T) -> None:

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from kith.core.errors import KithError, NoModelError
 from kith.core.events import Event, Said
 from kith.core.run import new_id
 from kith.core.values import Answer, Message, Question, Text
+from kith.faces.conversation.crossing import call_in
 from kith.faces.conversation.modes import Beginning, Mode
 from kith.faces.conversation.statusline import StatusLine
 from kith.faces.conversation.voice import Voice
@@ -98,8 +100,7 @@ class Talk:
         return ""
 
     def _call(self, do: Any, *args: Any) -> None:
-        if self._loop and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(do, *args)
+        call_in(self._loop, partial(do, *args))
 
     # --- the loop ----------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from prompt_toolkit.key_binding import KeyBindingsBase
 from prompt_toolkit.output import ColorDepth
 
 from kith.faces.conversation.asking import Asking
+from kith.faces.conversation.crossing import call_in, do_in
 from kith.faces.conversation.layout import STYLE, make_layout
 from kith.faces.conversation.lending import Lending
 from kith.faces.conversation.output import at_once, open_output, wipe
@@ -362,10 +363,9 @@ class Terminal:
         self._in_loop(self._woken.set)
 
     def _in_loop(self, do: Callable[[], object]) -> None:
-        if self._loop and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(do)
+        call_in(self._loop, do)
 
     async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it in the terminal's own loop, whichever loop asks for it."""
         assert self._loop is not None
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        return await do_in(self._loop, work)

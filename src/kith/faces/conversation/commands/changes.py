@@ -1,6 +1,5 @@
 """The change of a conversation: shown, applied after all, thrown away, taken back; and a look at git."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kith.core.errors import UsageError
 from kith.core.events import Applied
 from kith.core.values import Answer, FileChange, Question
+from kith.faces.conversation.commands.parting import split
 from kith.faces.lines import count
 from kith.faces.printing import printable
 from kith.faces.rendering.panels import pairs_lines
@@ -166,11 +166,3 @@ def _role(line: str) -> str:
     if line.startswith(("+++", "---", "diff --git ", "index ")):
         return "dim"
     return _ROLES.get(line[:1], "")
-
-
-def split(rest: str) -> list[str]:
-    """Words as a shell would part them. Raises UsageError for a quote that nobody closed."""
-    try:
-        return shlex.split(rest)
-    except ValueError as error:
-        raise UsageError(f"A quote is not closed in {rest!r}.") from error

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from kith.core.errors import UsageError
 from kith.faces.config import find_rows
-from kith.faces.conversation.commands.changes import split
+from kith.faces.conversation.commands.parting import split
 from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.conversation.modes import MEANINGS, MODES, Mode
 from kith.faces.lines import from_home

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Delta, Event
 from kith.core.values import Finding
-from kith.faces.conversation.commands.changes import split
+from kith.faces.conversation.commands.parting import split
 from kith.faces.conversation.commands.reading import read_settings
 from kith.faces.lines import count
 from kith.faces.printing import printable
