@@ -18,7 +18,7 @@ from kith.core.events import Compacted
 from kith.core.values import Message, Text, Thinking, ToolCall, ToolResult, say
 from threads import TASK, check_template, closed, lines, step, threads
 
-EFFECTS = {"read": "read", "write": "write", "bash": "exec"}
+EFFECTS = {"read": "read", "done": "read", "write": "write", "bash": "exec"}
 views = st.builds(
     View,
     st.integers(0, 30),
@@ -121,13 +121,15 @@ def test_a_summary_says_what_is_certain_whatever_the_model_says() -> None:
         *step(2, "write", "a.py", "Changed a.py: 2 lines in place of 1, from line 7.\n..."),
         *step(3, "write", "b.py", "b.py does not hold old.", ok=False),
         *step(4, "bash", "pytest -q", "exit code 1\n3 failed"),
+        *step(5, "done", "It is mended.", "It is mended."),
         Message("assistant", (Text("Two tests still fail."),), "m"),
         say("Do not touch the tests.", "person"),
     )
     told = summarise(thread, EFFECTS, "I mended it.", "", 3000)  # type: ignore[arg-type]
     assert told.startswith("I mended it.")
-    assert "Changed:\n- a.py: Changed a.py: 2 lines in place of 1, from line 7." in told
+    assert "Changed:\n- Changed a.py: 2 lines in place of 1, from line 7." in told
     assert "Ran:\n- pytest -q: exit code 1" in told and "b.py" not in told
+    assert told.endswith("Looked at:\n- a.py, 3 lines:"), "the end of a task is nothing that was looked at"
     alone = summarise(thread, EFFECTS, " ", "Before that, I looked around.\nChanged:\n- old", 3000)  # type: ignore[arg-type]
     assert alone.startswith("Before that, I looked around.\nSaid to me:\n- Do not touch the tests.")
     assert "My last words: Two tests still fail." in alone and "- old" not in alone

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from prompt_toolkit.buffer import Buffer
 
@@ -38,11 +39,30 @@ class Person:
         return "\n".join(plain(line) for line in self.asking.lines(60, 24, "…"))
 
 
+class Unhurried(asyncio.SelectorEventLoop):
+    """A loop whose seconds take no time: where it would wait, its clock goes on at once."""
+
+    def __init__(self) -> None:
+        self._now = 1_000.0
+        super().__init__()
+        look = self._selector.select
+
+        def select(timeout: float | None = None) -> Any:
+            self._now += timeout + 0.001 if timeout else 0.0  # a real clock is never on the dot
+            return look(timeout and 0)
+
+        self._selector.select = select
+
+    def time(self) -> float:
+        return self._now
+
+
 def play(scene: Scene) -> None:
     async def played() -> None:
         await scene(Person())
 
-    asyncio.run(played())
+    with asyncio.Runner(loop_factory=Unhurried) as runner:
+        runner.run(played())
 
 
 def test_a_key_answers_once_the_question_could_be_seen() -> None:
@@ -118,7 +138,7 @@ def test_a_key_pressed_twice_answers_one_question() -> None:
 
 def test_keys_ahead_are_for_the_questions_that_follow() -> None:
     async def scene(person: Person) -> None:
-        first = person.asked("y", "n")
+        first = person.asked("y", "n", follows=True)
         await asyncio.sleep(SEEN_S)
         person.type("yny")
         assert await first == "y"
@@ -133,11 +153,53 @@ def test_keys_for_which_no_question_comes_begin_a_line() -> None:
     async def scene(person: Person) -> None:
         first = person.asked("y", "n")
         await asyncio.sleep(SEEN_S)
-        person.type("yes")
+        person.type("y")
         assert await first == "y"
+        person.type("es")
         await asyncio.sleep(AGAIN_S + 0.05)
         person.type("!")
         assert person.line.text == "es!"
+
+    play(scene)
+
+
+def test_words_that_are_typed_without_looking_answer_nothing() -> None:
+    async def scene(person: Person) -> None:
+        answer = person.asked("y", "n")
+        await asyncio.sleep(SEEN_S)
+        person.type("you should first look")
+        await asyncio.sleep(WORD_S + 0.05)
+        assert not answer.done()
+        person.enter()
+        assert person.sent == ["you should first look"] and not answer.done()
+        person.type("yes")
+        person.enter()
+        assert await answer == "y"
+
+    play(scene)
+
+
+def test_a_plain_yes_is_no_reason_why_not() -> None:
+    async def scene(person: Person) -> None:
+        for said, key in (("yes", "a"), ("y", "a"), ("No", "n")):
+            answer = person.asked("a", "n", "s")
+            await asyncio.sleep(SEEN_S)
+            person.line.insert_text(said)
+            person.enter()
+            assert await answer == key and not person.line.text and not person.sent
+
+    play(scene)
+
+
+def test_an_enter_that_comes_too_soon_picks_no_row() -> None:
+    async def scene(person: Person) -> None:
+        picked = asyncio.ensure_future(person.asking.pick("Which?", ["one", "two"], 1))
+        await asyncio.sleep(0)
+        person.enter()
+        await asyncio.sleep(SEEN_S)
+        assert not picked.done()
+        person.enter()
+        assert await picked == 1
 
     play(scene)
 
@@ -174,7 +236,7 @@ def test_what_is_asked_last_is_on_top_and_the_others_wait() -> None:
         answer = person.asked("y", "n")
         await asyncio.sleep(SEEN_S)
         picked = asyncio.ensure_future(person.asking.pick("Which?", ["one", "two"], 0))
-        await asyncio.sleep(0)
+        await asyncio.sleep(SEEN_S)
         assert "> one" in person.sees and "What?" not in person.sees
         person.asking.move(1)
         person.enter()

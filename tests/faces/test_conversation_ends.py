@@ -54,6 +54,16 @@ def test_leaving_while_a_question_opens_the_conversation(repository: Path, open_
 
 
 @pytest.mark.slow
+def test_the_mode_that_is_set_is_the_one_it_begins_with(home: Path, open_talk: Open) -> None:
+    (home / ".config" / "kith").mkdir(parents=True, exist_ok=True)
+    (home / ".config" / "kith" / "config.toml").write_text('mode = "plan"\n')
+    terminal = open_talk("Hello.")
+    terminal.wait("plan mode")
+    terminal.press("BTab")
+    terminal.wait("auto mode")
+
+
+@pytest.mark.slow
 def test_leaving_while_a_session_is_picked(open_talk: Open) -> None:
     first = open_talk("Hello.")
     first.say("hi")
@@ -68,6 +78,8 @@ def test_leaving_while_a_session_is_picked(open_talk: Open) -> None:
 @pytest.mark.slow
 def test_a_signal_ends_the_viewer_too(open_talk: Open) -> None:
     terminal = open_talk("Hello.")
+    terminal.say("hi")
+    terminal.wait("Hello.")
     terminal.press("C-o")
     terminal.wait("q goes back")
     os.kill(terminal.pid, signal.SIGTERM)

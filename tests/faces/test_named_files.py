@@ -32,9 +32,10 @@ def test_paths_are_found_in_words(words: str, named: list[Named]) -> None:
 def test_the_model_gets_what_was_named_and_nothing_else(kith: Kith, serve: Serve, repository: Path) -> None:
     (repository / "my notes.md").write_text("Remember the milk.\n")
     (repository / ".env").write_text(SECRET)
+    (repository / "plain.txt").symlink_to(".env")
     (repository.parent / "outside.txt").write_text("not for you\n")
     server = serve(["I see."])
-    words = '@utils.py:4-6 @"my notes.md" @.env @../outside.txt @pkg/nothing.py @property'
+    words = '@utils.py:4-6 @"my notes.md" @.env @plain.txt @../outside.txt @pkg/nothing.py @property'
     told = kith("run", "--read-only", words).stderr
     said = server.requests[-1]["messages"][-1]["content"]
     assert words in said, "the task stays as it was said"
@@ -45,6 +46,8 @@ def test_the_model_gets_what_was_named_and_nothing_else(kith: Kith, serve: Serve
     plain = " ".join(told.split())
     assert "Sent along: 3 lines of utils.py, 1 line of my notes.md." in plain
     assert ".env holds secrets by its name" in plain
+    assert "plain.txt leads to a file that holds secrets by its name" in plain
+    assert "# Named in the task (plain.txt)" not in said
     assert "'../outside.txt' is outside the project's folder" in plain
     assert "pkg/nothing.py does not exist" in plain and "property" not in plain
 

@@ -244,6 +244,12 @@ def test_direct_requests_need_no_model(kith: Kith) -> None:
     assert "limit(11, 0, 10)" in (kith.folder / "tests" / "test_utils.py").read_text()
 
 
+def test_a_model_is_asked_where_a_direct_request_goes_further(kith: Kith, serve: Serve) -> None:
+    serve([edit(), DONE])
+    report = kith.run("--yes", "--check", "none", "rename utils to helpers")
+    assert report["status"] == "done" and report["usage"]["calls"] == 2
+
+
 def test_a_direct_request_passes_the_same_gates(kith: Kith) -> None:
     words = 'replace "return" with "raise" in utils.py'
     report = kith.run("--yes", "--check", "grep -q return utils.py", words, code=1)

@@ -2,8 +2,8 @@
 
 `plain_server.py [WORD ...]`: silent (never answers), broken (ends with words on its standard error), chatty
 (prints what is no message), deaf (goes on when its input ends), pages (lists without end), strict (ends when
-it is asked before it was greeted), modern (speaks as of 2026-07-28 only). What it is asked goes into the file
-that PLAIN_SERVER_LOG names.
+it is asked before it was greeted), modern (speaks as of 2026-07-28 only), boastful (farther with a call than
+there is to go). What it is asked goes into the file that PLAIN_SERVER_LOG names.
 """
 
 import json
@@ -81,6 +81,13 @@ def use(name: str, args: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": f"Hello {args.get('who')}, {json.dumps(args)}, pid {os.getpid()}"}]
 
 
+def boast(token: Any) -> None:
+    for done, whole in ((float("nan"), 1), (float("inf"), 1), (1e308, 1), (-3, -1), (5, 4)):
+        params = {"progressToken": token, "progress": done, "total": whole}
+        note = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+        print(json.dumps(note), flush=True)
+
+
 def main() -> None:
     if "broken" in WORDS:
         print("\x1b]0;title\x07Cannot find module 'left-pad'", file=sys.stderr)
@@ -99,6 +106,8 @@ def main() -> None:
         WORDS.discard("strict")
         if "silent" in WORDS or "id" not in message:
             continue
+        if "boastful" in WORDS and message["method"] == "tools/call":
+            boast(message["params"]["_meta"]["progressToken"])
         found = answer(message["method"], message.get("params") or {})
         unknown = {"error": {"code": -32601, "message": "Method not found"}}
         body = unknown if found is None else {"result": found}

@@ -116,6 +116,17 @@ def test_a_call_that_takes_too_long_ends_the_call_and_not_the_server() -> None:
 
 
 @pytest.mark.slow
+def test_how_far_a_server_says_it_is_stays_within_bounds() -> None:
+    told: list[tuple[int, int]] = []
+
+    async def use(connection: Connection) -> None:
+        await connection.call("greet", {"who": "Ada"}, 30, lambda done, total: told.append((done, total)))
+
+    connected(plain("boastful"), use)
+    assert told == [(0, 1), (0, 1), (0, 1), (0, 0), (4, 4)]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["strict", "modern"])
 def test_old_and_new_servers_are_understood(word: str) -> None:
     async def use(connection: Connection) -> str:

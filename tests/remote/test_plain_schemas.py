@@ -123,7 +123,9 @@ def test_what_a_schema_cannot_say_is_told() -> None:
 
 
 def test_what_nobody_would_see_is_left_out_of_descriptions() -> None:
-    made = argument({"type": "string", "description": "A\x1b[31m name\u200b\U000e0041\n\n  of it"})
+    made = argument(
+        {"type": "string", "description": "A\x1b[31m name\u200b\U000e0041\U000e0101\ufe0f\u3164\n\n  of it"}
+    )
     assert made["description"] == "A name of it"
 
 

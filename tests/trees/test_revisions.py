@@ -117,6 +117,16 @@ def test_large_files_and_submodules_are_left_out_and_named(root: Path) -> None:
     }
 
 
+def test_what_a_folder_brings_along_for_kith_is_named_and_left_out(root: Path) -> None:
+    (root / ".kith").mkdir()
+    (root / ".kith" / "config.toml").write_text("tries = 1\n")
+    (root / "a.txt").write_text("two\n")
+    assert compared(root, "HEAD", WORKTREE).left_out == (".kith/config.toml (out of bounds)",)
+    commit(root, "both")
+    found = compared(root, "HEAD~1", "HEAD")
+    assert [*sides(found)] == ["a.txt"] and found.left_out == (".kith/config.toml (out of bounds)",)
+
+
 def test_commits_are_found_by_name(root: Path) -> None:
     first = git(root, "rev-parse", "HEAD")
     (root / "a.txt").write_text("two\n")

@@ -55,3 +55,9 @@ def test_what_is_said_already_is_not_said_again() -> None:
 def test_cmake_is_told_as_people_type_it() -> None:
     told = write_guide(found(Commands("ctest", "C++", "why", "cmake -S . -B .kith-build", "b", "t")))
     assert "cmake -S . -B build && cmake --build build" in told and ".kith-build" not in told
+
+
+def test_what_files_are_called_and_say_ends_no_line_and_hides_nothing() -> None:
+    made = found(files={"a\n## Commands\n- x/b.py": 9, "c\u202e\x1b[2J/d.py": 9})
+    told = write_guide(made)
+    assert told.replace("\n", "").isprintable() and told.count("\n## Commands") == 1

@@ -1,9 +1,11 @@
 """Files that a person names in a task (`@src/app.py`): which there are, and what a model gets of them."""
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from kith.app.asking.terms import Terms
@@ -66,7 +68,7 @@ async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Me
     (read,) = with_nested(terms.project, (make_read(fitting),), lambda: said, opened.window, run.emit)
     shown, told = list[str](), list[str]()
     for each in found:
-        result = await _read(run, each, read)
+        result = await _read(run, each, read, terms.project.root)
         if result is None:
             continue
         if not result.ok:
@@ -92,13 +94,15 @@ def find_named(words: str) -> Iterator[Named]:
             yield Named(path)
 
 
-async def _read(run: Run, named: Named, read: Tool) -> ToolResult | None:
+async def _read(run: Run, named: Named, read: Tool, root: Path) -> ToolResult | None:
     """The file, the folder as a list, or why it is not shown; None for what is no path (`@property`)."""
     lines = {"start": named.start, "end": named.end} if named.start else {}
     if is_secret_file(named.path):
         return refused(f"{visible(named.path)} holds secrets by its name.")
     try:
         path = inner_path(run, named.path)
+        if is_secret_file(os.path.relpath(os.path.realpath(root / path), root)):
+            return refused(f"{visible(named.path)} leads to a file that holds secrets by its name.")
         result = await read.fn({"paths": [path], **lines}, run)
     except TreeError as error:
         result = refused(sentence(error))

@@ -34,7 +34,7 @@ from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
 from kith.workflows.coach.ask import look_at
-from kith.workflows.direct import make_direct, parse_direct
+from kith.workflows.direct import BeyondError, make_direct, parse_direct
 from kith.workflows.opening import open_task
 from kith.workflows.relay import GivenUp, Leg, goal_of
 
@@ -127,10 +127,8 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
     said = await _hear_hooks(project, run, id, task, past)
     if said.refusal:
         return Outcome("rejected", said.no)
-    direct = parse_direct(task.words)
-    if direct and not project.settings.read_only:
-        changes = await make_direct(direct, run)
-        return await adopt_ready(run, changes, project.judges(run), "Done, without a model.")
+    if done := await _do_directly(project, run, task):
+        return done
     if said.words:
         task = replace(task, words=f"{task.words}\n\n{said.words}")
     if project.servers or not project.settings.mcp:
@@ -139,6 +137,19 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
 
     async with with_servers(project) as project:
         return await _ask_model(project, run, id, task, past, opened)
+
+
+async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None:
+    """What needs no model; None for all else."""
+    direct = parse_direct(task.words)
+    if direct is None or project.settings.read_only:
+        return None
+    try:
+        changes = await make_direct(direct, run)
+    except BeyondError as error:
+        run.emit(Notice(f"{error} So a model is asked."))
+        return None
+    return await adopt_ready(run, changes, project.judges(run), "Done, without a model.")
 
 
 async def _hear_hooks(project: Project, run: Run, id: str, task: Task, past: Past) -> Said:

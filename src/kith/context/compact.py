@@ -23,6 +23,7 @@ _TASK: Final = "\n\n# Task\n"  # what the first message of a task has in front o
 _SHORT = 200  # characters; a result is worth leaving out from here on
 _NAME, _SUBJECT, _LINE, _SAID, _LAST_WORDS = 30, 60, 100, 2000, 600  # characters
 _FEW, _MORE = 6, 12  # lines of a list
+_OWN = frozenset(("todo", "done"))  # tools that look at nothing
 _LEAST_LAYOUT = 200  # characters; less of it says nothing
 
 
@@ -208,13 +209,14 @@ def _facts(messages: Iterable[Message], effects: Mapping[str, Effect]) -> str:
             notes.update((f"- {path}", None) for path in result.detail.get(TOLD) or ())
             call = calls.get(result.call_id)
             effect = effects.get(call.name) if call else None
-            if call is None or effect is None:
+            if call is None or effect is None or call.name in _OWN:
                 continue
             subject, line = _subject(call.args), _clip(result.text.partition("\n")[0], _LINE)
+            told = f"- {line}" if subject in line else f"- {subject}: {line}"
             if effect == "exec":
-                ran.append(f"- {subject}: {line}")
+                ran.append(told)
             elif result.ok:
-                (changed if effect == "write" else seen)[f"- {subject}: {line}"] = None
+                (changed if effect == "write" else seen)[told] = None
     return "\n".join(
         [
             *_list(_CHANGED, list(changed)[-_MORE:]),

@@ -16,6 +16,8 @@ _LEAST: Final = 60  # tokens; fewer say nothing
 _ABOUT: Final = 300  # characters of a description that every task begins with
 _NAME: Final = re.compile(r"[\w][\w.-]{0,63}")
 _HEAD: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+# What a few lines of YAML repeat until no memory holds them; it is no part of the form.
+_ANCHOR: Final = re.compile(r"(?:^|[\s\[{,:?-])&[^\s\[\]{},]", re.MULTILINE)
 _KEY: Final = re.compile(r"^(name|description)[ \t]*:[ \t]*(.+)$", re.MULTILINE)
 
 
@@ -66,9 +68,7 @@ def _read_head(text: str) -> dict[str, Any]:
     import yaml
 
     try:
-        # Aliases are no part of the form, and a few lines of them unfold into more than any memory holds.
-        aliased = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
-        given = None if aliased else yaml.safe_load(text)
+        given = None if _ANCHOR.search(text) else yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         given = None
     return given if isinstance(given, dict) else dict(_KEY.findall(text))

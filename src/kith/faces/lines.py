@@ -179,17 +179,19 @@ def _judged_line(event: Judged) -> tuple[str, str]:
 
 def findings_text(findings: Sequence[Finding]) -> str:
     """What a review says of a change, one line each; the rest is counted."""
-    lines = [f"  ! {each.path}:{each.line}: {each.text} ({each.by})" for each in findings[:_FINDINGS]]
+    lines = [
+        f"  ! {each.path}:{each.line}: {_in_a_line(each.text)} ({each.by})" for each in findings[:_FINDINGS]
+    ]
     more = len(findings) - _FINDINGS
     return "\n".join([*lines, f"    and {count(more, 'more finding')}"] if more > 0 else lines)
 
 
 def plan_text(plan: Plan) -> str:
     """A plan, numbered, with what it takes for granted and touches."""
-    lines = ["Plan"] + [f"  {n}. {step}" for n, step in enumerate(plan.steps, 1)]
+    lines = ["Plan"] + [f"  {n}. {_in_a_line(step)}" for n, step in enumerate(plan.steps, 1)]
     for title, items in (("Assumes", plan.assumptions), ("Reads", plan.read), ("Changes", plan.modify)):
         if items:
-            lines.append(f"  {title}: " + "; ".join(items))
+            lines.append(f"  {title}: " + "; ".join(map(_in_a_line, items)))
     return "\n".join(lines)
 
 
@@ -198,8 +200,8 @@ def tasks_text(tasks: tuple[BuildTask, ...]) -> str:
     lines = ["Tasks"]
     for task in tasks:
         after = f"  (after {', '.join(task.after)})" if task.after else ""
-        lines.append(f"  {task.id}. {task.title}{after}")
-        lines += [f"     - {criterion}" for criterion in task.criteria]
+        lines.append(f"  {task.id}. {_in_a_line(task.title)}{after}")
+        lines += [f"     - {_in_a_line(criterion)}" for criterion in task.criteria]
     return "\n".join(lines)
 
 
@@ -212,7 +214,7 @@ def _advanced_line(event: Advanced) -> tuple[str, str]:
 
 def todo_text(items: tuple[TodoItem, ...]) -> str:
     """The TODO list, one line an item."""
-    return "\n".join(f"  {_MARKS[item.state]} {item.text}" for item in items)
+    return "\n".join(f"  {_MARKS[item.state]} {_in_a_line(item.text)}" for item in items)
 
 
 def count(number: int, noun: str) -> str:
@@ -274,6 +276,11 @@ def from_home(path: str) -> str:
     """A path with `~` for the person's own folder."""
     home = os.path.expanduser("~/")  # noqa: PTH111  (Path.home() raises for users without a name)
     return f"~/{path[len(home) :]}" if path.startswith(home) else path
+
+
+def _in_a_line(text: str) -> str:
+    """A model's words without line breaks, behind which others could look like kith's own."""
+    return " ".join(text.split())
 
 
 def _first_line(text: str) -> str:

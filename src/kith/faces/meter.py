@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-_TELLING: Final = frozenset(("RunStarted", "Resumed", "RunEnded", "Engaged", "Called"))
+_TELLING: Final = frozenset(("RunStarted", "Resumed", "RunEnded", "Engaged", "Called", "Compacted"))
 
 
 @dataclass(slots=True)
@@ -13,7 +13,7 @@ class Meter:
 
     model: str = ""
     window: int = 0
-    held: int = 0  # tokens in the window after the last call
+    held: int = 0  # tokens in the window after the last call, or since it was made shorter
     calls: int = 0
     read: int = 0
     written: int = 0
@@ -32,7 +32,8 @@ class Meter:
         """One more event; whether it changes what is shown."""
         if kind not in _TELLING:
             return False
-        self.last = at
+        if self.running or kind == "RunStarted":
+            self.last = at
         if kind == "RunStarted":
             self.calls = self.read = self.written = self.evaluated = self.unavoidable = self.counted = 0
             self.began, self.running, self.usd = at, True, None
@@ -41,6 +42,8 @@ class Meter:
         elif kind == "Engaged":
             self.model = body["model"]
             self._windows[self.model] = self.window = body.get("window", 0)
+        elif kind == "Compacted":
+            self.held = body["after"]
         else:
             self._call(body)
         return True

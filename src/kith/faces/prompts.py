@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kith.faces.rendering.keys import fit_keys
-from kith.faces.screen import LEAVE, SAY
+from kith.faces.screen import LEAVE, SAY, plain_key
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -102,7 +102,8 @@ async def press(words: str, keys: Sequence[str], *, follows: bool = False) -> tu
             said = await session.prompt_async(words)
         except EOFError:
             return "n", ""
-    return (said, "") if said in keys else (SAY, said)
+    key = said if said in keys else plain_key(said, keys)
+    return (key, "") if key else (SAY, said)
 
 
 def _key_bindings(keys: Sequence[str], may_say: bool) -> "KeyBindings":

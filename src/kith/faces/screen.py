@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
 LEAVE: Final = "escape"
+# What people say to any question, and the keys that may mean it, the likeliest first.
+_SAID_OFTEN: Final = {"y": "ya", "yes": "ya", "ok": "ya", "n": "n", "no": "n"}
+
+
+def plain_key(said: str, keys: Sequence[str]) -> str:
+    """The key that a plain yes or no stands for, where it is all that was said; "" for other words."""
+    meant = _SAID_OFTEN.get(said.strip().lower(), "")
+    return next((key for key in meant if key in keys), "")
 
 
 class Screen(Protocol):

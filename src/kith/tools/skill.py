@@ -33,7 +33,7 @@ def make_skill(skills: Sequence[Skill], read_apart: ReadApart, room: int) -> Too
         file = clean_path(args["file"]) if args.get("file") else ""
         if not file:
             beside = await _files_of(found, run)
-            return told(fit_middle(f"{found.words}{_name(beside)}", room), f"skill {found.name}")
+            return told(fit_middle(f"{found.words}{_name(beside)}", room), found.name)
         if file.startswith(("/", "..")):
             return refused(f"{visible(file)} is outside of the skill: name a file in its folder.")
         data = read_apart(found, file) if found.apart else await run.workspace.read(f"{found.folder}/{file}")

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.trees.files import look_at
 from kith.trees.git import GitRan, run_git
-from kith.trees.guard import show_path
+from kith.trees.guard import check_path, show_path
 
 INDEX: Final = "index"
 WORKTREE: Final = "worktree"
@@ -72,7 +72,7 @@ async def diff_states(
     """The changes from `old` (a commit, a tree or INDEX) to `new` (one of these, or WORKTREE).
 
     A renamed file is one change under its new name. Untracked files belong to the working tree. Files over
-    `most` bytes and submodules are left out, and named. Raises TreeError.
+    `most` bytes, submodules and what is out of bounds are left out, and named. Raises TreeError.
     """
     states = [state for state in (old, new) if state not in (INDEX, WORKTREE)]
     cached = ["--cached"] if new == INDEX else []
@@ -83,7 +83,9 @@ async def diff_states(
     if new == WORKTREE:
         entries += await _untracked(root, {entry.path for entry in entries})
     left_out = [f"{entry.path} (a submodule)" for entry in entries if _SUBMODULE in _modes_of(entry)]
+    left_out += [f"{entry.path} (out of bounds)" for entry in entries if _is_out_of_bounds(entry.path)]
     entries = [entry for entry in entries if not _modes_of(entry) - {0, *_MODES}]
+    entries = [entry for entry in entries if not _is_out_of_bounds(entry.path)]
     blobs, too_large = await _read_blobs(root, entries, most)
     changes = list[Change]()
     for entry in entries:
@@ -104,6 +106,15 @@ async def _ask(root: Path, *args: str, input: bytes | None = None) -> GitRan:
 
 def _modes_of(entry: _Entry) -> set[int]:
     return {entry.old_mode, entry.new_mode}
+
+
+def _is_out_of_bounds(path: str) -> bool:
+    """Whether no tree would read or write it: what a folder brings along for kith, most of all."""
+    try:
+        check_path(path)
+    except TreeError:
+        return True
+    return False
 
 
 def _entries(raw: bytes) -> Iterator[_Entry]:

@@ -160,7 +160,8 @@ def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: Progress) -> 
 
 def _not_applied(why: str, refusal: Verdict | None) -> str:
     """For the person; where a command decided, also how to name another one."""
-    hint = " Other checks: --check CMD, or --check none." if refusal and refusal.ran else ""
+    other = " Another check: --check CMD, in a conversation /config check CMD; `none` is none."
+    hint = other if refusal and refusal.ran else ""
     return f"Nothing was applied: {why}{hint}"
 
 

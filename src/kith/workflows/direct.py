@@ -56,6 +56,11 @@ class RenameSymbol:
 
 Direct = ReplaceText | AppendText | InsertText | RenameSymbol
 
+
+class BeyondError(UsageError):
+    """The request is meant as it stands, and takes more than these forms do: a model may well do it."""
+
+
 # --- the words -------------------------------------------------------------------------------
 
 _QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|“(?:[^”\\]|\\.)*”|‘(?:[^’\\]|\\.)*’)"""
@@ -128,7 +133,8 @@ async def make_direct(direct: Direct, run: Run) -> Changes:
     """The changes a request makes to `run.workspace`, which itself stays as it is.
 
     Raises UsageError with one sentence: no such file, text not found, an anchor that stands in several
-    places, a new name that is taken, nothing to do; TreeError when a file cannot be read.
+    places, a new name that is taken, nothing to do (BeyondError where a model could do it); TreeError when a
+    file cannot be read.
     """
     if isinstance(direct, RenameSymbol):
         edited = [each async for each in _renamed(direct, run)]
@@ -292,7 +298,7 @@ async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, b
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
     if not direct.old.replace("$", "_").isidentifier():
-        raise UsageError(f"{direct.old} is not a plain name; only those can be renamed everywhere.")
+        raise BeyondError(f"{direct.old} is not a plain name; only those can be renamed everywhere.")
     candidates = await files_holding(run, direct.old, [path for path in files if language_of(path)])
     by_scope = await rename_by_scope(run, direct.old, direct.new, candidates, files)
     for path, content in by_scope.items():
@@ -321,4 +327,4 @@ def _refuse_modules(old: str, files: Sequence[str]) -> None:
     for path in files:
         folder, _, name = path.rpartition("/")
         if name == f"{old}.py" or (name == "__init__.py" and folder.rpartition("/")[2] == old):
-            raise UsageError(f"{old} is also the module {path}; modules are not renamed this way.")
+            raise BeyondError(f"{old} is also the module {path}; modules are not renamed this way.")

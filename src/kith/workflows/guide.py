@@ -13,6 +13,7 @@ from kith.analysis.facts import FileFacts
 from kith.analysis.languages import NO_CODE
 from kith.gates.untouched import is_test_file
 from kith.workflows.scan.report import Report
+from kith.workflows.scan.visible import visible
 
 _FOLDERS: Final = 24  # of a layout, with what they hold; as many more are named
 _SHARE: Final = 0.1  # of the code, from which on a language is worth naming
@@ -69,10 +70,10 @@ def write_guide(found: Found, present: str = "") -> str:
     told = []
     for name, lines in sections.items():
         if lines and not any(re.search(_ABOUTS[name], heading) for heading in spoken):
-            told.append("\n".join([f"## {name}", "", *(f"- {line}" for line in lines)]))
+            told.append("\n".join([f"## {name}", "", *(f"- {visible(line)}" for line in lines)]))
     if present.strip():
         return "\n\n".join([present.rstrip(), *told]) + "\n" if told else present
-    return "\n\n".join([f"# {found.report.name}", *_beginning(found.report), *told]) + "\n"
+    return "\n\n".join([f"# {visible(found.report.name)}", *_beginning(found.report), *told]) + "\n"
 
 
 def _beginning(report: Report) -> Iterator[str]:
@@ -234,5 +235,5 @@ def _what_is_in(found: Found, paths: Sequence[str]) -> str:
     languages = Counter(found.facts[path].language for path in paths if found.facts[path].language)
     name = languages.most_common(1)[0][0] if languages else "other"
     tests = sum(map(is_test_file, paths))
-    what = "tests" if tests > _MOSTLY * len(paths) else f"{name} files"
-    return f"{len(paths):,} {what}" if len(paths) > 1 else f"one {what.removesuffix('s')}"
+    what = "files of tests" if tests > _MOSTLY * len(paths) else f"{name} files"
+    return f"{len(paths):,} {what}" if len(paths) > 1 else f"one {what.replace('files', 'file')}"

@@ -114,7 +114,7 @@ def _keys(walk: Walk, may_say: bool) -> tuple[str, list[str]]:
     """The keys that mean something here, in words and as they are."""
     shown = ["Keep it? [y]es", "[n]o"]
     if len(walk.rest) > 1:
-        shown += ["[a]ll", "[d]one with this file"]
+        shown += ["[a]ll", "[d]rop the rest"]
     if walk.at + len(walk.rest) < len(walk.pieces):
         shown.append("[j]ump")
     if walk.at:

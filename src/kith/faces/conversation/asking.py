@@ -1,14 +1,13 @@
 """What a conversation asks its person: a key, a row, a line; the newest on top, none answered by accident."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kith.faces.rendering.keys import key_lines
 from kith.faces.rendering.spans import Line, cut, words
-from kith.faces.screen import LEAVE, SAY
+from kith.faces.screen import LEAVE, SAY, plain_key
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
@@ -21,6 +20,10 @@ _OTHERWISE: Final = "or write what to do differently"
 _BACK: Final = "Enter sends it, Esc goes back"
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 @dataclass(slots=True, eq=False)
 class Wanted:
     """What is waited for: one of `keys`, one of `rows`, or a line where there is neither."""
@@ -31,7 +34,7 @@ class Wanted:
     rows: Sequence[str] = ()
     chosen: int = 0
     follows: bool = False  # the key before opened it, so the next one may have been pressed already
-    since: float = field(default_factory=time.monotonic)
+    since: float = field(default_factory=_now)
     clear: bool = False  # the line was empty since the question could be seen, so what stands in it is for it
 
 
@@ -117,7 +120,7 @@ class Asking:
     @property
     def _is_soon(self) -> bool:
         """Whether a key was an answer just now: the next one is no beginning of a line."""
-        return time.monotonic() - self._answered < AGAIN_S
+        return _now() - self._answered < AGAIN_S
 
     def take_key(self, key: str) -> bool:
         """A letter while something `asks`; False where it is none of the question's."""
@@ -155,7 +158,7 @@ class Asking:
         _settle(top.answer, key)
 
     def _note_answer(self) -> None:
-        self._answered = time.monotonic()
+        self._answered = _now()
         asyncio.get_running_loop().call_later(AGAIN_S, self._give_back)
 
     def _give_back(self) -> None:
@@ -199,6 +202,10 @@ class Asking:
             return True
         if not top.keys:
             _settle(top.answer, said)
+            return True
+        if key := _spelled(said, top):
+            self._buffer.reset()
+            self._answer(top, key)
             return True
         if not self._is_answer(top):
             top.clear = True  # it is sent, and the line empty
@@ -256,9 +263,18 @@ def _rows(top: Wanted, width: int, height: int, more: str) -> list[Line]:
     return shown
 
 
+def _spelled(said: str, top: Wanted) -> str:
+    """The key of an answer that was written out: yes or no, or where words are nothing else; "" for none."""
+    word = said.strip().lower()
+    if top.clear and (key := plain_key(said, top.keys)):
+        return key
+    known = top.words.replace("[", "").replace("]", "").lower().split()
+    return word[0] if top.clear and SAY not in top.keys and word[0] in top.keys and word in known else ""
+
+
 def _is_armed(top: Wanted) -> bool:
     """Whether a question was there long enough to be seen, or is what the key before it has opened."""
-    return top.follows or time.monotonic() - top.since > ARMED_S
+    return top.follows or _now() - top.since > ARMED_S
 
 
 def _future() -> "asyncio.Future[Any]":

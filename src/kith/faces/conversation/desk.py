@@ -4,7 +4,9 @@ import asyncio
 import errno
 import signal
 import sys
+from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
@@ -33,8 +35,8 @@ class Desk:
         self, root: Path, flags: Mapping[str, Any], begin: Beginning, *, plain: bool = False
     ) -> None:
         self._root, self._flags, self._begin_with = root, flags, begin
-        self._mode = begin.mode or "ask"
-        self._early: list[str] = []  # what was sent before anybody could work
+        self._mode = begin.mode  # as the person chose it; None: as it is set
+        self._early: deque[str] = deque()  # what was sent before anybody could work
         self.talk: Talk | None = None
         self._opening: Talk | None = None  # the same, before it can take anything
         self._left = False
@@ -112,18 +114,22 @@ class Desk:
     def _open(self, talk: "Talk") -> None:
         """The work can take what was sent meanwhile."""
         self.talk = talk
-        talk.set_mode(self._mode)
-        while self._early:
-            talk.submit(self._early.pop(0))
+        if self._mode:
+            talk.set_mode(self._mode)
+        self._pass_on()
 
     def _submit(self, words: str) -> None:
-        if self.talk:
-            self.talk.submit(words)
-        else:
-            self._early.append(words)
+        self._early.append(words)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """What was sent, as soon as somebody can work; both threads may be here."""
+        while self.talk and self._early:
+            with suppress(IndexError):  # the other one was faster
+                self.talk.submit(self._early.popleft())
 
     def _status(self, width: int) -> str:
-        return self.talk.status.line(width) if self.talk else badge(self._mode)
+        return self.talk.status.line(width) if self.talk else badge(self._mode or "ask")
 
     # --- what the keys wish ------------------------------------------------------------------
 
@@ -142,7 +148,7 @@ class Desk:
         self._submit("/back")
 
     def next_mode(self) -> None:
-        self._mode = next_mode(self._mode)
+        self._mode = next_mode(self.talk.mode if self.talk else self._mode or "ask")
         if self.talk:
             self.talk.set_mode(self._mode)
 
@@ -151,7 +157,10 @@ class Desk:
             self.talk.voice.toggle_todo()
 
     def show_details(self) -> None:
-        self._submit("/details")
+        if self.talk:
+            self.talk.show_details()
+        else:
+            self._submit("/details")
 
     def take_back(self) -> str:
         return self.talk.take_back() if self.talk else ""

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -64,6 +65,8 @@ class PlainTerminal:
             if sys.platform != "win32":
                 self._loop.remove_reader(sys.stdin.fileno())
             await end()
+            with suppress(OSError):  # of the shell's next prompt, where there still is one
+                print(flush=True)
 
     def leave(self, code: int = 0) -> None:
         """End `run`; from any thread."""
@@ -189,6 +192,9 @@ class PlainTerminal:
         print(printable(words), end="", flush=True)
         try:
             return await self._answer
+        except asyncio.CancelledError:
+            print(flush=True)  # what comes next is no answer
+            raise
         finally:
             self._answer = None
 

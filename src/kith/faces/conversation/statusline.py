@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from kith.core.codec import encode
-from kith.core.events import Called, Engaged, Event, RunEnded, RunStarted
+from kith.core.events import Called, Compacted, Engaged, Event, RunEnded, RunStarted
 from kith.core.money import dollars
 from kith.faces.conversation.modes import Mode, badge
 from kith.faces.figures import figure
@@ -29,7 +29,7 @@ class StatusLine:
 
     def hear(self, event: Event) -> None:
         """One more event."""
-        if isinstance(event, RunStarted | RunEnded | Engaged | Called):
+        if isinstance(event, RunStarted | RunEnded | Engaged | Called | Compacted):
             self.meter.take(type(event).__name__, encode(event), self.clock())
         if isinstance(event, Engaged) and (place := place_of(event)) not in ("", *self.places):
             self.places.append(place)

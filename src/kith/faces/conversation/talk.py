@@ -82,8 +82,13 @@ class Talk:
         """End what goes on now; what was said stays."""
         self._call(self._stop)
 
+    def show_details(self) -> None:
+        """What a key wishes leaves no line behind."""
+        self._call(self._show_details)
+
     def close(self) -> None:
         """End everything; `live` returns soon."""
+        self._closing = True  # before there is a loop, too
         self._call(self._close)
 
     def set_mode(self, mode: Mode) -> None:
@@ -144,12 +149,14 @@ class Talk:
                 await self._do_one(words)
 
     async def _end(self) -> None:
-        """Let go of what is held open, whatever ended the conversation."""
+        """Let go of what is held open, whatever ended the conversation, and say how to go on with it."""
         if self.opened:
             await self.opened.aclose()
         project: Project | None = getattr(self, "project", None)
         if project and project.servers:
             await project.servers.aclose()
+        if project and self.past.started:
+            self.say(f"To go on with it: kith -r {self.id[:6]}", "dim")
 
     async def _do_one(self, words: str) -> None:
         self._show_queue()
@@ -180,9 +187,8 @@ class Talk:
         from kith.faces.conversation.commands import at_any_time
 
         if self.working and (now := at_any_time(words)):
-            beside = asyncio.ensure_future(self._answer_beside(now, words))
-            self._beside.add(beside)
-            beside.add_done_callback(self._end_beside)
+            self.terminal.echo(words)
+            self._look(now, words.partition(" ")[2].strip())
             return
         if self.working and self.at_work and not words.startswith(("/", "!")):
             self._steer(words)
@@ -192,10 +198,20 @@ class Talk:
             self._show_queue()
         self._something.set()
 
-    async def _answer_beside(self, now: Any, words: str) -> None:
-        self.terminal.echo(words)
+    def _show_details(self) -> None:
+        from kith.faces.conversation.commands import COMMANDS
+
+        self._look(COMMANDS["details"].do, "")
+
+    def _look(self, now: Any, rest: str) -> None:
+        """Begin what only looks, whatever is done meanwhile."""
+        beside = asyncio.ensure_future(self._answer_beside(now, rest))
+        self._beside.add(beside)
+        beside.add_done_callback(self._end_beside)
+
+    async def _answer_beside(self, now: Any, rest: str) -> None:
         try:
-            await now(self, words.partition(" ")[2].strip())
+            await now(self, rest)
         except KithError as error:
             self.say(printable(str(error)), "red")
 
@@ -254,11 +270,15 @@ class Talk:
         """Give a task to the model, in a trial. Cancelled when the person stops it."""
         from kith.app.tasks import Task
 
-        if self.notes:
-            words, self.notes = "\n\n".join([words, *self.notes]), []
         plan = plan and self.mode != "plan"
         with self.session() as session:
-            await self.open_model()
+            try:
+                await self.open_model()
+            except KithError:
+                self.terminal.prefill(words)  # for when there is somebody to hear them
+                raise
+            if self.notes:
+                words, self.notes = "\n\n".join([words, *self.notes]), []
             return await self._run(self.allowed, session, Task(words, "show" if plan else "no", keep=True))
 
     async def _run(self, project: "Project", session: Any, task: Any) -> "Result":

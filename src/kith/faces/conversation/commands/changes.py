@@ -53,7 +53,7 @@ async def _newest(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
     project = talk.project
     if talk.at_work:  # its trial is in use
         files = talk.past.proposed
-        return ("It is at work; this was proposed last.", files) if files else await _applied(talk)
+        return ("Not applied yet: the task goes on.", files) if files else await _applied(talk)
     if waiting := await read_waiting(project, talk.id):
         return "Not applied. To have it: /apply, to throw it away: /discard", summarise(waiting)
     return await _applied(talk)

@@ -69,7 +69,7 @@ async def _go_into(talk: "Talk", id: str) -> None:
     await go_into(talk, id)
 
 
-async def pick_session(talk: "Talk", words: str = "") -> str:
+async def pick_session(talk: "Talk", words: str = "", asked: str = "Go on with which one?") -> str:
     """The id of the conversation that the person picks, "" for none."""
     found = [each for each in talk.project.log.sessions(talk.root, _MOST, words=words) if each.talks]
     if not found:
@@ -78,7 +78,7 @@ async def pick_session(talk: "Talk", words: str = "") -> str:
         return ""
     rows = in_rows([_row(each) for each in found], talk.terminal.width - 4)
     at = next((number for number, each in enumerate(found) if each.id == talk.id), 0)
-    chosen = await talk.terminal.pick("Go on with which one?", rows, at)
+    chosen = await talk.terminal.pick(asked, rows, at)
     return "" if chosen is None else found[chosen].id
 
 
@@ -235,7 +235,7 @@ async def delete(talk: "Talk", rest: str) -> None:
     from kith.app.conversations import forget
 
     project = talk.project
-    id = project.log.find(rest) if rest else await pick_session(talk)
+    id = project.log.find(rest) if rest else await pick_session(talk, asked="Forget which one?")
     if not id:
         return
     title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
