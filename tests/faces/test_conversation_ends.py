@@ -106,17 +106,26 @@ def test_a_stop_from_outside_is_gone_on_from(open_talk: Open, tmp_path: Path, nu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[(80, 15), (80, 24)], [(74, 24), (68, 24)]], ids=["height", "width"])
-def test_a_resize_while_words_stream_loses_none(open_talk: Open, sizes: list[tuple[int, int]]) -> None:
+def test_a_lower_window_while_words_stream_loses_none(open_talk: Open) -> None:
     count = 1_500
     terminal = open_talk({"text": "\n".join(f"- item {number}" for number in range(count))})
     terminal.say("go")
-    for width, height in sizes:
+    for height in (15, 24):
         time.sleep(0.4)
-        terminal.resize(width, height)
+        terminal.resize(80, height)
     shown = terminal.wait(f"item {count - 1}")
     seen = [line.split()[-1] for line in shown.split("\n") if "item " in line]
     assert seen == [str(number) for number in range(count)], "each once, in their order"
+
+
+@pytest.mark.slow
+def test_a_narrower_window_keeps_no_remains(open_talk: Open) -> None:
+    terminal = open_talk("Hello.")
+    for width in (70, 60, 45, 80):
+        terminal.resize(width, 24)
+        terminal.settle()
+    rules = [line for line in terminal.text.split("\n") if line.startswith("───")]
+    assert len(rules) == 2, terminal.text
 
 
 @pytest.mark.slow

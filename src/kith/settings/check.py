@@ -72,6 +72,7 @@ _LEAST: Mapping[str, float] = {
 }
 
 _MOST: Mapping[str, float] = {"route.audit": 1, "coach.live": 1}
+_LISTED = 20  # names that a sentence may hold
 
 
 def is_key(key: str) -> bool:
@@ -122,13 +123,12 @@ def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
-    """What to say of a key that does not exist: the nearest, or all."""
+    """What to say of a key that does not exist: the nearest, or all that a person would read."""
     inside = [each for each in known if each.endswith(f".{key}")]  # its table was forgotten
     close = inside or difflib.get_close_matches(key, known)
     close.sort(key=lambda each: sorted(each) != sorted(key))  # letters that changed places: the common slip
-    return f"unknown key {key!r}; " + (
-        f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}."
-    )
+    all_of_them = f"there are: {', '.join(known)}." if len(known) <= _LISTED else "`kith config` lists them."
+    return f"unknown key {key!r}; " + (f"did you mean {close[0]!r}?" if close else all_of_them)
 
 
 def fit(value: Any, hint: Any) -> Any:

@@ -18,6 +18,7 @@ AGAIN_S: Final = 0.5  # one that comes so soon after an answer was meant for the
 WORD_S: Final = 0.3  # a letter that comes so soon after another one makes words of both
 _OTHERWISE: Final = "or write what to do differently"
 _BACK: Final = "Enter sends it, Esc goes back"
+_PICK: Final = "arrows and Enter choose, Esc goes back"
 
 
 def _now() -> float:
@@ -230,8 +231,10 @@ class Asking:
     def hint(self) -> str:
         """For the empty line."""
         top = self._top
-        if top is None or top.rows:
+        if top is None:
             return ""
+        if top.rows:
+            return _PICK
         return _OTHERWISE if SAY in top.keys else "" if top.keys else _BACK
 
     def lines(self, width: int, height: int, more: str) -> list[Line]:

@@ -114,8 +114,7 @@ class Desk:
     def _open(self, talk: "Talk") -> None:
         """The work can take what was sent meanwhile."""
         self.talk = talk
-        if self._mode:
-            talk.set_mode(self._mode)
+        talk.set_mode(self._mode or talk.mode)
         self._pass_on()
 
     def _submit(self, words: str) -> None:
