@@ -119,16 +119,6 @@ def test_a_lower_window_while_words_stream_loses_none(open_talk: Open) -> None:
 
 
 @pytest.mark.slow
-def test_a_narrower_window_keeps_no_remains(open_talk: Open) -> None:
-    terminal = open_talk("Hello.")
-    for width in (70, 60, 45, 80):
-        terminal.resize(width, 24)
-        terminal.settle()
-    rules = [line for line in terminal.text.split("\n") if line.startswith("───")]
-    assert len(rules) == 2, terminal.text
-
-
-@pytest.mark.slow
 def test_a_fault_in_the_work_is_seen_and_the_terminal_is_given_back(open_talk: Open, tmp_path: Path) -> None:
     faulty = tmp_path / "faulty.py"
     faulty.write_text(
