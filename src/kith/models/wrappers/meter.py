@@ -122,8 +122,14 @@ class Meter:
     def _links(self, model: str, prompt: Prompt) -> Chain:
         """The prompt's chain, made once for what is asked before a call and after it."""
         if self._chained is None or self._chained[0] != model or self._chained[1] is not prompt:
-            self._chained = model, prompt, links(model, prompt)
+            self._chained = model, prompt, self._sharing(prompt.thread, links(model, prompt))
         return self._chained[2]
+
+    def _sharing(self, thread: str, chain: Chain) -> Chain:
+        """The chain, with the links of the call before it where they are the same: a thread mostly grows."""
+        former = next((each.chain for each in reversed(self._sent) if each.thread == thread), ())
+        same = _shared(former, chain)
+        return former[:same] + chain[same:]
 
     def _evaluated(self, now: Sent) -> int | None:
         """Prompt tokens that were computed: counted, or told by the reading time, or None."""
