@@ -116,11 +116,11 @@ def test_back_and_forth(repository: Path) -> None:
 
 @pytest.mark.slow
 def test_the_change_of_another_conversation_is_asked_about(repository: Path) -> None:
-    said = ["fix mean", "/new", "/undo", "/undo"]
-    screen, _ = converse(repository, said, [edit(), DONE], ["a", "n", "y"])
-    assert screen.text.count('The last change is of another conversation, "fix mean":') == 2
+    said = ["fix mean", "/new", "/undo", "/undo", "/redo", "/redo"]
+    screen, _ = converse(repository, said, [edit(), DONE], ["a", "n", "y", "n", "y"])
+    assert screen.text.count('This is of another conversation, "fix mean":') == 4
     assert screen.text.count("To have it again: /redo") == 1
-    assert OLD in utils(repository)
+    assert NEW in utils(repository)
 
 
 @pytest.mark.slow

@@ -111,33 +111,36 @@ async def discard(talk: "Talk", rest: str) -> None:
 
 async def undo(talk: "Talk", rest: str) -> None:
     """Take the last change of this folder back, or the one that is named. Raises KithError."""
-    if not rest and not await _is_meant_to_go(talk):
-        return
+    if not rest:
+        last = find_applied(talk.project.log.applied(str(talk.project.root)))
+        if not await _is_agreed(talk, last, last.change_id, "Take it back?"):
+            return
     undone = await talk.project.undo(rest)
     _tell_files(talk, undone)
     talk.say(f"Took {short_id(undone.undoes)} back. To have it again: /redo", "green")
 
 
-async def _is_meant_to_go(talk: "Talk") -> bool:
-    """Whether the last change is one of this conversation, or the person means it all the same."""
-    log = talk.project.log
-    every = log.applied(str(talk.project.root))
-    target = find_applied(every)
-    session = next(session for session, each in every if each.change_id == target.change_id)
-    if session == talk.id:
-        return True
-    title = next((each.title for each in log.sessions(None, 0, (session,))), "")
-    talk.say(f'The last change is of another conversation, "{printable(title)[:50]}":')
-    _tell_files(talk, target)
-    return await talk.terminal.press("Take it back?  [y]es  [n]o", "yn") == "y"
-
-
 async def redo(talk: "Talk", rest: str) -> None:
     """Bring again what was taken back last. Raises KithError."""
     taken = find_undone(talk.project.log.applied(str(talk.project.root)))
+    if not await _is_agreed(talk, taken, taken.undoes, "Bring it again?"):
+        return
     undone = await talk.project.undo(taken.change_id)
     _tell_files(talk, undone)
     talk.say(f"Brought {short_id(taken.undoes)} again. To take it back: /undo", "green")
+
+
+async def _is_agreed(talk: "Talk", applied: Applied, change_id: str, asked: str) -> bool:
+    """Whether a change was made in this conversation, or the person means it all the same."""
+    log = talk.project.log
+    every = log.applied(str(talk.project.root))
+    session = next((session for session, each in every if each.change_id == change_id), talk.id)
+    if session == talk.id:
+        return True
+    title = next((each.title for each in log.sessions(None, 0, (session,))), "")
+    talk.say(f'This is of another conversation, "{printable(title)[:50]}":')
+    _tell_files(talk, applied)
+    return await talk.terminal.press(f"{asked}  [y]es  [n]o", "yn") == "y"
 
 
 def _tell_files(talk: "Talk", applied: Applied) -> None:
