@@ -176,12 +176,15 @@ def test_two_at_once_share_one_engine(kith: Kith, state: Path) -> None:
 
 def test_a_conversation_is_warmed_up(repository: Path, state: Path) -> None:
     screen = Screen(repository, f"KITH_SAMPLING_STOP={STOP} {KITH} -m file/tiny")
-    shown = screen.wait("Ctrl-D to leave >")
+    shown = screen.wait("Ctrl-D leaves").partition("Ctrl-D leaves")[0]
     wait_for(lambda: "stop processing" in log_of(state), "it was not warmed up")
-    assert screen.text == shown, "something was said that nobody asked for"
-    screen.press("/save", "Enter")
-    session = screen.wait("Back to it later").split("/load ")[1].split()[0]
+    wait_for(lambda: "file/tiny" in screen.text, "the status does not say who is asked")
+    before, _, after = screen.text.partition("Ctrl-D leaves")
+    assert before == shown and after.split()[1] == ">", "something was said that nobody asked for"
     screen.press("what is a mean?", "Enter")
+    log = Log(state / "log.sqlite3")
+    wait_for(lambda: bool(log.session_ids()), "no session began")
+    (session,) = log.session_ids()
     wait_for(lambda: calls_of(state, session), "no answer came")
     assert calls_of(state, session)[0].usage.cached > 500
     screen.press("C-d")
@@ -200,7 +203,7 @@ def test_who_leaves_does_not_wait_for_the_warm_up(repository: Path, state: Path,
     screen = Screen(
         repository, f"{variables} {KITH} -m file/tiny --engine-arg=--load-seconds --engine-arg=60"
     )
-    screen.wait("/help for commands")
+    screen.wait("/help lists commands")
     wait_for(lambda: len(processes_of(state)) == 2, "nothing is being warmed up")
     began = time.monotonic()
     screen.press("C-d")

@@ -17,7 +17,7 @@ from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
-from kith.core.model import Prompt, Role
+from kith.core.model import Emit, Prompt, Role
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict
 from kith.memory.applied import holds
@@ -355,14 +355,15 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     return project, Task(started.task, plan, task.resume)
 
 
-async def warm_up(project: Project) -> None:
+async def warm_up(project: Project, tell: Emit = lambda event: None) -> None:
     """Let the server load the model and read what every request begins with, while a person still types.
 
-    It may run in another thread: it opens the log, and a connection to the server, for itself. Raises
-    KithError.
+    `tell` hears which model that is. It may run in another thread: it opens the log, and a connection to the
+    server, for itself. Raises KithError.
     """
     apart = replace(project, log=Log(project.log.path))
     async with aclosing(await open_first(apart)) as opened:
+        tell(opened.engaged())
         if project.servers:  # what they offer is part of what is read
             await project.servers.served()
         role = first_worker(project, opened)

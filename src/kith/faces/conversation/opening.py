@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import KithError
+from kith.core.events import Event
 from kith.faces.lines import from_home
 from kith.faces.printing import printable
 from kith.faces.rendering.markdown import render_said
@@ -121,5 +122,10 @@ async def _warm(talk: "Talk") -> None:
     """Get the model ready meanwhile; what goes wrong is said when the model is asked."""
     from kith.app.tasks import warm_up
 
+    def tell(event: Event) -> None:
+        if not talk.working:  # else it may be another one by now
+            talk.status.hear(event)
+            talk.terminal.redraw()
+
     with suppress(KithError, OSError):
-        await warm_up(talk.project)
+        await warm_up(talk.project, tell)
