@@ -52,6 +52,8 @@ def talk(repository: Path, tmp_path: Path) -> Iterator[Talk]:
         open_ones.append(terminal)
         terminal.wait("/help lists commands")
         terminal.wait(">")
+        if not options and not environment.keys() & {"TERM", "KITH_SCREEN_READER"}:
+            terminal.wait("replay/conversation")  # the model is known, and named in the status
         terminal.settle()
         return terminal
 
