@@ -11,10 +11,11 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from kith.app.held_servers import hold_servers
 from kith.app.permits import ProjectPermits, remembered
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
-from kith.app.tool_servers import ToolServers, find_place, hold_servers, may_pass_on
+from kith.app.tool_servers import ToolServers, find_place, may_pass_on
 from kith.core.calls import call_identity, call_target
 from kith.core.events import Event, Notice, ToolEnded
 from kith.core.values import Answer, Question

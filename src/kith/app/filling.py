@@ -7,10 +7,10 @@ from functools import reduce
 
 from kith.app.asking.worker import make_worker
 from kith.app.codebase.index import look_nowhere
+from kith.app.held_servers import with_servers
 from kith.app.knowledge import gather, opening_of
 from kith.app.project import Project
 from kith.app.tasks import THREAD, first_worker, open_first
-from kith.app.tool_servers import with_servers
 from kith.context.compact import View, show
 from kith.context.rooms import opening_room
 from kith.core.model import Prompt, Role

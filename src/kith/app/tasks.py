@@ -133,7 +133,7 @@ async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opene
         task = replace(task, words=f"{task.words}\n\n{said.words}")
     if project.servers or not project.settings.mcp:
         return await _ask_model(project, run, id, task, past, opened)
-    from kith.app.tool_servers import with_servers  # few people have any
+    from kith.app.held_servers import with_servers  # few people have any
 
     async with with_servers(project) as project:
         return await _ask_model(project, run, id, task, past, opened)

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Final
 
 from kith import __version__
 from kith.app.kept_back import make_redactor
-from kith.app.project import Project
 from kith.context.budget import estimate_tokens
 from kith.context.rooms import ASSUMED_WINDOW
 from kith.core.errors import KithError
@@ -121,37 +120,6 @@ class ToolServers:
             return await connection.list_tools(), ""
         except KithError as error:
             return (), str(error)
-
-
-@asynccontextmanager
-async def with_servers(project: Project) -> AsyncIterator[Project]:
-    """The project with the servers that the person named, which end with the block.
-
-    Where nothing outside may be asked anyway, none is started.
-    """
-    if not project.settings.mcp or project.settings.read_only:
-        yield project
-        return
-    async with aclosing(ToolServers(project.settings, project.root)) as servers:
-        servers.begin()
-        yield replace(project, servers=servers)
-
-
-async def hold_servers(project: Project) -> Project:
-    """The project with the servers that its settings name, open until they are closed by `aclose`.
-
-    Those that are open stay, unless the settings name others now.
-    """
-    held = project.servers
-    if held and held.chosen.mcp == project.settings.mcp:
-        return project
-    if held:
-        await held.aclose()
-    if not project.settings.mcp:
-        return replace(project, servers=None)
-    servers = ToolServers(project.settings, project.root)
-    servers.begin()
-    return replace(project, servers=servers)
 
 
 async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:

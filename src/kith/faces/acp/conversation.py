@@ -16,9 +16,9 @@ from acp.schema import (
 )
 
 from kith.app.asking.pins import is_routed
+from kith.app.held_servers import hold_servers
 from kith.app.project import Project, Result
 from kith.app.tasks import Opened, Task, run_in, run_task
-from kith.app.tool_servers import hold_servers
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.faces.acp import choices
 from kith.faces.acp.asking import Asker

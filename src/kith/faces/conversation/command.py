@@ -17,8 +17,8 @@ def talk_command(args: argparse.Namespace) -> int:
     """A conversation in a folder. Raises UsageError where there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError('A conversation needs a terminal; for one task: kith run "TASK".')
-    begin = Beginning(getattr(args, "mode", None), getattr(args, "resume", None) or "")
-    plain = getattr(args, "plain", False) or not is_lively(sys.stdout) or _reads_aloud()
+    begin = Beginning(args.mode, args.resume)
+    plain = args.plain or not is_lively(sys.stdout) or _reads_aloud()
     return converse_with_person(find_root(args.folder), settings_flags(args), begin, plain=plain)
 
 

@@ -1,9 +1,11 @@
 """How the lower end of the screen is laid out: what lives, what is written, suggestions, a status."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final, Protocol
 
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, vi_navigation_mode
-from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
 from prompt_toolkit.layout import (
     BufferControl,
     ConditionalContainer,
@@ -22,9 +24,8 @@ from prompt_toolkit.layout.processors import (
 from prompt_toolkit.styles import Style
 
 from kith.faces.conversation.lexer import LineLexer
-
-if TYPE_CHECKING:
-    from kith.faces.conversation.terminal import Terminal
+from kith.faces.conversation.writing import Writing
+from kith.faces.rendering.look import Look
 
 _MOST_LINES: Final = 12  # of the message that is written
 STYLE: Final = Style.from_dict(
@@ -42,7 +43,26 @@ STYLE: Final = Style.from_dict(
 )
 
 
-def make_layout(terminal: "Terminal") -> Layout:
+class Drawn(Protocol):
+    """What the lower end shows of a terminal: lines that live, the line with its hint, the status."""
+
+    line: Writing
+    look: Look
+    hint: str
+    status: Callable[[int], str]
+
+    @property
+    def buffer(self) -> Buffer: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def is_lively(self) -> bool: ...
+    @property
+    def busy_asking(self) -> bool: ...
+    def fragments(self) -> StyleAndTextTuples: ...
+
+
+def make_layout(terminal: Drawn) -> Layout:
     """Regions, a rule, the line, a rule, suggestions or the status."""
     written = Condition(lambda: bool(terminal.buffer.text))
     hint = AfterInput(lambda: [("class:hint", terminal.hint)])
@@ -77,10 +97,10 @@ def make_layout(terminal: "Terminal") -> Layout:
     return Layout(container, focused_element=writing)
 
 
-def _rule(terminal: "Terminal") -> Window:
+def _rule(terminal: Drawn) -> Window:
     return Window(height=1, char=lambda: terminal.look.glyphs.rule, style="class:rule")
 
 
-def _prefix(terminal: "Terminal", line: int, wrapped: int) -> AnyFormattedText:
+def _prefix(terminal: Drawn, line: int, wrapped: int) -> AnyFormattedText:
     mark = "? " if terminal.busy_asking else ": " if vi_navigation_mode() else "> "
     return [("class:prompt", mark if line == 0 and not wrapped else "  ")]

@@ -5,8 +5,6 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
-from kith.faces.conversation.layout import STYLE
-
 
 class _Page:
     """Lines, each with its own colours, and the first of them that is seen."""
@@ -58,7 +56,7 @@ async def view(title: str, text: str) -> None:
     body = Window(FormattedTextControl(lambda: page.shown(height()), show_cursor=False), wrap_lines=False)
     bar = Window(FormattedTextControl(foot), height=1, style="reverse")
     app: Application[None] = Application(
-        layout=Layout(HSplit([body, bar])), key_bindings=keys, style=STYLE, full_screen=True
+        layout=Layout(HSplit([body, bar])), key_bindings=keys, full_screen=True
     )
     app.ttimeoutlen = 0.05
     await app.run_async()
