@@ -133,8 +133,12 @@ def test_without_colours_bold_stays_and_without_a_terminal_nothing() -> None:
     assert choose_palette("auto", False, {"TERM": "xterm"}).ansi(line) == "ab"
 
 
-def test_rich_and_prompt_toolkit_get_the_same() -> None:
+def test_rich_gets_the_same_roles() -> None:
     palette, line = Palette("dark", 24), (Span("a", "strong code"), Span("b", "diff.added"), Span(" "))
-    assert palette.fragments(line) == [("bold fg:ansicyan", "a"), ("bg:#12261e", "b")]
     text = palette.text(line)
     assert text.plain == "ab" and [str(span.style) for span in text.spans] == ["bold color(6)", "on #12261e"]
+
+
+def test_signs_of_events_are_spelled_where_there_is_no_unicode() -> None:
+    assert ASCII.spelled("✓ tests pass → ü") == "+ tests pass > ü"
+    assert UNICODE.spelled("✓ tests pass") == "✓ tests pass"

@@ -90,7 +90,7 @@ class PlainTerminal:
         """Words; styles are for those who see them."""
         for each in what:
             if isinstance(each, str):
-                print(wrapped(each, sys.stdout), flush=True)
+                print(wrapped(self.look.glyphs.spelled(each), sys.stdout), flush=True)
             else:
                 from rich.console import Console
 

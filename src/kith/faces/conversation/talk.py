@@ -253,10 +253,11 @@ class Talk:
         self._show_queue()
 
     def _show_queue(self) -> None:
-        lines = [f"  ↳ {_first(words)}  (heard at the next step)" for words in tuple(self.steering)]
-        lines += [f"  ↳ {_first(words)}  (afterwards; Up takes it back)" for words in tuple(self.queue)]
+        arrow = self.terminal.look.glyphs.arrow
+        lines = [f"  {arrow} {_first(words)}  (heard at the next step)" for words in tuple(self.steering)]
+        lines += [f"  {arrow} {_first(words)}  (afterwards; Up takes it back)" for words in tuple(self.queue)]
         if len(lines) > _WAITING:
-            lines = [f"  ↳ {len(lines) - _WAITING + 1} more", *lines[1 - _WAITING :]]
+            lines = [f"  {arrow} {len(lines) - _WAITING + 1} more", *lines[1 - _WAITING :]]
         rows = [(Span(line, "dim"),) for line in lines]
         self.terminal.live("queue", self.terminal.look.paint(rows))
 

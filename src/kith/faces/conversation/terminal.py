@@ -198,7 +198,8 @@ class Terminal:
         console.width = self.width
         with console.capture() as captured:
             for each in what:
-                console.print(each, style=style or None)
+                shown = self.look.glyphs.spelled(each) if isinstance(each, str) else each
+                console.print(shown, style=style or None)
         return captured.get()
 
     # --- asking ------------------------------------------------------------------------------

@@ -7,6 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Final
 
+_SIGNS: Final = (
+    "good",
+    "bad",
+    "note",
+    "more",
+    "arrow",
+    "todo",
+    "active",
+    "done",
+)  # that lines of events hold
 _BARE_TERMS: Final = ("dumb", "linux", "vt100", "vt220", "cons25", "unknown")
 
 
@@ -36,6 +46,12 @@ class Glyphs:
     shades: str = "█▓▒"
     wrapped: str = "↪"
     spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+    def spelled(self, text: str) -> str:
+        """Words of kith's own with the signs that the terminal has."""
+        if self is UNICODE or text.isascii():
+            return text
+        return text.translate({ord(getattr(UNICODE, name)): getattr(self, name) for name in _SIGNS})
 
 
 UNICODE: Final = Glyphs()

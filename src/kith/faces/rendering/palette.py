@@ -33,7 +33,6 @@ class Style(NamedTuple):
 
 _SHAPES: Final = ("bold", "dim", "italic", "underline", "reverse", "strike")
 _CODES: Final = {"bold": 1, "dim": 2, "italic": 3, "underline": 4, "reverse": 7, "strike": 9}
-_NAMES: Final = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "gray")
 _BASE: Final = {
     "strong": Style(bold=True),
     "emphasis": Style(italic=True),
@@ -96,7 +95,7 @@ _GROUNDS: Final[dict[tuple[str, bool], tuple[str, str, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Turns lines of roles into what a terminal, prompt_toolkit or rich takes."""
+    """Turns lines of roles into what a terminal or rich takes."""
 
     theme: Theme = "auto"
     depth: Depth = 4
@@ -119,10 +118,6 @@ class Palette:
     def ansi(self, line: Iterable[Span]) -> str:
         """A line with the terminal's escape sequences; foreign text in it holds none."""
         return "".join(_painted(self.theme, self.depth, text, role) for text, role in self._seen(line))
-
-    def fragments(self, line: Iterable[Span]) -> list[tuple[str, str]]:
-        """A line as prompt_toolkit takes it."""
-        return [(_fragment(self.theme, self.depth, role), text) for text, role in self._seen(line)]
 
     def text(self, line: Iterable[Span]) -> "Text":
         """A line as rich takes it."""
@@ -206,16 +201,6 @@ def _colour(colour: str, depth: Depth, base: int) -> str:
 def _painted(theme: Theme, depth: Depth, text: str, role: str) -> str:
     codes = _codes(theme, depth, role) if role else ""
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
-
-
-@lru_cache(2048)
-def _fragment(theme: Theme, depth: Depth, role: str) -> str:
-    style = _style(theme, depth, role)
-    parts = [shape for shape in _SHAPES if getattr(style, shape)]
-    for key, colour in (("fg", style.fg), ("bg", style.bg)):
-        if colour:
-            parts.append(f"{key}:{f'#{colour}' if len(colour) > 2 else f'ansi{_NAMES[int(colour)]}'}")
-    return " ".join(parts)
 
 
 @lru_cache(2048)
