@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from kith import __version__
 from kith.app.ignored import ignored_words
 from kith.app.kept_back import make_redactor
+from kith.app.kept_results import KeptResults
 from kith.app.models import end_of, engine_of, places_of
 from kith.app.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
 from kith.core.errors import (
     EXIT_DONE,
     EXIT_FAILED,
+    EXIT_HELD_BACK,
     EXIT_LIMIT,
     EXIT_REJECTED,
     EXIT_TRY_LATER,
@@ -24,6 +26,7 @@ from kith.core.errors import (
     UsageError,
 )
 from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
+from kith.core.evidence import Standard
 from kith.core.model import Emit
 from kith.core.run import Answerer, Limits, Run, new_id
 from kith.core.values import Changes, Usage
@@ -39,6 +42,7 @@ from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened, look
 from kith.settings import Settings, load_settings
+from kith.trees.environment import name_environment
 from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.trials import open_tree
@@ -56,6 +60,7 @@ STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
     "failed": EXIT_FAILED,
     "rejected": EXIT_REJECTED,
+    "held": EXIT_HELD_BACK,
     "limit": EXIT_LIMIT,
     "unavailable": EXIT_TRY_LATER,
 }
@@ -266,17 +271,24 @@ class Project:
         named = self.settings.check
         return named != ("none",) if named else bool(await find_project_toolchains(run))
 
-    def judges(self, run: Run) -> Judges:
-        """Who decides about a change of this project."""
+    def judges(self, run: Run, request: str = "") -> Judges:
+        """Who decides about a change of this project; `request` is what the person asked for."""
         chosen = self.settings
         named = tuple(command for command in chosen.check if command != "none")
-        from_project = chosen.origin.get("check", "").startswith(str(self.root))
+        origin = chosen.origin.get("check", "")
         checking = Checking(
             named if chosen.check else None,
-            not from_project,
+            not origin.startswith(str(self.root)),
             ExecLimits(seconds=chosen.check_timeout),
             SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
             chosen.allow_file,
+            goal=origin == "flag",
+            no_worse=chosen.no_worse,
+            standard=Standard(chosen.require, chosen.unproven),
+            request=request,
+            kept=KeptResults(chosen.cache, chosen.state),
+            digests=self.tree.digests,
+            environment=name_environment(self.root),
         )
 
         async def commit(paths: Sequence[str], message: str) -> None:

@@ -12,7 +12,6 @@ from kith.core.workspace import ExecLimits
 from kith.memory.session import Listener
 from kith.workflows.attempt import Outcome, adopt_ready
 from kith.workflows.refactor.by_model import Rules, is_executed, refactor_by_model, word_suggestion
-from kith.workflows.refactor.hold import hold_strictly
 from kith.workflows.refactor.make import make_refactoring
 from kith.workflows.refactor.suggest import Suggestion as Suggestion
 from kith.workflows.refactor.suggest import pick, suggest
@@ -48,7 +47,7 @@ async def _refactor(
         made = await make_refactoring(run, wanted)
         for note in made.notes:
             run.emit(Notice(note))
-        return await adopt_ready(run, made.changes, hold_strictly(project.judges(run)), DONE)
+        return await adopt_ready(run, made.changes, project.judges(run, words), DONE)
 
     return await project.perform(f"refactor {words}", KIND, do, answerer, listeners)
 

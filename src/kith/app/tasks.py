@@ -35,8 +35,10 @@ from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
 from kith.workflows.coach.ask import look_at
 from kith.workflows.direct import BeyondError, make_direct, parse_direct
+from kith.workflows.judges import Judges
 from kith.workflows.opening import open_task
 from kith.workflows.relay import GivenUp, Leg, goal_of
+from kith.workflows.standing import Standing
 
 if TYPE_CHECKING:
     from kith.app.asking.relay import Relay
@@ -61,13 +63,16 @@ class Task:
 class Job:
     """A task at work: in which session, on which terms it asks models in the cloud.
 
-    `relay` is there where kith chooses the models, `look` where an index can be asked.
+    `relay` is there where kith chooses the models, `look` where an index can be asked. `judges` decide about the
+    change, and `standing` tells the model how their checks stood before it.
     """
 
     project: Project
     run: Run
     id: str
     terms: Terms
+    judges: Judges
+    standing: Standing
     relay: "Relay | None" = None
     look: Look | None = None
 
@@ -149,7 +154,11 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
     except BeyondError as error:
         run.emit(Notice(f"{error} So a model is asked."))
         return None
-    return await adopt_ready(run, changes, project.judges(run), "Done, without a model.")
+    judges = project.judges(run, task.words)
+    try:
+        return await adopt_ready(run, changes, judges, "Done, without a model.")
+    finally:
+        await judges.aclose()
 
 
 async def _hear_hooks(project: Project, run: Run, id: str, task: Task, past: Past) -> Said:
@@ -169,6 +178,10 @@ async def _ask_model(
     room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
     terms = Terms(project, run, id)
     relay = _make_relay(terms) if is_routed(project.settings) else None
+    judges = project.judges(run, past.started.task if past.started else task.words)
+    standing = Standing(judges)
+    if not project.settings.read_only:
+        await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:
         first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
@@ -189,15 +202,19 @@ async def _ask_model(
                 words = await _add_named(terms, opened, task, past, words)
                 if not past.threads.get(THREAD):
                     words = _begin(project, run, opened.window, words)
+                    checks = "" if project.settings.read_only else await standing.first_words()
+                    words = f"{words}\n\n{checks}" if checks else words
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
-            job = Job(project, run, id, terms, relay, (known.look or look_nowhere) if offered else None)
+            look = (known.look or look_nowhere) if offered else None
+            job = Job(project, run, id, terms, judges, standing, relay, look)
             return await _work(job, replace(task, words=words), past, opened)
         finally:
             for each in relay.opened.values() if relay else filter(None, [opened]):
                 project.learn(run, id, each)
                 if each is not held:
                     await each.aclose()
+            await judges.aclose()
             if opening:
                 opening.cancel()
                 await asyncio.gather(opening, return_exceptions=True)
@@ -251,7 +268,7 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
         return await _leg(job, following, project.log.past(job.id)) if following else None
 
     # Each task of a conversation has a trial of its own, found again when it is resumed.
-    name, judges = f"{job.id}-{past.tasks}", replace(project.judges(run), ending=job.ending)
+    name, judges = f"{job.id}-{past.tasks}", replace(job.judges, ending=job.ending)
     if relay:
         from kith.app.asking.audits import auditor
 
@@ -284,6 +301,7 @@ async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
     if job.project.servers:
         await job.project.servers.connect(opened.window, job.run.emit)
     role = make_worker(job.project, opened, past, known, job.look, job.terms, strategy, thread)
+    role = replace(role, tools=job.standing.telling(role.tools))
     told = tell_known(known, opened.window)
     if job.relay is None or not job.relay.more:
         return Leg(role, thread, goal, known=told)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from kith.core.decisions import Claimed, Coached, Compared, Concluded, Delegated, Routed
+from kith.core.evidence import CheckEvidence
 from kith.core.values import (
     Answer,
     BuildTask,
@@ -22,7 +23,7 @@ from kith.core.values import (
     Usage,
 )
 
-Status = Literal["done", "failed", "rejected", "limit", "unavailable", "interrupted"]
+Status = Literal["done", "failed", "rejected", "held", "limit", "unavailable", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +262,7 @@ class Judged:
     when: Literal["before", "after"] = "after"
     skipped: bool = False  # it could not be carried out: the text says why, and nothing was checked
     figures: dict[str, float] = field(default_factory=dict)
+    evidence: CheckEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kith.core.evidence import Evidence
+
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "tools", "length"]
 # call: a program outside of the trial is asked to act.
@@ -270,6 +272,8 @@ class Verdict:
     ran: tuple[Ran, ...] = ()
     changes: Changes | None = None  # what was kept, when a person kept less (or other) than was proposed
     figures: Mapping[str, float] = field(default_factory=dict)  # what was measured: tests, failed, coverage
+    evidence: Evidence | None = None  # what checks say of the change, before against after
+    unmet: bool = False  # nobody looked, and the evidence is less than was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +282,8 @@ class Question:
 
     `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
     `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
-    allows from then on, of calls with this `effect`.
+    allows from then on, of calls with this `effect`. `evidence` is what speaks for the change; `held_back`:
+    it is too little for a yes that was given beforehand.
     """
 
     id: str
@@ -290,6 +295,8 @@ class Question:
     files: tuple[FileChange, ...] = ()
     effect: Effect | Literal[""] = ""
     pattern: str = ""
+    evidence: Evidence | None = None
+    held_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

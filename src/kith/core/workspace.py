@@ -1,6 +1,6 @@
 """What a tree can do: the only way anything in kith reaches files or processes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,6 +62,9 @@ class Workspace(Protocol):
         """Every file that is not ignored, sorted."""
 
     async def read(self, path: str) -> bytes: ...
+
+    async def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The contents of regular files; those that cannot be read are left out."""
 
     async def write(self, path: str, data: bytes | None) -> None:
         """Create or replace a file (keeping its mode), or delete it with None."""

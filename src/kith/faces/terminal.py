@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Event, ToolBegan, ToolEnded
@@ -142,6 +143,9 @@ def yes_to_changes(otherwise: Answerer) -> Answerer:
     """
 
     async def answer(question: Question) -> Answer:
+        if question.kind == "change" and question.held_back:
+            said = await otherwise(question)
+            return replace(said, choice="held") if said.by == NOBODY else said
         if question.kind == "change" and not needs_person(question):
             return Answer("all", by=_YES)
         return Answer("yes", by=_YES) if question.kind == "plan" else await otherwise(question)

@@ -16,6 +16,13 @@ def changed_lines(change: Change) -> frozenset[int]:
     return frozenset(at + 1 for tag, _, _, begin, end in codes if tag != "equal" for at in range(begin, end))
 
 
+def touched_lines(change: Change) -> frozenset[int]:
+    """The changed lines, and both neighbours of each place where lines were only taken out."""
+    codes = opcodes(rows_of(change.before), rows_of(change.after))
+    seams = (begin for tag, _, _, begin, _ in codes if tag == "delete")
+    return changed_lines(change) | {line for at in seams for line in (at, at + 1) if line}
+
+
 def show_lines(numbers: frozenset[int]) -> str:
     """Line numbers as ranges: `3, 7-9`."""
     ranges: list[tuple[int, int]] = []

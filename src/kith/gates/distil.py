@@ -22,7 +22,7 @@ def distil(output: str, command: str, limit_chars: int) -> str:
     cargo, go, node); elsewhere lines that sound like trouble and the end of the output are kept. The first
     failures keep more of their detail than later ones. What was left out is said in its place.
     """
-    lines = [_clip(line) for line in _clean(output).strip("\n").split("\n")]
+    lines = [_clip(line) for line in clean_output(output).strip("\n").split("\n")]
     whole = "\n".join(lines)
     if len(whole) <= limit_chars:
         return whole
@@ -33,11 +33,11 @@ def distil(output: str, command: str, limit_chars: int) -> str:
 
 def failing_tests(output: str) -> frozenset[str]:
     """The names of the tests that failed, as the tool that ran them spells them; best effort."""
-    text = _clean(output)
+    text = clean_output(output)
     return frozenset(name for pattern in FAILED_TESTS for name in pattern.findall(text))
 
 
-def _clean(output: str) -> str:
+def clean_output(output: str) -> str:
     """Without terminal codes and without what a progress bar drew over."""
     text = _TERMINAL_CODES.sub("", output).replace("\r\n", "\n")
     return _CONTROLS.sub("", re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", ""))

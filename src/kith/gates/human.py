@@ -3,26 +3,42 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from kith.context.secrets import is_secret_file
 from kith.core.events import Notice
-from kith.core.run import Gate, Run, new_id
+from kith.core.evidence import Evidence, Standard
+from kith.core.run import Run, new_id
 from kith.core.values import Answer, Change, Changes, FileChange, Question, Verdict
 from kith.edits import runs_by_itself, summarise
+
+_ANY = Standard()
+
+
+class Person(Protocol):
+    """Whoever says yes or no to a change, with what speaks for it."""
+
+    async def __call__(self, run: Run, changes: Changes, evidence: Evidence | None = None, /) -> Verdict: ...
+
 
 CHOICES = ("all", "none", "some", "edit", "revise")
 _SECRETS = "by its name it holds secrets, which no model was shown"
 _MOST = 8  # files that the question itself names
 
 
-def human_gate(text: str = "Apply this change?", named: Sequence[str] = ()) -> Gate:
+def human_gate(
+    text: str = "Apply this change?", named: Sequence[str] = (), standard: Standard = _ANY
+) -> Person:
     """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back.
 
-    `named`: patterns for paths that the person needs no warning of.
+    `named`: patterns for paths that the person needs no warning of. `standard`: how much evidence is
+    enough for a yes that was given beforehand.
     """
 
-    async def judge(run: Run, changes: Changes) -> Verdict:
+    async def judge(run: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
         question = change_question(text, changes, CHOICES, named)
+        if evidence is not None:
+            question = replace(question, evidence=evidence, held_back=not standard.meets(evidence))
         answer = await run.ask(question)
         if answer.choice == "none" and answer.text and any(file.warning for file in question.files):
             run.emit(Notice(answer.text, "warning"))
@@ -74,5 +90,7 @@ def _verdict(answer: Answer) -> Verdict:
             return Verdict(True, by="person", changes=answer.changes)
         case "revise" if answer.text:
             return Verdict(False, answer.text, by="person", changes=answer.changes)
+        case "held":
+            return Verdict(False, by="person", unmet=True)
         case _:
             return Verdict(False, by="person")

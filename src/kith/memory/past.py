@@ -29,6 +29,7 @@ from kith.core.events import (
     TodoSet,
     ToolEnded,
 )
+from kith.core.evidence import Evidence, combine
 from kith.core.values import Answer, FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
 from kith.memory.asides import QUIET, is_aside
 
@@ -262,6 +263,18 @@ class Past:
         builds = self.started is not None and self.started.options.get("kind") == "build"
         tried = 0 if builds else self.proposed_in  # the attempts of a build are those of its tasks
         return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, tried)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What speaks for the change as it was last proposed; None where nothing was changed."""
+        if not self.proposed and not self.applied:
+            return None
+        last = {
+            each.gate: each.evidence
+            for each in self.verdicts
+            if each.when == "after" and each.evidence and each.attempt in (0, self.proposed_in)
+        }
+        return combine(last.values())
 
     @property
     def unchecked(self) -> tuple[str, ...]:

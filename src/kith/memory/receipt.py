@@ -25,6 +25,7 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
             {"path": file.path, "added": file.added, "removed": file.removed, "diff": file.diff}
             for file in (applied.files if applied else past.proposed)
         ],
+        "evidence": past.evidence.grade if past.evidence else None,
         "receipt": _receipt(past),
         "notes": [encode(finding) for finding in past.findings],
         "usage": _usage(past),
@@ -45,6 +46,7 @@ def _receipt(past: Past) -> dict[str, Any]:
                 if each.when == "after" and each.ran
             ],
         },
+        "evidence": encode(past.evidence) if past.evidence else None,
         "not_checked": list(past.unchecked),
         "warnings": past.notices,
     }

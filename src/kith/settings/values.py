@@ -133,7 +133,10 @@ class Settings:
     discovery: Literal["on", "off"] = "on"  # off: only servers that are configured are asked
     model_folders: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
-    check_timeout: float = 900.0
+    no_worse: tuple[str, ...] = ()  # commands that must not get worse, whether or not they succeed
+    check_timeout: float = 600.0
+    require: Literal["unproven", "held", "proven"] = "unproven"  # what --yes needs
+    unproven: bool = False  # --yes applies what would be held back, too
     command_timeout: float = 300.0
     tries: int = 3
     max_steps: int = 50

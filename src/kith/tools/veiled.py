@@ -1,6 +1,6 @@
 """A workspace, and tools, in which what is private stays out of sight: for models in the cloud."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -59,6 +59,11 @@ class Veiled:
         if plain not in await self.inner.files():
             raise TreeError(_IGNORED.format(visible(path)))
         return data
+
+    async def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        shown = set(paths).intersection(await self.files())
+        contents = await self.inner.read_many(sorted(shown))
+        return {p: data for p, data in contents.items() if sha256(data).hexdigest() not in self.veil.digests}
 
     async def write(self, path: str, data: bytes | None) -> None:
         if clean_path(path) in self.veil.hidden:

@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +54,20 @@ async def open_copy(
             objects = ((root / ".git/objects", folder / "objects"),)
             box = Box(root, folder / "tree", True, toolchains, (state,), objects, hosts=hosts)
         ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]), confined)
-        yield SideTrial(ground, folder, tuple(known["notes"]))
+
+        def above() -> AbstractAsyncContextManager[SideTrial]:
+            # Without layers what was built below is not found: a copy is made anew.
+            return open_copy(
+                root,
+                state,
+                toolchains,
+                boxed=boxed,
+                confined=confined,
+                hosts=hosts,
+                ignored_limit=ignored_limit,
+            )
+
+        yield SideTrial(ground, folder, tuple(known["notes"]), above=above)
 
 
 async def _fill(root: Path, folder: Path, limit: int) -> None:

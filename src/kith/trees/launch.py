@@ -14,7 +14,8 @@ from kith.trees.limits import process_lines
 
 # Names relative to the trial's folder (`lower` is a link): commas and colons in paths do no harm. Nothing in
 # a trial has to be on the disk at once; without `volatile` every unmount would wait for all of the disk.
-_LAYERS: Final = "userxattr,volatile,index=off,lowerdir=lower,upperdir=upper,workdir="
+_LAYERS: Final = "userxattr,volatile,index=off,lowerdir={lower},upperdir=upper,workdir="
+BASE: Final = "base"  # a link to the upper layer of the trial below, where there is one
 _RESERVED: Final = 310  # process numbers that the kernel keeps back, and the sandbox's own
 _PIDS_OF_ITS_OWN: Final = (6, 14)  # the Linux from which a namespace has its own limit on process numbers
 
@@ -54,7 +55,8 @@ def launch_on(overlay: Path, root: Path, limits: ExecLimits) -> Iterator[Launch]
     """
     # One of its own for each: a volatile overlay refuses one that was used before.
     work = Path(tempfile.mkdtemp(dir=overlay / "work"))
-    mount = f"mount -i -n -t overlay -o {_LAYERS}work/{work.name} overlay {shlex.quote(str(root))}"
+    layers = _LAYERS.format(lower=f"{BASE}:lower" if (overlay / BASE).exists() else "lower")
+    mount = f"mount -i -n -t overlay -o {layers}work/{work.name} overlay {shlex.quote(str(root))}"
     there = f"cd -- {shlex.quote(str(overlay))} && {mount} && cd / || exit"
     try:
         yield Launch(("unshare", "-Urmpf"), (there, *process_lines(limits), *_limit_of_root(limits)))

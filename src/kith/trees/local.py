@@ -10,6 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk import read_files, stamp_files
+from kith.trees.digests import read_digests
 from kith.trees.files import follow_links, is_folder, look_at, read_file, told
 from kith.trees.guard import check_path, show_path
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
@@ -69,6 +70,10 @@ class LocalTree:
     async def stamps(self) -> Mapping[str, tuple[int, int]]:
         """Size and time of the last write (ns) of each regular file, by which an index knows it again."""
         return await asyncio.to_thread(stamp_files, self._root, await self.files())
+
+    async def digests(self) -> Mapping[str, str]:
+        """git's blob id of what each file holds."""
+        return await read_digests(self._root)
 
     async def read(self, path: str) -> bytes:
         return read_file(self._root, path)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from kith.trees.compare import Stamp, Touched, outside_repositories
 from kith.trees.exec import NOT_FOUND, Captured
 from kith.trees.files import FileState
 from kith.trees.git import git_argv, git_env
+from kith.trees.launch import BASE
 from kith.trees.layers import Entry, Layers
 from kith.trees.listing import SKIPPED, list_files
 from kith.trees.names import holds_repository
@@ -32,15 +33,30 @@ _GIT_LIMITS = ExecLimits(seconds=60.0, output=256_000_000)  # kith's own git, wh
 
 @asynccontextmanager
 async def open_overlay(
-    root: Path, state: Path, toolchains: tuple[Path, ...], name: str = "", hosts: tuple[str, ...] = ()
+    root: Path,
+    state: Path,
+    toolchains: tuple[Path, ...],
+    name: str = "",
+    hosts: tuple[str, ...] = (),
+    base: Path | None = None,
 ) -> AsyncIterator[SideTrial]:
-    """A trial of the tree at `root`, kept in `state` while the block lasts. See `claim_folder` for `name`."""
+    """A trial of the tree at `root`, kept in `state` while the block lasts. See `claim_folder` for `name`.
+
+    `base` is the folder of a finished trial whose upper layer commands find between the tree and this one's.
+    """
     with claim_folder(state, root, name) as folder:
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
+        if base is not None:
+            (folder / BASE).symlink_to(base / "upper")
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
         box = Box(root, root, True, toolchains, (state,), _excludes(root), folder, hosts=hosts)
-        yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
+
+        def above() -> AbstractAsyncContextManager[SideTrial]:
+            return open_overlay(root, state, toolchains, hosts=hosts, base=folder)
+
+        ground = OverlayGround(box, Layers(root, folder / "upper"))
+        yield SideTrial(ground, folder, above=above if base is None else None)
 
 
 def _excludes(root: Path) -> tuple[tuple[Path, Path], ...]:

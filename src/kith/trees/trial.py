@@ -1,8 +1,8 @@
 """A copy of a tree in which anything may happen: the same whatever ground the copy stands on."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from kith.trees.listing import list_files
 from kith.trees.names import check_new_name, check_repositories, find_twin
 
 _DEFAULT = ExecLimits()
+Above = Callable[[], AbstractAsyncContextManager[Trial]]  # opens a trial on top of another one
 
 
 class Ground(Protocol):
@@ -60,8 +61,11 @@ class Ground(Protocol):
 class SideTrial:
     """A `Trial` on its ground. It does one thing at a time: two mounts of the same layers would clash."""
 
-    def __init__(self, ground: Ground, folder: Path, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, ground: Ground, folder: Path, notes: tuple[str, ...] = (), *, above: Above | None = None
+    ) -> None:
         self.notes = notes  # what could not be taken along, in sentences
+        self._above = above
         self._ground = ground
         self._by_products = ByProducts(folder / "by-products")
         self._checkpoints = Checkpoints(folder / "checkpoints")
@@ -88,6 +92,13 @@ class SideTrial:
         if found is None or found.mode == SYMLINK:
             raise TreeError(f"{show_path(path)} does not exist")
         return found.content
+
+    async def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        found = dict[str, bytes]()
+        for path in paths:
+            with suppress(TreeError):
+                found[path] = await self.read(path)
+        return found
 
     async def write(self, path: str, data: bytes | None) -> None:
         async with self._turn:
@@ -159,7 +170,14 @@ class SideTrial:
         return [message.strip() for message in messages if message.strip()]
 
     def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
-        raise TreeError("a trial has no trials of its own")
+        """A clean trial of the same tree, which finds the by-products of this one (what was built here).
+
+        It is for checks: `read` shows the tree and its own files, not this trial's. Nothing may run here
+        meanwhile.
+        """
+        if self._above is None or name:
+            raise TreeError("a trial on top of another one has no name and no trials of its own")
+        return self._above()
 
     def _check_place(self, change: Change) -> None:
         """The tree would refuse it in the end; a model can still choose another name."""

@@ -11,13 +11,14 @@ from kith.core.run import Gate, Run, Thread
 from kith.core.values import Change, Changes, Message, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.workflows.claims import claimed_tests
 from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
 from kith.workflows.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
 from kith.workflows.renew import renew
 from kith.workflows.roles import as_planner
-from kith.workflows.verdicts import ask_gates, check_before, in_a_line, judge
+from kith.workflows.verdicts import in_a_line, judge
 
 Planning = Literal["no", "yes", "show"]
 
@@ -193,12 +194,12 @@ async def _run_leg(
         if judges.audit:
             await judges.audit(inside, tried.changes)
         await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
-        decision = await decide(run, trial, judges, tried.changes)
+        decision = await decide(run, trial, judges, tried.changes, tried.verdict.evidence)
         if decision.ok:
             text = leg.thread.last_words or STOPPED
             return await adopt(run, trial, judges, tried.changes, decision, text), progress
         if not decision.feedback:
-            return Outcome("rejected", "Nothing was applied."), progress
+            return not_adopted(decision), progress
         progress = replace(progress, refusal=decision, refusals=0)
     tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
     return GivenUp(leg.role.model.name, f"after {tries}, {in_a_line(progress.refusal)}"), progress
@@ -252,7 +253,9 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
         if verdict.ok and judges.ending:
             verdict = await may_end(step, judges.ending, changes, number)
         if verdict.ok and (changes or judges.must_check):
-            judged = await judge(step, judges, changes, number, compare=not progress.compared)
+            claimed = claimed_tests(thread)
+            compare = not progress.compared
+            judged = await judge(step, judges, changes, number, claimed=claimed, compare=compare)
             return Tried(changes, *judged)
     return Tried(changes, verdict)
 
@@ -369,12 +372,17 @@ async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> 
         await trial.apply(changes)
         inside = run.inside(trial)
         inside.emit(Proposed(summarise(changes)))
-        # What failed before is no fault of this change, and there is no model to mend it.
-        failed_before = frozenset(each.gate for each in await check_before(inside, judges) if not each.ok)
-        verdict = await ask_gates(inside, await judges.gates(), changes, 1, failed_before)
+        verdict, _ = await judge(inside, judges, changes, 1, compare=True)
         if not verdict.ok:
             return Outcome("failed", _not_applied(in_a_line(verdict), verdict))
-        decision = await decide(run, trial, judges, changes)
+        decision = await decide(run, trial, judges, changes, verdict.evidence)
         if not decision.ok:
-            return Outcome("rejected", "Nothing was applied.")
+            return not_adopted(decision)
         return await adopt(run, trial, judges, changes, decision, text)
+
+
+def not_adopted(decision: Verdict) -> Outcome:
+    """The end of a change to which nobody said yes: a person refused it, or it waits for one."""
+    if decision.unmet:
+        return Outcome("held", "Held back: the evidence is not enough for --yes.")
+    return Outcome("rejected", "Nothing was applied.")

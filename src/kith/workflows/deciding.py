@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from kith.core.events import Notice
+from kith.core.evidence import Evidence
 from kith.core.run import Run
 from kith.core.values import Changes, Verdict
 from kith.core.workspace import Trial
@@ -18,14 +19,16 @@ READ_AGAIN: Final = "Read these files before you edit them again."
 _AFTER_CHECKS: Final = ("all", "none", "back", "revise")
 
 
-async def decide(run: Run, trial: Trial, judges: Judges, changes: Changes) -> Verdict:
+async def decide(
+    run: Run, trial: Trial, judges: Judges, changes: Changes, evidence: Evidence | None = None
+) -> Verdict:
     """Yes, with `changes` where they keep less or other ones; or no, with words for the model if any.
 
     What the person takes out when they send it back is taken out of the trial, too.
     """
     inside = run.inside(trial)
     while True:
-        decision = await judges.person(inside, changes)
+        decision = await judges.person(inside, changes, evidence)
         kept = decision.changes
         if decision.ok and kept is not None and kept != changes:
             again = await _check_kept(run, judges, kept)

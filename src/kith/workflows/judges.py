@@ -2,15 +2,20 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from kith.core.errors import TreeError
 from kith.core.events import Judged
+from kith.core.evidence import Standard
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Question
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.gates.command import check_before, command_gate, name_command, not_allowed
-from kith.gates.human import human_gate
+from kith.gates.command import name_command, not_allowed
+from kith.gates.evidence.bench import Before, Bench, Digests, Kept
+from kith.gates.evidence.judge import Check, Claims, Disputes, evidence_gate
+from kith.gates.evidence.smoke import untested_gate
+from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_toolchains
 
@@ -18,34 +23,63 @@ from kith.gates.toolchains import Toolchain, choose_clues, find_toolchains
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
 
 
+class Gates(Protocol):
+    """Finds the gates; `claimed` are the tests that the model says it had to change."""
+
+    async def __call__(self, claimed: Sequence[str] = (), /) -> Sequence[Gate]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """How a check stands on the untouched tree: `before` is None while it still runs."""
+
+    toolchain: Toolchain
+    before: Before | None = None
+
+
+async def no_stands() -> Sequence[Stands]:
+    """Where nothing is checked."""
+    return ()
+
+
+async def nothing_to_close() -> None:
+    """Where nothing runs beside the work."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judges:
     """The gates in their order, then the person.
 
-    `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one.
-    `must_check`: the person named a check, so it runs even when nothing was changed. `review`: a model's
-    notes on the change are told beside it. `audit` looks once more at what the gates let pass. `named`: files
-    that run by themselves, as patterns, which the person allowed to change beforehand. `ending` is asked
-    whenever the model has ended its work, whether or not it changed anything.
+    `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one;
+    `stands` starts that beside the work and says what is known of it by now. `must_check`: the person named a
+    check, so it runs even when nothing was changed. `review`: a model's notes on the change are told beside it.
+    `audit` looks once more at what the gates let pass. `named`: files that run by themselves, as patterns, which
+    the person allowed to change beforehand. `ending` is asked whenever the model has ended its work, whether or
+    not it changed anything. `aclose` stops what still runs beside the work.
     """
 
-    gates: Callable[[], Awaitable[Sequence[Gate]]]
+    gates: Gates
     baseline: Callable[[], Awaitable[Sequence[Judged]]]
-    person: Gate
+    person: Person
     commit: Commit
     must_check: bool = False
     review: bool = False
     audit: Callable[[Run, Changes], Awaitable[None]] | None = None
     named: Sequence[str] = ()
     ending: Gate | None = None
+    stands: Callable[[], Awaitable[Sequence[Stands]]] = no_stands
+    aclose: Callable[[], Awaitable[None]] = nothing_to_close
 
 
 @dataclass(frozen=True, slots=True)
 class Checking:
     """What to check with: `commands` (None: what the project itself offers), their limits, the change's size.
 
-    `trusted`: the person named the commands, so they need no question even without a sandbox. `named`: the
-    files that run by themselves and may change without a warning.
+    `goal`: the person named the commands for this very task, so they must succeed; otherwise they must only
+    not get worse, as `no_worse` must. `trusted`: the person named the commands, so they need no question even
+    without a sandbox. `named`: the files that run by themselves and may change without a warning. `standard`:
+    how much evidence is enough where nobody looks. `request` is what the person asked for. `kept` and `digests`
+    let results be used again; `environment` names what else they depend on.
     """
 
     commands: tuple[str, ...] | None
@@ -53,52 +87,125 @@ class Checking:
     limits: ExecLimits
     sizes: SizeLimits
     named: Sequence[str] = ()
+    goal: bool = True
+    no_worse: tuple[str, ...] = ()
+    standard: Standard = Standard()
+    request: str = ""
+    kept: Kept | None = None
+    digests: Digests | None = None
+    environment: str = ""
 
 
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     """The judges of a run on `run.workspace`, the person's own tree."""
-    found = checking.commands is None
-    home = run.workspace if run.workspace.confined else None  # a copy of a whole tree is dear
-    answers: dict[str, bool] = {}
+    checks = _Checks(run, checking)
+    person = human_gate(named=checking.named, standard=checking.standard)
+    return Judges(
+        checks.gates,
+        checks.baseline,
+        person,
+        commit,
+        must_check=bool(checking.commands) and checking.goal,
+        named=checking.named,
+        stands=checks.stands,
+        aclose=checks.bench.aclose,
+    )
 
-    async def may_run(check: Toolchain) -> bool:
-        if run.workspace.confined or (checking.trusted and not found):
-            return True
-        if check.test not in answers:
-            text = f"Run `{check.test}` without a sandbox? It runs this project's code on your machine."
-            answer = await run.ask(Question(new_id(), "trust", text, ("yes", "no")))
-            answers[check.test] = answer.choice == "yes"
-        return answers[check.test]
 
-    async def checks() -> list[Toolchain]:
-        if checking.commands is not None:
-            return [name_command(command) for command in checking.commands]
-        return list(await find_project_toolchains(run))
+@dataclass(slots=True)
+class _Checks:
+    """The checks of one run: found once, and asked about once."""
 
-    async def gates() -> list[Gate]:
-        chosen: list[Gate] = [limits_gate(checking.sizes)]
-        for check in await checks():
-            ask = command_gate(check, checking.limits, found, home)
-            chosen.append(ask if await may_run(check) else not_allowed(check))
+    run: Run
+    checking: Checking
+    bench: Bench = field(init=False)
+    disputes: Disputes = field(default_factory=Disputes)
+    answers: dict[str, bool] = field(default_factory=dict)
+    found: tuple[Check, ...] | None = None
+
+    def __post_init__(self) -> None:
+        each = self.checking
+        self.bench = Bench(self.run.workspace, each.limits, each.kept, each.digests, each.environment)
+
+    async def gates(self, claimed: Sequence[str] = ()) -> list[Gate]:
+        claims = Claims(self.checking.request, tuple(claimed))
+        chosen: list[Gate] = [limits_gate(self.checking.sizes)]
+        checks = await self._find()
+        for check in checks:
+            allowed = await self._may_run(check)
+            gate = evidence_gate(self.bench, check, claims, self.disputes)
+            chosen.append(gate if allowed else not_allowed(check.group[0]))
+        if not checks and self.checking.commands is None:
+            chosen.append(untested_gate(self.bench.home))
         return chosen
 
-    async def baseline() -> list[Judged]:
+    async def baseline(self) -> list[Judged]:
         return [
-            await check_before(run, check, checking.limits, found)
-            for check in await checks()
-            if await may_run(check)
+            _judged(check, await self.bench.before(self.run, check.group))
+            for check in await self._find()
+            if await self._may_run(check)
         ]
 
-    person = human_gate(named=checking.named)
-    must_check = bool(checking.commands)
-    return Judges(gates, baseline, person, commit, must_check=must_check, named=checking.named)
+    async def stands(self) -> list[Stands]:
+        """Only a sandbox lets the checks run beside the work; elsewhere they would be in its way."""
+        if not self.run.workspace.confined:
+            return []
+        found = []
+        for check in await self._find():
+            self.bench.begin(self.run, check.group)
+            before = self.bench.known(check.group)
+            found.append(Stands(before.toolchain if before else check.group[0], before))
+        return found
+
+    async def _find(self) -> tuple[Check, ...]:
+        if self.found is None:
+            self.found = await self._look()
+        return self.found
+
+    async def _look(self) -> tuple[Check, ...]:
+        chosen = self.checking
+        no_worse = tuple(Check((name_command(command),)) for command in chosen.no_worse)
+        if chosen.commands is not None:
+            named = (name_command(command) for command in chosen.commands)
+            return (*(Check((each,), goal=chosen.goal) for each in named), *no_worse)
+        groups = await find_project_candidates(self.run)
+        return (*(Check(group, found=True) for group in groups), *no_worse)
+
+    async def _may_run(self, check: Check) -> bool:
+        if self.run.workspace.confined or (self.checking.trusted and not check.found):
+            return True
+        line = check.group[0].test
+        if line not in self.answers:
+            text = f"Run `{line}` without a sandbox? It runs this project's code on your machine."
+            answer = await self.run.ask(Question(new_id(), "trust", text, ("yes", "no")))
+            self.answers[line] = answer.choice == "yes"
+        return self.answers[line]
+
+
+def _judged(check: Check, before: Before) -> Judged:
+    """The check of the untouched tree as an event."""
+    report = before.report
+    if check.found and report.problem:
+        return Judged(check.name, True, 0, report.problem, when="before", skipped=True)
+    return Judged(check.name, report.ok, 0, ran=(report.ran,), when="before", figures=report.figures)
 
 
 async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
     """The toolchains of the tree that `run.workspace` is, by its own files."""
+    files, contents = await _read_clues(run)
+    return find_toolchains(files, contents.get)
+
+
+async def find_project_candidates(run: Run) -> tuple[tuple[Toolchain, ...], ...]:
+    """The same with their alternatives, a group for each ecosystem."""
+    files, contents = await _read_clues(run)
+    return tuple((each,) for each in find_toolchains(files, contents.get))
+
+
+async def _read_clues(run: Run) -> tuple[Sequence[str], dict[str, bytes]]:
     files = await run.workspace.files()
     contents: dict[str, bytes] = {}
     for path in choose_clues(files):
         with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of checks
             contents[path] = await run.workspace.read(path)
-    return find_toolchains(files, contents.get)
+    return files, contents

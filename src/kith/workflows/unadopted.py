@@ -53,7 +53,7 @@ async def adopt_left(run: Run, name: str, judges: Judges) -> Outcome:
         verdict = await ask_gates(inside, await judges.gates(), changes, 1)
         if not verdict.ok:
             inside.emit(Notice(f"It does not pass: {in_a_line(verdict)}", "warning"))
-        decision = await judges.person(inside, changes)
+        decision = await judges.person(inside, changes, verdict.evidence)
         if not decision.ok:
             return Outcome("rejected", decision.feedback or "Nothing was applied; it waits on.")
         outcome = await adopt(

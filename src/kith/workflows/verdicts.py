@@ -1,33 +1,20 @@
 """What the gates say of a change, and of the tree as it was before it."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from kith.core.events import Judged, Notice
+from kith.core.events import Judged
+from kith.core.evidence import CheckEvidence, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.workflows.judges import Judges
 
 
 async def judge(
-    run: Run, judges: Judges, changes: Changes, attempt: int, *, compare: bool
+    run: Run, judges: Judges, changes: Changes, attempt: int, *, claimed: Sequence[str] = (), compare: bool
 ) -> tuple[Verdict, tuple[Judged, ...]]:
-    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is checked too."""
-    if not compare:
-        return await ask_gates(run, await judges.gates(), changes, attempt), ()
-    if not run.workspace.confined:  # two runs in one unconfined place would get in each other's way
-        compared = await check_before(run, judges)
-        return await ask_gates(run, await judges.gates(), changes, attempt), compared
-    before = asyncio.ensure_future(judges.baseline())
-    try:
-        verdict = await ask_gates(run, await judges.gates(), changes, attempt)
-        compared = tuple(await before)
-        for judged in compared:
-            run.emit(judged)
-        return verdict, compared
-    finally:
-        before.cancel()
-        await asyncio.wait([before])
+    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is told of first."""
+    compared = await check_before(run, judges) if compare else ()
+    return await ask_gates(run, await judges.gates(claimed), changes, attempt), compared
 
 
 async def check_before(run: Run, judges: Judges) -> tuple[Judged, ...]:
@@ -38,30 +25,30 @@ async def check_before(run: Run, judges: Judges) -> tuple[Judged, ...]:
     return compared
 
 
-async def ask_gates(
-    run: Run, gates: Sequence[Gate], changes: Changes, attempt: int, forgiven: frozenset[str] = frozenset()
-) -> Verdict:
-    """The first no, or yes. A no of a gate that is `forgiven` is told, and the next gate is asked."""
+async def ask_gates(run: Run, gates: Iterable[Gate], changes: Changes, attempt: int) -> Verdict:
+    """The first no, or yes; with what all checks together say of the change."""
+    checks: list[CheckEvidence] = []
     for gate in gates:
         verdict = await gate(run, changes)
-        skipped = verdict.ok and bool(verdict.feedback)
-        run.emit(_judged(verdict, attempt, skipped))
-        if not verdict.ok and verdict.by not in forgiven:
-            return verdict
+        run.emit(told(verdict, attempt))
+        if verdict.evidence:
+            checks += verdict.evidence.checks
         if not verdict.ok:
-            run.emit(Notice(f"{verdict.by} fails, as it did before the change.", "warning"))
-    return Verdict(True, by="gates")
+            return verdict
+    return Verdict(True, by="gates", evidence=combine(checks))
 
 
-def _judged(verdict: Verdict, attempt: int, skipped: bool) -> Judged:
+def told(verdict: Verdict, attempt: int) -> Judged:
+    """A gate's verdict as an event."""
     return Judged(
         verdict.by,
         verdict.ok,
         attempt,
         verdict.feedback,
         verdict.ran,
-        skipped=skipped,
+        skipped=verdict.ok and bool(verdict.feedback),
         figures=dict(verdict.figures),
+        evidence=verdict.evidence.checks[0] if verdict.evidence and verdict.evidence.checks else None,
     )
 
 

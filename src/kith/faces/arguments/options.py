@@ -9,6 +9,7 @@ FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
 _SETTINGS = (
     *("model", "window", "think", "think_tokens", "offline", "read_only", "review"),
+    *("require", "unproven"),
     *("system", "append_system"),
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds", "max_task_usd", "cloud"),
 )
@@ -19,6 +20,7 @@ _ENGINE = ("ngl", "flash_attn", "threads", "cache_type_k", "cache_type_v")
 def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
     """The flags that override settings, under the settings' names; None where a flag was not given."""
     checks, more = getattr(args, "check", None), getattr(args, "engine_arg", None)
+    no_worse = getattr(args, "no_worse", None)
     hosts = getattr(args, "net", None)
     files = getattr(args, "allow_file", None)
     return {
@@ -28,6 +30,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         "route.dial": getattr(args, "dial", None),
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
+        "no_worse": None if no_worse is None else tuple(no_worse),
         "hosts": None if hosts is None else tuple(hosts),
         "allow_file": None if files is None else tuple(files),
     }
@@ -54,6 +57,18 @@ def add_yes(parser: argparse.ArgumentParser, meaning: str = "apply without askin
         metavar="PATH",
         help="with --yes: a file that runs by itself (CI, hooks, settings of editors) and may change",
     )
+    add_standard(parser)
+
+
+def add_standard(parser: argparse.ArgumentParser) -> None:
+    """How much evidence is enough where nobody looks at the change."""
+    add = parser.add_argument
+    add(
+        "--require",
+        choices=("held", "proven"),
+        help="with --yes: apply only what is held, or proven, by tests",
+    )
+    add("--unproven", action="store_const", const=True, help="with --yes: apply what would be held back, too")
 
 
 def add_template(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +88,7 @@ def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add = parser.add_argument
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--no-worse", action="append", metavar="CMD", help="a command that must not get worse")
     add("--net", type=host, action="append", metavar="HOST", help="a host that commands may reach unasked")
     if not builds:
         add("--read-only", action="store_const", const=True, help="look and answer, change nothing")

@@ -7,6 +7,7 @@ from typing import Final
 
 from kith.core.errors import KithError
 from kith.core.events import Event, Judged, Notice
+from kith.core.evidence import Evidence
 from kith.core.run import Run, Thread
 from kith.core.values import Changes, Verdict
 from kith.edits import summarise
@@ -117,7 +118,7 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
     plan = describe_proposal(council.proposals[label])
     thread = Thread(f"{council.thread(label).name}/work")
 
-    async def keep(inside: Run, changes: Changes) -> Verdict:
+    async def keep(inside: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
         """In the person's place: the change is kept for the comparison, and goes no further yet."""
         made.changes, made.passed = changes, True
         return Verdict(False, "", _KEPT)

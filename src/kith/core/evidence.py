@@ -1,0 +1,137 @@
+"""How well a change is supported by what was run: a grade, its reason, and the tests by name."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Grade = Literal["proven", "held", "unproven"]
+# Why a check says no more than it does (or why it says so much).
+Reason = Literal[
+    "fixed",  # a test that existed before, or that the task names, went from red to green
+    "reached",  # tests that reach the change ran, and none was lost
+    "not_reached",  # nothing that ran reaches the change
+    "no_tests",  # the project has no tests that kith could find
+    "blocked",  # the tests cannot run here, before the change either
+    "same_failure",  # an exit code only, red before and after with the same output
+    "out_of_time",  # the budget was spent before the tests that reach the change had run
+    "not_allowed",  # the person did not let the check run
+    "disputed",  # refused again, and the model stands by it
+    "settings",  # the change alters how the tests are run
+    "unchecked",  # nobody asked for a check
+]
+GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
+# Reasons that need a person's yes: something that could have spoken against the change did not get to speak.
+_HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings"})
+NAMED: Final = 50  # test names that the log keeps of one kind; counts are whole
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Tests by name: how many there are, and the first of them."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "Names":
+        known = sorted(set(names))
+        return cls(len(known), tuple(known[:NAMED]))
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a check ended on one tree. `counted`: there are results per test, not only an exit code."""
+
+    code: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    counted: bool = False
+    timed_out: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0 and not self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Something is missing on this machine, so tests cannot run: on the untouched tree just the same.
+
+    `install` is one command that would bring it, "" where none is known; `hosts` is whom that would reach.
+    """
+
+    kind: Literal["runner", "tool", "import", "service", "network", "data", "build"]
+    missing: str
+    install: str = ""
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEvidence:
+    """What one check says of a change: the untouched tree (`before`) against the change alone (`after`).
+
+    `fixed` were red and are green, `failing` are red in both, `broken` were green and are not, `added` came
+    with the change, `adapted` are older tests that the change edited and that fail unedited. `not_run` were
+    left out for lack of time.
+    """
+
+    check: str
+    grade: Grade
+    reason: Reason
+    before: Standing | None = None
+    after: Standing | None = None
+    fixed: Names = Names()
+    failing: Names = Names()
+    broken: Names = Names()
+    flaky: Names = Names()
+    added: Names = Names()
+    adapted: Names = Names()
+    blocked: Names = Names()
+    not_run: Names = Names()
+    missing: tuple[Blocked, ...] = ()
+    reaching: int = 0  # tests that ran and reach the change
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all checks together say of a change."""
+
+    grade: Grade
+    reason: Reason
+    checks: tuple[CheckEvidence, ...] = ()
+
+    @property
+    def held_back(self) -> bool:
+        """Whether a person has to say yes, where nobody asked for less."""
+        return self.grade == "unproven" and self.reason in _HELD_BACK
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """How much evidence is enough where nobody looks at the change: `require` more, or take `unproven`."""
+
+    require: Grade = "unproven"
+    unproven: bool = False
+
+    def meets(self, evidence: Evidence) -> bool:
+        if GRADES.index(evidence.grade) < GRADES.index(self.require):
+            return False
+        return self.unproven or not evidence.held_back
+
+
+UNCHECKED: Final = Evidence("unproven", "unchecked")
+
+
+def combine(checks: Iterable[CheckEvidence]) -> Evidence:
+    """The best grade that any check gives, unless another one had no chance to speak against the change."""
+    found = tuple(checks)
+    if not found:
+        return UNCHECKED
+    silent = next((each for each in found if each.grade == "unproven" and each.reason in _HELD_BACK), None)
+    best = silent or max(found, key=lambda each: GRADES.index(each.grade))
+    return Evidence(best.grade, best.reason, found)

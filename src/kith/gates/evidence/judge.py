@@ -1,0 +1,406 @@
+"""The gate that matters most: a change is good when it loses nothing, and says how surely that was seen."""
+
+import asyncio
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kith.core.evidence import CheckEvidence, Grade, Names, Reason, Standing, combine
+from kith.core.run import Gate, Run
+from kith.core.values import Changes, Verdict
+from kith.gates.evidence.bench import Before, Bench
+from kith.gates.evidence.compare import Comparison, compare
+from kith.gates.evidence.letter import tell_blocked, write_exit, write_goal, write_regressions
+from kith.gates.evidence.reach import Reach, choose_sources, find_reach
+from kith.gates.evidence.signature import fingerprint, steady
+from kith.gates.evidence.smoke import find_unloadable
+from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
+from kith.gates.reports import SuiteReport
+from kith.gates.signals import TROUBLE
+from kith.gates.toolchains import Toolchain
+from kith.gates.toolchains.toolchain import Runner
+
+LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
+_FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
+_AGAIN: Final = 2  # times that a suspect runs alone
+_PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
+_ABOUT_TESTS: Final = re.compile(
+    r"\b(?:updat|chang|adapt|adjust|rewrit|fix|correct|remov|delet|drop|skip|renam|mov|replac|simplif|weaken|relax)\w*"
+    r"\b[^.\n]{0,80}\b(?:tests?|specs?|assertions?)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What is said about a change: the person's `request`, and the `tests` that the model had to change."""
+
+    request: str = ""
+    tests: tuple[str, ...] = ()
+
+    def allow(self, test: str) -> bool:
+        """Whether the request asks for this test, or for tests in general, to change."""
+        return bool(_ABOUT_TESTS.search(self.request)) or self.name(test)
+
+    def name(self, test: str) -> bool:
+        """Whether the request names the test, or its file."""
+        file, _, rest = test.partition("::")
+        short = re.sub(r"\[.*$", "", rest.rpartition("::")[2] or test.rpartition(".")[2])
+        return _mentions(self.request, short) or ("/" in file and _mentions(self.request, file))
+
+    def concede(self, test: str) -> bool:
+        """Whether the model says that it had to change this test."""
+        return any(
+            test == each or test.startswith((f"{each}::", f"{each}[")) or each in test for each in self.tests
+        )
+
+
+def _mentions(text: str, name: str) -> bool:
+    return len(name) > 4 and re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing to check: alternatives of which the best serves.
+
+    `goal`: the person named it as what must succeed. `found`: kith found it by itself, so it may be unable to
+    run.
+    """
+
+    group: tuple[Toolchain, ...]
+    goal: bool = False
+    found: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.group[0].name
+
+
+def evidence_gate(bench: Bench, check: Check, claims: Claims, disputes: "Disputes") -> Gate:
+    """A gate that holds the untouched tree against the change alone."""
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        before = await bench.before(run, check.group)
+        return await _Case(bench, check, claims, disputes, run, changes, before).decide()
+
+    return judge
+
+
+class Disputes:
+    """Refusals that were told once already: told again without any effect, they go to the person."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, object]] = set()
+
+    def again(self, check: str, refusal: object) -> bool:
+        """Whether this refusal was given before; it is from now on."""
+        key = (check, refusal)
+        known = key in self._told
+        self._told.add(key)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One change before one check."""
+
+    bench: Bench
+    check: Check
+    claims: Claims
+    disputes: Disputes
+    run: Run
+    changes: Changes
+    before: Before
+
+    async def decide(self) -> Verdict:
+        was = self.before.report
+        if not self.changes:
+            return self._of_nothing()
+        if self.check.found and not was.passed and (was.problem or was.ran.code in (126, 127)):
+            return await self._blocked()
+        reach = await self._reach()
+        after = await self._after(reach)
+        if not was.cases and not after.cases:
+            return await self._by_exit(after, reach)
+        if not after.cases and after.ran.timed_out:
+            return self._out_of_time(after, reach)
+        return await self._by_tests(after, reach)
+
+    # --- results per test --------------------------------------------------------------------
+
+    async def _by_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
+        was = self.before.report
+        found = compare(was, after, self.changes)
+        tampering = find_tampering(self.changes)
+        renamed = frozenset(id for id in found.lost if _is_absent(id, after) and is_renamed(id, self.changes))
+        allowed = frozenset(id for id in found.lost - renamed if self._may_change(id, after))
+        suspects = found.broken - renamed - allowed
+        flaky = await self._flaky(suspects, after)
+        broken = suspects - flaky
+        weakened = await self._weakened(tampering.weakened) if not broken else frozenset[str]()
+        loosened = await self._by_settings(tampering.settings, found) if not broken else frozenset[str]()
+        broken |= loosened
+        fixed, shaky = await self._really_fixed(found.fixed, tampering.edited)
+        conceded = frozenset(id for id in broken | weakened if self.claims.concede(id))
+        told = replace(
+            self._told("unproven", "unchecked", after),
+            fixed=Names.of(fixed),
+            failing=Names.of(found.failing),
+            broken=Names.of(broken | weakened),
+            flaky=Names.of(flaky | shaky),
+            added=Names.of(found.added),
+            adapted=Names.of(renamed | allowed),
+        )
+        against = (broken | weakened) - conceded
+        if against:
+            letter = write_regressions(after, found, broken - conceded, weakened - conceded)
+            return self._no(told, letter, after)
+        if conceded:
+            return self._yes(replace_grade(told, "unproven", "disputed"), after)
+        named = frozenset(id for id in found.failing if self.claims.name(id))
+        if unmet := self._unmet(after, found, named):
+            refusal = (frozenset(found.failing), after.ran.code)
+            if not self.disputes.again(self.check.name, refusal):
+                return self._no(told, unmet, after)
+            if not fixed:
+                return self._yes(replace_grade(told, "unproven", "disputed"), after)
+        return self._yes(self._graded(told, after, fixed, reach), after)
+
+    def _graded(
+        self, told: CheckEvidence, after: SuiteReport, fixed: Collection[str], reach: Reach
+    ) -> CheckEvidence:
+        runner = self.before.toolchain.runner
+        reaching = sum(reach.covers(id, runner) for id in after.passed) if reach else 0
+        told = replace(told, reaching=reaching)
+        if fixed:
+            return replace_grade(told, "proven", "fixed")
+        if reaching:
+            return replace_grade(told, "held", "reached")
+        return replace_grade(told, "unproven", "not_reached")
+
+    def _unmet(self, after: SuiteReport, found: Comparison, named: Collection[str]) -> str:
+        """Why a goal is not reached, as a letter; "" where none is left."""
+        if named:
+            only = tuple(case for case in after.cases if case.id in named or case.outcome == "passed")
+            return write_goal(replace(after, cases=only), named)
+        if self.check.goal and not after.ok:
+            return write_goal(after)
+        return ""
+
+    def _may_change(self, id: str, after: SuiteReport) -> bool:
+        """Whether a test that is gone, or edited by the change, went because the request asks for it."""
+        return (_is_absent(id, after) or _is_skipped(id, after)) and self.claims.allow(id)
+
+    async def _flaky(self, suspects: frozenset[str], after: SuiteReport) -> frozenset[str]:
+        """Those that pass when they run alone with the change, or fail alone without it."""
+        was, now = self.before.report, {case.id: case for case in after.cases}
+        again = [id for id in sorted(suspects) if id in now and now[id].outcome in ("failed", "error")]
+        if not again or len(again) > max(_FEW, len(was.cases) // 10) or not after.built:
+            return frozenset()
+        passed = await self._pass_alone(again, self.changes)
+        rest = [id for id in again if id not in passed and id in was.passed]
+        if rest:
+            sound = await self._pass_alone(rest, ())
+            passed |= {id for id in rest if id not in sound}
+        return frozenset(passed)
+
+    async def _pass_alone(self, ids: Sequence[str], changes: Changes) -> set[str]:
+        """Those of the tests that pass at least once when they run alone."""
+        passed, left = set[str](), list(ids)
+        for _ in range(_AGAIN):
+            report = await self.bench.again(self.run, self.before, changes, left)
+            passed |= report.passed.intersection(left)
+            left = [id for id in left if id not in passed]
+            if not left or not report.cases:
+                break
+        return passed
+
+    async def _really_fixed(
+        self, fixed: frozenset[str], edited: Sequence[str]
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """Tests that prove something, since they are older than the change; and those that are only flaky."""
+        old = frozenset(id for id in fixed if not _is_in_files(id, edited))
+        if not old or len(old) > _PROOFS:
+            return old, frozenset()
+        lucky = frozenset(await self._pass_alone(sorted(old), ()))
+        return old - lucky, lucky
+
+    async def _weakened(self, tests: Sequence[str]) -> frozenset[str]:
+        """Weakened tests that, as they were, do not pass with the change; those the request asks for are fine."""
+        suspects = [test for test in tests if not self.claims.allow(test)]
+        if not suspects:
+            return frozenset()
+        files = sorted({test.partition("::")[0] for test in suspects})
+        stripped = without_tampering(self.changes, files)
+        if not stripped:
+            return frozenset(suspects)
+        report = await self.bench.after(self.run, self.before, stripped, only=files)
+        failed = {case.id for case in report.failed}
+        if not report.cases:
+            return frozenset(suspects)
+        if self.before.toolchain.runner == "pytest":
+            return frozenset(test for test in suspects if any(_is_same(id, test) for id in failed))
+        return (
+            frozenset(suspects) if failed - {case.id for case in self.before.report.failed} else frozenset()
+        )
+
+    async def _by_settings(self, settings: Sequence[str], found: Comparison) -> frozenset[str]:
+        """Tests that only pass because the change alters how they are run."""
+        asked = [path for path in settings if not _mentions(self.claims.request, path.rpartition("/")[2])]
+        stripped = without_tampering(self.changes, asked)
+        if not asked or not stripped:
+            return frozenset()
+        report = await self.bench.after(self.run, self.before, stripped)
+        if not report.cases:
+            return frozenset()
+        lost = compare(self.before.report, report, stripped).lost
+        return lost - found.lost - await self._flaky(lost - found.lost, report)
+
+    # --- an exit code only -------------------------------------------------------------------
+
+    async def _by_exit(self, after: SuiteReport, reach: Reach) -> Verdict:
+        was = self.before.report.ran
+        told = self._told("unproven", "not_reached", after)
+        if after.ran.code == 0:
+            if was.code and (reach or self.check.goal):
+                return self._yes(replace_grade(told, "proven", "fixed"), after)
+            return self._yes(replace_grade(told, "held", "reached") if reach else told, after)
+        if was.code == 0:
+            if (
+                not after.ran.timed_out
+                and (await self.bench.again(self.run, self.before, self.changes, ())).ok
+            ):
+                return self._yes(replace(told, flaky=Names.of([self.check.name])), after)
+            return self._no(told, write_exit(after), after)
+        if was.timed_out and after.ran.timed_out:
+            return self._yes(replace_grade(told, "unproven", "out_of_time"), after)
+        print_now = fingerprint(after.ran.output)
+        if print_now != fingerprint(was.output) and self._blames_change(after):
+            return self._no(told, write_exit(after), after)
+        if self.check.goal and not self.disputes.again(self.check.name, print_now):
+            return self._no(told, write_goal(after), after)
+        return self._yes(replace_grade(told, "unproven", "same_failure"), after)
+
+    def _blames_change(self, after: SuiteReport) -> bool:
+        """Whether what is said now, and was not said before, names a file that the change touches."""
+        before = {steady(line) for line in self.before.report.ran.output.splitlines()}
+        fresh = [
+            line
+            for line in after.ran.output.splitlines()
+            if steady(line) not in before and TROUBLE.search(line)
+        ]
+        return any(change.path.rpartition("/")[2] in line for line in fresh for change in self.changes)
+
+    # --- nothing to compare ------------------------------------------------------------------
+
+    def _of_nothing(self) -> Verdict:
+        """A named check where nothing was changed: it decides about the tree as it is."""
+        report = self.before.report
+        told = self._told("unproven", "not_reached", report)
+        return self._yes(told, report) if report.ok else self._no(told, write_goal(report), report)
+
+    async def _blocked(self) -> Verdict:
+        was = self.before.report
+        told = self._told("unproven", "blocked", None)
+        if letter := await find_unloadable(self.bench.home, self.changes):
+            return Verdict(False, letter, self.check.name, evidence=combine([told]))
+        text = tell_blocked(self.before.toolchain.test, told.missing, was.problem)
+        return Verdict(True, text, self.check.name, evidence=combine([told]))
+
+    def _out_of_time(self, after: SuiteReport, reach: Reach) -> Verdict:
+        was = self.before.report
+        told = self._told("unproven", "out_of_time", after)
+        if not was.ran.timed_out and was.cases:
+            return self._no(told, write_exit(after), after)
+        return self._yes(told, after)
+
+    # --- running -----------------------------------------------------------------------------
+
+    async def _reach(self) -> Reach:
+        home = self.bench.home
+        gone = {change.path for change in self.changes}
+        paths = [path for path in choose_sources(await home.files()) if path not in gone]
+        contents = await home.read_many(paths)
+        contents |= {change.path: change.after for change in self.changes if change.after is not None}
+        return await asyncio.to_thread(find_reach, contents, self.changes)
+
+    async def _after(self, reach: Reach) -> SuiteReport:
+        """All tests; where that takes long, those that reach the change first, and all only if these lose nothing."""
+        was, toolchain = self.before.report, self.before.toolchain
+        slow = was.ran.seconds > LONG_S or was.ran.timed_out
+        affected = (
+            sorted(reach.tests) if slow and not reach.whole and _chooses_files(toolchain.runner) else []
+        )
+        if affected:
+            first = await self.bench.after(self.run, self.before, self.changes, only=affected)
+            if was.ran.timed_out:
+                return first
+            ids = {case.id for case in first.cases}
+            cases = tuple(case for case in was.cases if case.id in ids or _is_in_files(case.id, affected))
+            if first.cases and compare(replace(was, cases=cases), first, self.changes).broken:
+                # The others are as they were: what is told is what fails.
+                rest = tuple(case for case in was.cases if case not in cases)
+                return replace(first, cases=(*first.cases, *rest))
+        return await self.bench.after(self.run, self.before, self.changes)
+
+    # --- words -------------------------------------------------------------------------------
+
+    def _told(self, grade: Grade, reason: Reason, after: SuiteReport | None) -> CheckEvidence:
+        return CheckEvidence(
+            self.before.toolchain.test,
+            grade,
+            reason,
+            standing_of(self.before.report),
+            standing_of(after) if after else None,
+        )
+
+    def _yes(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
+        return Verdict(
+            True, "", self.check.name, (after.ran,), figures=after.figures, evidence=combine([told])
+        )
+
+    def _no(self, told: CheckEvidence, letter: str, after: SuiteReport) -> Verdict:
+        return Verdict(
+            False, letter, self.check.name, (after.ran,), figures=after.figures, evidence=combine([told])
+        )
+
+
+def standing_of(report: SuiteReport) -> Standing:
+    """How a run of tests ended, in numbers."""
+    return Standing(
+        report.ran.code,
+        len(report.passed),
+        len(report.failed),
+        sum(case.outcome == "skipped" for case in report.cases),
+        round(report.ran.seconds, 2),
+        bool(report.cases),
+        report.ran.timed_out,
+    )
+
+
+def replace_grade(told: CheckEvidence, grade: Grade, reason: Reason) -> CheckEvidence:
+    return replace(told, grade=grade, reason=reason)
+
+
+def _chooses_files(runner: Runner) -> bool:
+    return runner in ("pytest", "unittest")
+
+
+def _is_absent(id: str, after: SuiteReport) -> bool:
+    return bool(after.cases) and all(case.id != id for case in after.cases)
+
+
+def _is_skipped(id: str, after: SuiteReport) -> bool:
+    return any(case.id == id and case.outcome == "skipped" for case in after.cases)
+
+
+def _is_in_files(id: str, files: Sequence[str]) -> bool:
+    return Reach(frozenset(files)).covers(id, "pytest")
+
+
+def _is_same(id: str, test: str) -> bool:
+    """Whether pytest's id is the test `path::Class.test` (or `path`), whatever its parameters."""
+    file, _, name = test.partition("::")
+    path, _, rest = id.partition("::")
+    return path == file and (not name or re.sub(r"\[.*$", "", rest).replace("::", ".") == name)
