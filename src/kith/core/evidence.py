@@ -17,6 +17,8 @@ Reason = Literal[
     "not_allowed",  # the person did not let the check run
     "disputed",  # refused again, and the model stands by it
     "settings",  # the change alters how the tests are run
+    "broken",  # something that passed before does not pass now
+    "unmet",  # the goal is not reached
     "unchecked",  # nobody asked for a check
 ]
 GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
@@ -128,10 +130,15 @@ UNCHECKED: Final = Evidence("unproven", "unchecked")
 
 
 def combine(checks: Iterable[CheckEvidence]) -> Evidence:
-    """The best grade that any check gives, unless another one had no chance to speak against the change."""
+    """The best grade that any check gives, unless one that must be heard had no chance to speak.
+
+    A command without results per test that fails as before says nothing where another check has such results.
+    """
     found = tuple(checks)
     if not found:
         return UNCHECKED
-    silent = next((each for each in found if each.grade == "unproven" and each.reason in _HELD_BACK), None)
-    best = silent or max(found, key=lambda each: GRADES.index(each.grade))
+    counted = any(each.after and each.after.counted for each in found)
+    silent = [each for each in found if each.grade == "unproven" and each.reason in _HELD_BACK]
+    silent = [each for each in silent if each.reason != "same_failure" or not counted]
+    best = silent[0] if silent else max(found, key=lambda each: GRADES.index(each.grade))
     return Evidence(best.grade, best.reason, found)

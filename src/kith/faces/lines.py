@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 from kith.core.decisions import Delegated, Routed
@@ -26,6 +26,7 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
+from kith.core.evidence import CheckEvidence, Standing
 from kith.core.money import dollars
 from kith.core.values import BuildTask, Finding, Plan, Ran, TodoItem
 from kith.faces.printing import printable
@@ -166,6 +167,13 @@ def _judged_line(event: Judged) -> tuple[str, str]:
     if not event.ran:
         return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}: {_first_line(event.feedback)}")
     ran = event.ran[-1]
+    if event.evidence and event.evidence.after and event.evidence.after.counted:
+        return _counted_line(event, event.evidence)
+    if event.when == "before" and event.figures.get("tests"):
+        return (
+            "tool",
+            f"  · before the change: {_standing(event.figures)} ({event.gate}, {ran.seconds:.1f} s)",
+        )
     passes, fails = ("pass", "fail") if event.gate in _PLURAL else ("passes", "fails")
     code = f" (exit {ran.code})" if ran.code else ""  # a gate may see more than the exit code
     how = passes if event.ok else "timed out" if ran.timed_out else f"{fails}{code}"
@@ -175,6 +183,26 @@ def _judged_line(event: Judged) -> tuple[str, str]:
         return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
     why = _first_line(event.feedback)
     return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s" + (f"\n      {why}" if why else ""))
+
+
+def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
+    """`  ✓ pytest: 12 pass, 1 fails as before  8.2 s`, or what is broken now."""
+    after = evidence.after or Standing()
+    old = f", {evidence.failing.count} failing as before" if evidence.failing else ""
+    fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""
+    flaky = f", {evidence.flaky.count} flaky" if evidence.flaky else ""
+    if event.ok:
+        line = f"{event.gate}: {after.passed:,} pass{fixed}{old}{flaky}  {after.seconds:.1f} s"
+        return ("good", f"  ✓ {line}")
+    why = _first_line(event.feedback)
+    broken = f"{evidence.broken.count:,} broken" if evidence.broken else "not there yet"
+    return ("bad", f"  ✗ {event.gate}: {broken}{old}{flaky}  {after.seconds:.1f} s\n      {why}")
+
+
+def _standing(figures: Mapping[str, float]) -> str:
+    """`12 pass, 1 fails`, by a gate's own figures."""
+    tests, failed = int(figures["tests"]), int(figures.get("failed", 0))
+    return f"{tests - failed:,} pass" + (f", {failed:,} fail" if failed else "")
 
 
 def findings_text(findings: Sequence[Finding]) -> str:

@@ -18,6 +18,7 @@ from kith.core.events import Event
 from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
+from kith.faces.evidence_text import evidence_lines, read_evidence
 from kith.faces.folder import find_root
 from kith.faces.lines import count, wrapped
 from kith.faces.printing import printable
@@ -132,7 +133,7 @@ def print_receipt(report: dict[str, Any]) -> None:
 
 def receipt_lines(report: dict[str, Any]) -> list[str]:
     """What the harness saw: changes, checks, what was not checked, and what the model cost."""
-    lines = [_changes_line(report), *(_check_lines(report["receipt"]) if report["changes"] else ())]
+    lines = [_changes_line(report), *(_check_lines(report) if report["changes"] else ())]
     if len(report["models"]) > 1:
         lines += [_share_line(share) for share in report["models"]]
     elif report["usage"]["calls"]:
@@ -151,13 +152,18 @@ def _changes_line(report: dict[str, Any]) -> str:
     return f"{count(len(changes), 'file')} {how}, +{added} -{removed}"
 
 
-def _check_lines(receipt: dict[str, Any]) -> Iterator[str]:
-    before = {each["gate"]: each["ok"] for each in receipt["checks"]["before"]}
-    after = {each["gate"]: each["ok"] for each in receipt["checks"]["after"] if each["of_this_change"]}
+def _check_lines(report: dict[str, Any]) -> Iterator[str]:
+    after = {
+        each["gate"]: each["ok"] for each in report["receipt"]["checks"]["after"] if each["of_this_change"]
+    }
+    evidence = read_evidence(report)
+    if evidence:
+        yield from evidence_lines(evidence)
+    told = {each.check for each in evidence.checks} if evidence else set[str]()
     for gate, ok in after.items():
-        was = f" (before: {'passed' if before[gate] else 'failed'})" if gate in before else ""
-        yield f"{gate}: {'passed' if ok else 'failed'}{was}"
-    yield from (f"not checked: {reason}" for reason in receipt["not_checked"])
+        if gate not in told and not (evidence and evidence.checks):
+            yield f"{gate}: {'passed' if ok else 'failed'}"
+    yield from (f"not checked: {reason}" for reason in report["receipt"]["not_checked"])
 
 
 def _usage_line(model: str, usage: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from kith.faces.acp.outbox import Outbox
 from kith.faces.acp.updates import Updates
 from kith.faces.acp.wire import Wire
 from kith.faces.always import always_words
+from kith.faces.evidence_text import word_evidence
 from kith.faces.printing import printable
 
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
@@ -74,7 +75,8 @@ class Asker:
     def _contents(self, question: Question) -> tool_calls.Contents:
         if question.kind == "change":
             careful = question.text.rpartition("\n")[0]
-            warned = [tool_calls.words(careful)] if careful else []
+            evidence = word_evidence(question.evidence) if question.evidence else ""
+            warned = [tool_calls.words(words) for words in (careful, evidence) if words]
             return [*warned, *tool_calls.diffs(question.changes, self._root)]
         shown = question.draft or self._updates.plan_words() if question.kind == "plan" else ""
         parts = [question.text, shown, always_words(question)]

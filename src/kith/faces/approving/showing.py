@@ -1,10 +1,12 @@
 """A change on the screen: its diff, what it warns of, and what was left out of sight."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from kith.core.evidence import Grade
 from kith.core.values import Changes, FileChange, Question
 from kith.edits import summarise
+from kith.faces.evidence_text import word_evidence
 from kith.faces.lines import count
 from kith.faces.printing import folded, printable
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 _MOST: Final = 400  # lines of a change that are shown without being asked for
 _MOST_OF_FILE: Final = 150
 _SEE: Final = "[v] shows everything"
+_GRADES: Final[Mapping[Grade, str]] = {"proven": "green", "held": "green", "unproven": "yellow"}
 
 
 def print_asked(screen: "Screen", question: Question) -> None:
@@ -22,6 +25,8 @@ def print_asked(screen: "Screen", question: Question) -> None:
     *careful, words = printable(question.text).split("\n")
     for line in careful:
         screen.show(line, style="bold yellow")
+    if question.evidence:
+        screen.show(word_evidence(question.evidence), style=_GRADES[question.evidence.grade])
     screen.show(words, style="bold")
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from kith.core.values import Answer, Kept, Plan, Question
 from kith.edits.pieces import pieces_of
 from kith.faces.always import always_words
+from kith.faces.evidence_text import word_evidence
 from kith.faces.html.diff import diff_html, show_path
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.plan import plan_html
@@ -86,6 +87,8 @@ def _asked(question: Question) -> Sequence[str]:
         return element("span", f"{head}:"), element("code", target, class_="target")
     *careful, words = question.text.split("\n") if question.kind == "change" else (question.text,)
     lines = [element("span", element("strong", line, class_="warn"), element("br")) for line in careful]
+    if question.evidence:
+        lines.append(element("span", word_evidence(question.evidence), element("br")))
     return (*lines, words)
 
 

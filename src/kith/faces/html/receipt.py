@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kith.core.money import dollars
+from kith.faces.evidence_text import evidence_lines, read_evidence
 from kith.faces.html.entries import read_event
 from kith.faces.html.markup import NOTHING, Html, element, joined
 from kith.faces.html.meter import took
@@ -24,6 +25,7 @@ _WORDS: Final = {
     "done": "Done",
     "failed": "Not done",
     "rejected": "Nothing was applied",
+    "held": "Held back",
     "limit": "Stopped at a limit",
     "unavailable": "No model could be asked",
     "interrupted": "Interrupted",
@@ -52,7 +54,10 @@ def receipt_html(report: Mapping[str, Any] | None, meter: Meter | None = None) -
 def _parts(report: Mapping[str, Any]) -> Iterator[Html]:
     receipt = report["receipt"]
     yield _files(report)
-    yield _list("Tests and checks", _checks(receipt["checks"]))
+    evidence = read_evidence(report)
+    checked = evidence is not None and evidence.checks
+    yield _list("Evidence", evidence_lines(evidence) if evidence else ())
+    yield _list("Tests and checks", () if checked else _checks(receipt["checks"]))
     yield _list("Not checked", receipt["not_checked"] if report["changes"] else (), "warn")
     yield _list("Warnings", receipt["warnings"], "warn")
     yield _commands(receipt["commands"])

@@ -144,7 +144,7 @@ class _Case:
         fixed, shaky = await self._really_fixed(found.fixed, tampering.edited)
         conceded = frozenset(id for id in broken | weakened if self.claims.concede(id))
         told = replace(
-            self._told("unproven", "unchecked", after),
+            self._told("unproven", "broken", after),
             fixed=Names.of(fixed),
             failing=Names.of(found.failing),
             broken=Names.of(broken | weakened),
@@ -162,7 +162,7 @@ class _Case:
         if unmet := self._unmet(after, found, named):
             refusal = (frozenset(found.failing), after.ran.code)
             if not self.disputes.again(self.check.name, refusal):
-                return self._no(told, unmet, after)
+                return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
             if not fixed:
                 return self._yes(replace_grade(told, "unproven", "disputed"), after)
         return self._yes(self._graded(told, after, fixed, reach), after)
@@ -272,14 +272,14 @@ class _Case:
                 and (await self.bench.again(self.run, self.before, self.changes, ())).ok
             ):
                 return self._yes(replace(told, flaky=Names.of([self.check.name])), after)
-            return self._no(told, write_exit(after), after)
+            return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
         if was.timed_out and after.ran.timed_out:
             return self._yes(replace_grade(told, "unproven", "out_of_time"), after)
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
-            return self._no(told, write_exit(after), after)
+            return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
         if self.check.goal and not self.disputes.again(self.check.name, print_now):
-            return self._no(told, write_goal(after), after)
+            return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after)
 
     def _blames_change(self, after: SuiteReport) -> bool:

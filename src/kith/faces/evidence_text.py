@@ -1,0 +1,81 @@
+"""The evidence for a change in words: one line for a question, a few for a receipt."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kith.core.codec import decode
+from kith.core.evidence import CheckEvidence, Evidence, Names, Reason, Standing
+
+_NAMED: Final = 3  # tests in one line
+_WHY: Final[Mapping[Reason, str]] = {
+    "fixed": "a test that failed before passes now",
+    "reached": "tests that use the changed code pass, none was lost",
+    "not_reached": "no test uses the changed code",
+    "no_tests": "this project has no tests that kith found",
+    "blocked": "the tests cannot run on this machine",
+    "same_failure": "the check fails exactly as before the change",
+    "out_of_time": "the tests did not finish in time",
+    "not_allowed": "the check was not allowed to run",
+    "disputed": "the model stands by a change that a check refuses",
+    "settings": "the change alters how the tests are run",
+    "broken": "a test that passed before does not pass now",
+    "unmet": "what must pass does not",
+    "unchecked": "nothing was checked",
+}
+
+
+def read_evidence(report: Mapping[str, Any]) -> Evidence | None:
+    """The evidence of a run's report (`memory/receipt.py`); None where nothing was changed."""
+    told = report["receipt"].get("evidence")
+    return decode(told, Evidence) if told else None
+
+
+def word_evidence(evidence: Evidence) -> str:
+    """`Proven: a test that failed before passes now (test_add).`"""
+    tests = next((each.fixed for each in evidence.checks if each.fixed), None)
+    named = f" ({word_names(tests)})" if evidence.reason == "fixed" and tests else ""
+    return f"{evidence.grade.capitalize()}: {_WHY[evidence.reason]}{named}."
+
+
+def evidence_lines(evidence: Evidence) -> Iterator[str]:
+    """The grade, then each check with the tests that a person should know of."""
+    yield word_evidence(evidence)
+    for check in evidence.checks:
+        yield from check_lines(check)
+
+
+def check_lines(check: CheckEvidence) -> Iterator[str]:
+    """One check: how it stands now and stood before, and the tests by name."""
+    if check.after:
+        before = f" (before: {word_standing(check.before)})" if check.before else ""
+        yield f"{check.check}: {word_standing(check.after)}{before}"
+    rows = (
+        ("fixed", check.fixed),
+        ("broken", check.broken),
+        ("still failing, not caused by this change", check.failing),
+        ("flaky", check.flaky),
+        ("changed with the code", check.adapted),
+        ("blocked", check.blocked),
+        ("not run", check.not_run),
+    )
+    yield from (f"{title}: {word_names(names)}" for title, names in rows if names)
+    for each in check.missing:
+        install = f"; to install it: {each.install}" if each.install else ""
+        yield f"missing here: {each.missing}{install}"
+
+
+def word_standing(stands: Standing) -> str:
+    """`1,436 pass, 3 fail, 8.2 s`, or how the command ended where tests are not counted."""
+    if stands.timed_out:
+        return f"timed out after {stands.seconds:.0f} s"
+    if not stands.counted:
+        return f"exit code {stands.code}, {stands.seconds:.1f} s"
+    failed = f", {stands.failed:,} fail" if stands.failed else ""
+    skipped = f", {stands.skipped:,} skipped" if stands.skipped else ""
+    return f"{stands.passed:,} pass{failed}{skipped}, {stands.seconds:.1f} s"
+
+
+def word_names(names: Names) -> str:
+    """The first tests by name, and how many more."""
+    more = names.count - len(names.first[:_NAMED])
+    return ", ".join(names.first[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
