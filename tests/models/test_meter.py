@@ -192,7 +192,7 @@ def test_a_changed_message_is_named_with_its_place_and_role() -> None:
     talk.ask(swap(prompt, 2, result(0, "(left out) ")))
     assert talk.last.cause == "message 3 (tool)"
     wasted = talk.last.evaluated - talk.last.unavoidable
-    expected = f"The prompt's beginning changed at message 3 (tool): {wasted:,} tokens were read again."
+    expected = f"The prompt changed at message 3 (tool): {wasted:,} tokens processed again."
     assert talk.notices == [expected]
     assert talk.last.unavoidable < 300  # the new result, not all that comes after message 3
 
@@ -247,7 +247,7 @@ def test_what_kith_itself_asked_in_between_is_no_other_client() -> None:
     talk = Talk(Counting())
     grow(talk, 2)
     assert talk.last.cause == "recounted"
-    assert "kith had the prompt counted part by part" in talk.notices[0]
+    assert "kith had the prompt's tokens counted in parts" in talk.notices[0]
 
 
 def test_another_model_in_between_is_named() -> None:
@@ -338,14 +338,15 @@ def test_old_results_left_out_while_it_goes_on_are_a_compaction() -> None:
 # --- a server that does not count ---------------------------------------------------------------
 
 
-def test_without_counts_the_reading_time_tells() -> None:
+def test_without_counts_the_reading_time_is_an_estimate_and_no_claim() -> None:
     talk = Talk(Server(counts=False, load_s=2.0), Meter())
     prompt = grow(talk, 20)
     assert all(use.estimated and use.cause == "" for use in talk.uses)
     assert sum(use.unavoidable for use in talk.uses) / sum(use.evaluated for use in talk.uses) > 0.95
     talk.server.kept = []
     talk.ask(prompt)
-    assert talk.last.cause == "evicted" and "about" in talk.notices[0]
+    assert talk.last.efficiency < 0.5  # it looks so, and a busy machine would look the same
+    assert talk.last.cause == "" and not talk.notices
 
 
 def test_without_counts_a_slow_start_of_each_call_is_not_blamed() -> None:
