@@ -1,4 +1,4 @@
-"""`kith run` from outside on a busy machine: the server that was named answers late, and the task ends well."""
+"""`kith run` on a busy machine: its server answers late, and the task ends well all the same."""
 
 import os
 import signal
