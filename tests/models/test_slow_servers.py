@@ -57,7 +57,7 @@ def own(tmp_path: Path) -> OwnEngine:
 @pytest.mark.parametrize("named", [True, False], ids=["by name", "by setting"])
 def test_a_named_server_may_be_slow_to_tell_of_itself(dialect: str, named: bool, own: OwnEngine) -> None:
     provider = "ollama" if dialect == "ollama" else "openai"
-    name, events = find(f"{provider}/standin" if named else "", dialect, own, delay_looks=0.9)
+    name, events = find(f"{provider}/standin" if named else "", dialect, own, delay_looks=1.2)
     assert name.removesuffix(":latest") == f"{dialect}/standin"
     waits = [event.what for event in events if isinstance(event, Progress)]
     assert any(what.startswith("waiting for http://127.0.0.1:") for what in waits)

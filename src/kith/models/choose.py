@@ -142,9 +142,8 @@ async def _open_named(provider: str, place: Named, model: str, places: Places, e
     if place.kind in CLOUDS and endpoint.is_cloud and not endpoint.key:
         how = f"set {place.key_env}" if place.key_env else f"set endpoints.{provider}.key_env"
         raise NoModelError(f"{endpoint.url} wants a key, and there is none: {how}.")
-    async with waiting_for(endpoint.url, emit, places.stall_s) as listen:
-        await wait_for_port(endpoint.url)
-        return await _open(place.kind, endpoint, model, places, listen)
+    await wait_for_port(endpoint.url)
+    return await _open(place.kind, endpoint, model, places, emit)
 
 
 async def _open_pool(name: str, members: Sequence[str], model: str, places: Places, emit: Emit) -> Provider:
@@ -187,6 +186,12 @@ def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:
 
 
 async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+    async with waiting_for(endpoint.url, emit, places.stall_s) as listen:
+        return await _recognise(kind, endpoint, model, places, listen)
+
+
+async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+    """The provider for what really is at an endpoint."""
     known = endpoint.cloud is not None or endpoint.is_cloud or is_loopback(endpoint.url)
     if not known and not places.offline and await leads_out(endpoint.url):
         endpoint.cloud = True
