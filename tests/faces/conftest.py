@@ -37,7 +37,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
         assert process.stdout
         url = process.stdout.readline().split()[-1]
         monkeypatch.setenv("OLLAMA_HOST" if dialect == "ollama" else "OPENAI_BASE_URL", url)
-        return Server(url, log)
+        return Server(url, log, process.pid)
 
     yield start
     for process in started:

@@ -21,6 +21,7 @@ class Server:
 
     url: str
     log: Path
+    pid: int = 0
 
     @property
     def requests(self) -> list[dict[str, Any]]:

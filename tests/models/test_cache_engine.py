@@ -155,4 +155,4 @@ def test_what_another_client_pushed_out_is_named(engine_url: str) -> None:
     talk.provider = replace(talk.provider, fields={"cache_prompt": False})
     talk.play(prompts[-1])
     assert talk.uses[-1].cause == "evicted"
-    assert "another client" in talk.notices[-1]
+    assert "Prompt cache miss" in talk.notices[-1]

@@ -245,7 +245,7 @@ async def _set_out(relay: "Relay", id: str, task: Task, past: Past) -> Opened:
     """The model that a task begins with, or goes on with, where kith chooses."""
     from kith.app.asking.route import describe_task, look_around
 
-    relay.choice = await look_around(relay.terms.project)
+    relay.choice = await look_around(relay.terms.project, relay.run.emit)
     known = await describe_task(relay.terms.project, relay.run, task.words)
     return await relay.begin(known, past.routes, f"{id}/{past.tasks}")
 
@@ -400,7 +400,9 @@ async def open_first(project: Project) -> Opened:
         return await project.open_model(lambda event: None)
     from kith.app.asking.route import look_around
 
-    return await project.open_model(lambda event: None, (await look_around(project)).arms[0])
+    return await project.open_model(
+        lambda event: None, (await look_around(project, lambda event: None)).arms[0]
+    )
 
 
 def _progress_of(past: Past) -> Progress:

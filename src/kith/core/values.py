@@ -158,7 +158,8 @@ class CacheUse:
     """How well the server's cache was used: prompt tokens computed, against those nobody could have spared.
 
     `cause` names what broke the prefix ("" while the two agree): model, system, tools, message N, evicted,
-    recounted, reloaded. `estimated`: the server does not count, and its reading time told.
+    recounted, reloaded. `estimated`: the server does not count, and its reading time told, which also grows
+    where the machine is busy: then `cause` is only what kith sent, or a load.
     """
 
     evaluated: int

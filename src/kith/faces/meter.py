@@ -59,6 +59,7 @@ class Meter:
         new = max(0, usage["input"] - usage["cached"])
         if cache:
             new = cache["evaluated"]
+        if cache and not cache.get("estimated"):  # what a reading time seems to say is no count
             self.evaluated, self.unavoidable = self.evaluated + new, self.unavoidable + cache["unavoidable"]
             self.counted += usage["input"]
         self.read_rate = _rate(new, timing["prefill_s"]) or self.read_rate

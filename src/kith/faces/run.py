@@ -170,9 +170,8 @@ def _usage_line(model: str, usage: dict[str, Any]) -> str:
     """`ollama/qwen3:8b, window 16,384: 4 calls, 5,158 tokens read (99% of what could be cached was), ...`."""
     cache, window = usage["cache"], f", window {usage['window']:,}" if usage["window"] else ""
     known = f" ({usage['cached']:,} cached)" if usage["cached"] else ""
-    if cache and cache["reused"] is not None:
-        about = "about " if cache["estimated"] else ""
-        share = f"{about}{cache['reused']:.0%} of what" if cache["reused"] < ALL else "all that"
+    if cache and cache["reused"] is not None and not cache["estimated"]:  # a time is no count
+        share = f"{cache['reused']:.0%} of what" if cache["reused"] < ALL else "all that"
         known = f" ({share} could be cached was)"
     calls = count(usage["calls"], "call")
     return f"{model}{window}: {calls}, {usage['input']:,} tokens read{known}, {usage['output']:,} written"

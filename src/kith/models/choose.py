@@ -12,7 +12,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, full_name, key_for, servers_of
-from kith.models.discovery.servers import Server, ollama_url
+from kith.models.discovery.servers import Server, Wait, ollama_url, wait_for_port
 from kith.models.own import OwnEngine
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
@@ -22,6 +22,7 @@ from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.reach import leads_out
 from kith.models.providers.sampling import Kind
 from kith.models.providers.shape import Shape, shape_of
+from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback
 
 # The servers that need no configuration, and where they listen by default.
@@ -40,9 +41,10 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
     """The model called `name`; with no name, the first that is found on this machine.
 
     `name` is PROVIDER/MODEL, `replay/FILE`, `file/MODEL` (a model file, run by kith's own engine), the path
-    of such a file, or a model's bare name. Servers come before files, and one that loads its model is waited
-    for. What is outside of the person's own network is only asked by name. Raises NoModelError saying what is
-    there, UsageError for a provider that does not exist.
+    of such a file, or a model's bare name. Servers come before files. One that loads its model is waited for,
+    and one that the person named (with the model, or in a setting) also where it is slow. What is outside of
+    the person's own network is only asked by name. Raises NoModelError saying what is there, UsageError for a
+    provider that does not exist.
     """
     provider, slash, model = name.partition("/")
     if slash and not model.strip():
@@ -62,9 +64,9 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
         return await own.open(await own.pick(model), emit)
     if name.endswith(".gguf") and name[0] in "./~":
         return await own.open(await own.pick(name), emit)
-    servers = await servers_of(places, clouds=bool(name))
     if name:
-        return await _find(name, servers, places, tuple(known), own, emit)
+        return await _find(name, places, tuple(known), own, emit)
+    servers = await servers_of(places, clouds=False, wait=Wait(places.stall_s, emit))
     servers = servers if first_model(servers) else await _all_loaded(servers, places, emit)
     if found := first_model(servers):
         server, card = found
@@ -128,16 +130,19 @@ def _providers(places: Places) -> dict[str, Named]:
 def _endpoint_of(server: Server, places: Places) -> Endpoint:
     said = {Endpoint(each.url).url: each.cloud for each in places.named.values() if each.url}
     cloud = server.cloud or said.get(server.url)  # what nobody said, its address says, or where that leads
-    return Endpoint(server.url, key_for(server.url, places), cloud=cloud, stall_s=places.stall_s)
+    key, stall_s = key_for(server.url, places), places.stall_s
+    return Endpoint(server.url, key, cloud=cloud, stall_s=stall_s, look_s=stall_s)
 
 
 async def _open_named(provider: str, place: Named, model: str, places: Places, emit: Emit) -> Provider:
-    """A model of an endpoint that was named with it."""
+    """A model of an endpoint that was named with it, and is waited for like a reply."""
     endpoint = endpoint_of(place, places.stall_s)
+    endpoint.look_s = places.stall_s
     _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
     if place.kind in CLOUDS and endpoint.is_cloud and not endpoint.key:
         how = f"set {place.key_env}" if place.key_env else f"set endpoints.{provider}.key_env"
         raise NoModelError(f"{endpoint.url} wants a key, and there is none: {how}.")
+    await wait_for_port(endpoint.url)
     return await _open(place.kind, endpoint, model, places, emit)
 
 
@@ -181,6 +186,12 @@ def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:
 
 
 async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+    async with waiting_for(endpoint.url, emit, places.stall_s) as listen:
+        return await _recognise(kind, endpoint, model, places, listen)
+
+
+async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+    """The provider for what really is at an endpoint."""
     known = endpoint.cloud is not None or endpoint.is_cloud or is_loopback(endpoint.url)
     if not known and not places.offline and await leads_out(endpoint.url):
         endpoint.cloud = True
@@ -249,22 +260,25 @@ async def _ollama_window(endpoint: Endpoint, model: str, shape: Shape, wish: int
 
 async def _find(
     name: str,
-    servers: tuple[Server, ...],
     places: Places,
     known: tuple[str, ...],
     own: OwnEngine,
     emit: Emit,
 ) -> Provider:
     """A model by its bare name, wherever it is: on a server, or in a file."""
+    files = await own.names()
 
-    def listed(servers: tuple[Server, ...]) -> tuple[Server, Card] | None:
+    def listed(servers: Sequence[Server]) -> tuple[Server, Card] | None:
         # A bare name means what is near, wherever it is listed first.
         near_first = sorted(servers, key=lambda server: server.cloud)
         there = ((server, card) for server in near_first for card in server.models)
         return next((each for each in there if each[1].name in (name, f"{name}:latest")), None)
 
-    files = await own.names()
-    if not listed(servers) and name not in files:
+    def is_known(servers: Sequence[Server]) -> bool:
+        return name in files or listed(servers) is not None
+
+    servers = await servers_of(places, wait=Wait(places.stall_s, emit, is_known))
+    if not is_known(servers):
         servers = await _all_loaded(servers, places, emit)
     if found := listed(servers):
         server, card = found

@@ -113,7 +113,7 @@ class OwnEngine:
             from kith.models.providers.openai_like import OpenAILike
             from kith.models.providers.wire import Endpoint
 
-            endpoint = Endpoint(address.url, address.key, stall_s=self.stall_s)
+            endpoint = Endpoint(address.url, address.key, stall_s=self.stall_s, look_s=self.stall_s)
             return OpenAILike(address.name, endpoint, "llama-server")
 
         return Owned(f"file/{stored.name}", start, ask)

@@ -141,7 +141,7 @@ async def _ask_in_turn(loan: _Loan, request: ChatRequest) -> Reply:
         loan.run.emit(event)
 
     task = Task(kind_of(request.words), request.words, str(project.root), False)
-    relay = Relay(loan, loan.run, await look_around(project))
+    relay = Relay(loan, loan.run, await look_around(project, loan.run.emit))
     one: Opened | None = await relay.begin(task, (), loan.session)
     while True:
         assert one is not None

@@ -12,6 +12,7 @@ from kith.app.project import Project
 from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
+from kith.core.model import Emit
 from kith.core.run import Run
 from kith.core.values import Usage
 from kith.memory.measured import read_measured
@@ -53,16 +54,16 @@ class Choice:
         return asked.get(name) or next(tails, name)
 
 
-async def look_around(project: Project) -> Choice:
+async def look_around(project: Project, emit: Emit) -> Choice:
     """The models that may be asked and, where there is a choice, what was measured of them."""
     chosen = project.settings
-    found = Choice(chosen.route.local or await _find_local(project), chosen.route.frontier)
+    found = Choice(chosen.route.local or await _find_local(project, emit), chosen.route.frontier)
     if len(found.arms) < 2:
         return found
     return replace(found, legs=read_measured(project.log, cache=chosen.cache).legs)
 
 
-async def _find_local(project: Project) -> tuple[str, ...]:
+async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
     """The local model that kith finds by itself; () where there is only the frontier model.
 
     Raises NoModelError where there is none at all.
@@ -70,10 +71,11 @@ async def _find_local(project: Project) -> tuple[str, ...]:
     from kith.app.models import default_model, engine_of, places_of
     from kith.models.discovery.advice import advise
     from kith.models.discovery.places import servers_of
+    from kith.models.discovery.servers import Wait
 
     chosen = replace(project.settings, model="")
     places, own = places_of(chosen), engine_of(chosen)
-    servers = await servers_of(places)
+    servers = await servers_of(places, wait=Wait(places.stall_s, emit))
     name = await default_model(chosen, servers, own)
     if not name and not chosen.route.frontier:
         raise NoModelError(await own.excuse() or advise(places, servers))

@@ -35,7 +35,9 @@ async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> 
         build.take(record.event, record.path, record.at)
     where = f"{_STEPS.get(spec.name, spec.name)} {build.task}".strip()
     routes = _routes(records, where)
-    relay = Relay(terms, replace(terms.run, path=(where,)), await look_around(project), opened)
+    relay = Relay(
+        terms, replace(terms.run, path=(where,)), await look_around(project, terms.run.emit), opened
+    )
     one = await relay.begin(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
     if spec.name == RELIEVED and build.task and relay.plan[1:]:
         first = next((each.plan for each in routes if not each.after), relay.plan)

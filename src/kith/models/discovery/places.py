@@ -11,6 +11,7 @@ from kith.models.discovery.servers import (
     USUAL,
     Place,
     Server,
+    Wait,
     find_servers,
     llama_url,
     ollama_url,
@@ -91,14 +92,19 @@ def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[
 
 
 async def servers_of(
-    places: Places, *, details: bool = False, clouds: bool = True, environ: Mapping[str, str] = os.environ
+    places: Places,
+    *,
+    details: bool = False,
+    clouds: bool = True,
+    environ: Mapping[str, str] = os.environ,
+    wait: Wait | None = None,
 ) -> tuple[Server, ...]:
     """Every server that answers at these addresses. `details` asks about each model too.
 
-    Without `clouds`, only those of the person's own network.
+    Without `clouds`, only those of the person's own network. With `wait`, those that were named may be slow.
     """
     looked = (place for place in addresses(places, environ) if clouds or not place.cloud)
-    return await find_servers(looked, details=details)
+    return await find_servers(looked, details=details, wait=wait)
 
 
 def endpoint_of(place: Named, stall_s: float) -> Endpoint:

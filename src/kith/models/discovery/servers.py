@@ -3,16 +3,18 @@
 import asyncio
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from kith.core.errors import ModelError
+from kith.core.model import Emit
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.providers.faults import LoadingError
 from kith.models.providers.sampling import Kind
+from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback
 
 # Where llama-server, LM Studio and vLLM listen unless told otherwise: `-m llama-server/MODEL` means these.
@@ -23,6 +25,8 @@ CONNECT_S: Final = 0.15  # a listening port of this machine answers at once
 FAR_CONNECT_S: Final = 1.0  # a machine elsewhere may take a moment, and a server here that is busy
 PATIENCE_S: Final = 1.5  # for everything that one server is asked
 DETAILS_S: Final = 3.0  # for asking about each of its models
+STARTS_S: Final = 2.0  # for a server that was started a moment ago, until its port is open
+_LOOK_AGAIN_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +56,82 @@ class Server:
     cloud: bool = False
 
 
-async def find_servers(places: Iterable[Place], *, details: bool = False) -> tuple[Server, ...]:
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Patience with servers that the person named: up to `seconds`, which `emit` is told.
+
+    It ends early once `enough` was found; without that, once one of them tells of a model.
+    """
+
+    seconds: float
+    emit: Emit
+    enough: Callable[[Sequence[Server]], bool] | None = None
+
+
+async def find_servers(
+    places: Iterable[Place], *, details: bool = False, wait: Wait | None = None
+) -> tuple[Server, ...]:
     """Every server that answers, all asked at once. `details` asks about each model too.
 
-    Raises UsageError for an address that is none.
+    With `wait`, those that the person named may be slow. Raises UsageError for an address that is none.
     """
     endpoints: dict[str, Endpoint] = {}
+    named = set[str]()
     for place in places:
         endpoint = Endpoint(
             place.url, place.key, cloud=place.cloud, stall_s=PATIENCE_S, connect_s=FAR_CONNECT_S
         )
+        if wait and place.said:
+            named.add(endpoint.url)
+            endpoint.stall_s = endpoint.look_s = wait.seconds
+            endpoint.connect_s = None
         endpoints.setdefault(endpoint.url, endpoint)
     # All ports first: loading the HTTP library takes longer than a port is waited for.
-    opened = await asyncio.gather(*(_listens(url) for url in endpoints))
+    opened = await asyncio.gather(*(_listens(url, named=url in named) for url in endpoints))
     there = [endpoint for endpoint, listens in zip(endpoints.values(), opened, strict=True) if listens]
-    found = await asyncio.gather(*(_look_at(endpoint, details) for endpoint in there))
-    return tuple(server for server in found if server is not None)
+    looks = [
+        asyncio.create_task(_look_at(each, details, each.stall_s), name=each.url if each.url in named else "")
+        for each in there
+    ]
+    try:
+        await _hear(looks, wait)
+    finally:
+        for look in looks:
+            look.cancel()
+        found = await asyncio.gather(*looks, return_exceptions=True)
+    for each in found:
+        if isinstance(each, Exception):
+            raise each
+    return tuple(each for each in found if isinstance(each, Server))
+
+
+async def _hear(looks: Sequence[asyncio.Task[Server | None]], wait: Wait | None) -> None:
+    """Until all looks are done; those that may take long (they have a name) only until there is enough."""
+    late = {look for look in looks if look.get_name()}
+    quick = set(looks) - late
+    if quick:
+        await asyncio.wait(quick)
+    if not late or wait is None:
+        return
+
+    def enough() -> bool:
+        done = [look for look in looks if look.done() and (wait.enough or look.get_name())]
+        found = [server for look in done if (server := look.result())]
+        return wait.enough(found) if wait.enough else any(each.models or each.loading for each in found)
+
+    _, late = await asyncio.wait(late, timeout=PATIENCE_S)
+    urls = " and ".join(sorted(look.get_name() for look in late))
+    async with waiting_for(urls, wait.emit, wait.seconds):
+        while late and not enough():
+            _, late = await asyncio.wait(late, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def wait_for_port(url: str, wait_s: float = STARTS_S) -> None:
+    """Wait a moment for a closed port of this machine: its server may have been started just now."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + wait_s
+    while not await _listens(url, named=True) and loop.time() < until:
+        await asyncio.sleep(_LOOK_AGAIN_S)
 
 
 def ollama_url(host: str) -> str:
@@ -114,12 +178,12 @@ def _split_port(place: str) -> tuple[str, str]:
         return name.strip("[]"), port
 
 
-async def _look_at(endpoint: Endpoint, details: bool) -> Server | None:
+async def _look_at(endpoint: Endpoint, details: bool, patience_s: float) -> Server | None:
     """What is at an address: one that is silent, slow or something else is no server."""
     server = None
     try:
         with suppress(ModelError, TimeoutError):  # what is known by then is what counts
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(patience_s):
                 server = await _meet(endpoint)
             if server and details and not server.loading:
                 async with asyncio.timeout(DETAILS_S):
@@ -138,15 +202,20 @@ async def _meet(endpoint: Endpoint) -> Server | None:
     return Server(kind, endpoint.url, found, cloud=endpoint.is_cloud) if kind else None
 
 
-async def _listens(url: str) -> bool:
-    """Whether a port of this machine is open: most are not, and then the HTTP library is not even loaded."""
+async def _listens(url: str, *, named: bool) -> bool:
+    """Whether a port of this machine is open: most are not, and then the HTTP library is not even loaded.
+
+    One that neither opens nor refuses is busy, which is only worth a wait where the person `named` it.
+    """
     parts = urlsplit(url)
     if not is_loopback(url):
         return True
     try:
         async with asyncio.timeout(CONNECT_S):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
-    except (OSError, TimeoutError):
+    except TimeoutError:
+        return named
+    except OSError:
         return False
     writer.close()
     with suppress(OSError):

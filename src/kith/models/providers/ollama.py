@@ -17,6 +17,7 @@ from kith.models.providers.progress import LOADING, ignore
 from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.sampling import sampling_fields, tell_once
 from kith.models.providers.shape import running_row, shape_of
+from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint
 
 _CHAT = "/api/chat"
@@ -63,11 +64,12 @@ class Ollama:
 
     async def facts(self, emit: Emit = ignore) -> Facts:
         """Load the model with the options of every call, and read what really runs."""
-        shape = await shape_of(self.endpoint, self.model)
-        if not shape.running or shape.running != (self.num_ctx or shape.running):
-            emit(Progress(LOADING, 0))
-            await self._load(Sampling())
-        running = await running_row(self.endpoint, self.model)
+        async with waiting_for(self.endpoint.url, emit, self.endpoint.stall_s) as listen:
+            shape = await shape_of(self.endpoint, self.model)
+            if not shape.running or shape.running != (self.num_ctx or shape.running):
+                listen(Progress(LOADING, 0))
+                await self._load(Sampling())
+            running = await running_row(self.endpoint, self.model)
         asked, told = self.num_ctx or 0, whole(running.get("context_length"))
         return Facts(
             self.name,

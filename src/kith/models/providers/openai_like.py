@@ -20,6 +20,7 @@ from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.sampling import TITLES, Kind, sampling_fields, tell_once
 from kith.models.providers.stream import Stream
 from kith.models.providers.vllm import vllm_facts
+from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint
 
 _CHAT = "/v1/chat/completions"
@@ -79,15 +80,16 @@ class OpenAILike:
 
     async def facts(self, emit: Emit = ignore) -> Facts:
         """Let the server load the model if it has not, and read what really runs. Raises ModelError."""
-        match self.flavour:
-            case "llama-server":
-                found = await llama_facts(self.endpoint, self.model, emit)
-            case "lmstudio":
-                found = await lmstudio_facts(self.endpoint, self.model, emit)
-            case "vllm":
-                found = await vllm_facts(self.endpoint, self.model)
-            case _:
-                found = Facts(self.name, self.endpoint.url)
+        async with waiting_for(self.endpoint.url, emit, self.endpoint.stall_s) as listen:
+            match self.flavour:
+                case "llama-server":
+                    found = await llama_facts(self.endpoint, self.model, listen)
+                case "lmstudio":
+                    found = await lmstudio_facts(self.endpoint, self.model, listen)
+                case "vllm":
+                    found = await vllm_facts(self.endpoint, self.model)
+                case _:
+                    found = Facts(self.name, self.endpoint.url)
         return replace(found, name=self.name, cloud=self.endpoint.is_cloud)
 
     async def count(self, prompt: Prompt) -> int | None:

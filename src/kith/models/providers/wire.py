@@ -34,6 +34,7 @@ _LONGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that is not a stream
 _LONGEST_STREAM = 128 * 1024 * 1024  # bytes; twice the longest line
 _SHORTEST_KEY = 4  # characters; anything shorter would blot out other words
 _END = "[DONE]"  # OpenAI's end mark of a stream of events
+_FAR_CONNECT_S = 10.0  # a machine elsewhere may be off, and then nothing ever comes back
 
 
 @dataclass(slots=True)
@@ -45,8 +46,9 @@ class Endpoint:
     request. `cloud`: the address leads out of the person's own network; None: it says so itself.
     A silent server is waited for as `Vigil` says: after `quiet_s` without a byte it is asked for a sign of
     life, which must come within `probe_s`; after `stall_s` without one it counts as lost, and after `look_s`
-    where it was only asked about itself (seconds, all of them). `transport` replaces the network in tests,
-    `clock` and `sleep` the time.
+    where it was only asked about itself (seconds, all of them). `connect_s`: how long a connection may take;
+    None: as long as an answer on this machine, where only a busy server is slow to accept one, else 10 s.
+    `transport` replaces the network in tests, `clock` and `sleep` the time.
     """
 
     url: str
@@ -55,7 +57,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     cloud: bool | None = None
     stall_s: float = 600.0
-    connect_s: float = 2.0
+    connect_s: float | None = None
     quiet_s: float = 30.0
     probe_s: float = 5.0
     look_s: float = 60.0
@@ -91,6 +93,14 @@ class Endpoint:
     def is_cloud(self) -> bool:
         """Whether what is sent there leaves this machine and its own network."""
         return is_cloud(self.url) if self.cloud is None else self.cloud
+
+    @property
+    def _patience(self) -> float:
+        """Seconds that a connection may take."""
+        if self.connect_s is not None:
+            return self.connect_s
+        # A closed port of this machine refuses at once.
+        return self.stall_s if is_loopback(self.url) else _FAR_CONNECT_S
 
     async def get(self, path: str, **query: str) -> Any:
         """The JSON at a path. Raises ModelError."""
@@ -172,7 +182,8 @@ class Endpoint:
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise LostReplyError(f"{self.url} sent nothing for {stall_s:,.0f} s; it seems to hang") from None
+            words = "it seems to hang. If it is only slow, raise the setting `stall`"
+            raise LostReplyError(f"{self.url} sent nothing for {stall_s:,.0f} s; {words}") from None
         finally:
             watch.cancel()
             if response is not None:
@@ -205,7 +216,10 @@ class Endpoint:
         """A failed connection as what it means to the person."""
         import httpx2
 
-        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        if isinstance(error, httpx2.ConnectTimeout):
+            words = f"{self.url} accepted no connection within {self._patience:,g} s; is it running?"
+            return UnreachableError(words, retryable=True)
+        if isinstance(error, httpx2.ConnectError):
             why = f" ({error})" if self.url.startswith("https:") and str(error) else ""
             return UnreachableError(
                 f"no model server answers at {self.url}{why}; is it running?", retryable=True
@@ -262,7 +276,7 @@ class Endpoint:
             self._client = httpx2.AsyncClient(
                 transport=self.transport,
                 # How long an answer may take is the vigil's affair.
-                timeout=httpx2.Timeout(None, connect=self.connect_s),
+                timeout=httpx2.Timeout(None, connect=self._patience),
                 # Connecting to this machine is free; a kept connection may be stale when it is needed.
                 limits=httpx2.Limits(max_keepalive_connections=0 if here else 4),
                 # What stays in the person's own network must not pass a proxy that may stand outside of it.

@@ -36,6 +36,7 @@ class Behaviour:
     pull_size: int = 4_683_087_332  # Ollama: bytes of a model that is pulled
     pull_error: str = ""  # Ollama: what a pull fails with
     delay_first_byte: float = 0.0  # before anything of a chat's answer is sent
+    delay_looks: float = 0.0  # before anything else is answered: lists of models, properties, loads
     pause: float = 0.0  # before each piece of a stream
     ping: float = 0.0  # llama-server: a comment line this often while it reads the prompt; 0 is never
     loading: float = 0.0  # llama-server: 503 for so long after its start; of a router, a model's load

@@ -128,9 +128,9 @@ async def _misbehave(how: Behaviour, chat: bool, chats: int) -> Response | None:
         await asyncio.Event().wait()
     if how.html:
         return Response(200, WEB_PAGE, "text/html; charset=utf-8")
+    await asyncio.sleep(how.delay_first_byte if chat else how.delay_looks)
     if not chat:
         return None
-    await asyncio.sleep(how.delay_first_byte)
     if how.fail_first is None or chats > how.fail_first[3]:
         return None
     status, headers, body, _ = how.fail_first
@@ -196,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     flag("--ignore-truncate", dest="heeds_truncate", action="store_false", help="ollama: cut all the same")
     flag("--strip-thinking", dest="keeps_thinking", action="store_false", help="llama-server: drop it later")
     flag("--delay", dest="delay_first_byte", type=float, default=0.0, help="seconds before each answer")
+    flag("--delay-looks", type=float, default=0.0, help="seconds before it answers anything but a chat")
     flag("--pause", type=float, default=0.0, help="seconds before each piece of an answer")
     flag("--loading", type=float, default=0.0, help="llama-server: seconds that its model takes to load")
     flag("--ping", type=float, default=0.0, help="llama-server: seconds between signs of life while it reads")

@@ -23,9 +23,9 @@ _AT_ONCE = 16  # calls of one model
 _SILENT = ("length", "cache")  # causes that no sentence is made of: the meter tells of lost caches
 
 _WORDS: Final = {
-    "load": "the model was loaded anew ({seconds:.0f} s)",
+    "load": "the server spent {seconds:.0f} s loading the model",
     "queue": "it waited {seconds:.0f} s for the model's slot",
-    "client": "it waited about {seconds:.0f} s in the server, which seems to have another client",
+    "client": "{seconds:.0f} s of it are not in the server's own timing; it may have been busy",
     "cache": "{tokens:,} tokens were read again that the server should have had in its cache",
     "length": "its reply has {out:,} tokens where about {expected:,} were expected",
     "memory": "the machine is short of memory",
@@ -122,6 +122,8 @@ class Foresight:
         cause = max(seconds, key=seconds.__getitem__)
         if seconds[cause] < _HALF * excess:
             cause = self._weather()
+        elif cause == "client" and self.here and (seen := self._weather()) != "slower":
+            cause = seen  # what is measured of this machine says more than a wait that nobody timed
         words = _WORDS[cause].format(
             seconds=seconds.get(cause, 0.0),
             tokens=took.new - forecast.new,

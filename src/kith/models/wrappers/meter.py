@@ -24,20 +24,25 @@ _TRIFLE, _TRIFLE_ESTIMATED = 64, 512  # tokens read again that are not worth a w
 _ENOUGH_TO_RATE = 256  # tokens
 
 _WORDS: Final = {
-    "model": "Another model answered in between: {tokens} tokens were read again; one model for every role, "
-    "or a server with room for both, spares that.",
-    "system": "The system prompt changed: {tokens} tokens were read again.",
-    "tools": "The list of tools changed: {tokens} tokens were read again.",
-    "message": "The prompt's beginning changed at {cause}: {tokens} tokens were read again.",
-    "reloaded": "The server loaded the model anew: {tokens} tokens were read again; it had been idle for "
-    "long, or another client asked it for other options.",
-    "recounted": "kith had the prompt counted part by part, as this server cannot do it otherwise: {tokens} "
-    "tokens were read again.",
-    "expired": "The server's cache did not have the prompt's beginning: {tokens} tokens were read again, at "
-    "the full price; it forgets within minutes, and does not take everything.",
-    "evicted": "The server had forgotten the prompt's beginning: {tokens} tokens were read again; another "
-    "client uses it, or it keeps fewer conversations than are held (llama-server: --cache-ram).",
+    "model": "Prompt cache miss after another model answered: {tokens} tokens processed again. "
+    "One model for all roles avoids this.",
+    "system": "The system prompt changed: {tokens} tokens processed again.",
+    "tools": "The list of tools changed: {tokens} tokens processed again.",
+    "message": "The prompt changed at {cause}: {tokens} tokens processed again.",
+    "reloaded": "The server loaded the model again: {tokens} tokens processed again.",
+    "recounted": "kith had the prompt's tokens counted in parts: {tokens} tokens processed again.",
+    "expired": "Prompt cache miss: {tokens} tokens processed again, at the full price.",
+    "evicted": "Prompt cache miss: {tokens} tokens processed again. Is another program using this server? "
+    "(llama-server: --cache-ram)",
 }
+# Where the server does not count cached tokens, kith says what it did itself, and what the server reported.
+_UNCOUNTED: Final = {
+    "system": "The system prompt changed: the server may process the prompt again.",
+    "tools": "The list of tools changed: the server may process the prompt again.",
+    "message": "The prompt changed at {cause}: the server may process it again from there.",
+    "reloaded": "The server spent {load_s:.1f} s loading; it may have lost its prompt cache.",
+}
+_LOAD_TOLD_S = 2.0  # a busy server takes a while to see that its model is loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +114,17 @@ class Meter:
             use = replace(use, cause="recounted")
         return use
 
-    def tell(self, use: CacheUse | None) -> str:
+    def tell(self, use: CacheUse | None, load_s: float = 0.0) -> str:
         """A sentence for the person, once for each kind of cause; "" when there is nothing to say."""
         kind = use.cause.partition(" ")[0] if use else ""
         if use is None or not kind or kind in self._told:
             return ""
+        if use.estimated and kind == "reloaded" and load_s < _LOAD_TOLD_S:
+            return ""
         self._told.add(kind)
-        about = "about " if use.estimated else ""
-        words = _WORDS["expired" if kind == "evicted" and self.least_cached else kind]
-        return words.format(cause=use.cause, tokens=f"{about}{use.evaluated - use.unavoidable:,}")
+        kind = "expired" if kind == "evicted" and self.least_cached else kind
+        words = (_UNCOUNTED if use.estimated else _WORDS)[kind]
+        return words.format(cause=use.cause, tokens=f"{use.evaluated - use.unavoidable:,}", load_s=load_s)
 
     def _links(self, model: str, prompt: Prompt) -> Chain:
         """The prompt's chain, made once for what is asked before a call and after it."""
@@ -198,7 +205,8 @@ def judge(now: Sent, before: Sequence[Sent], evaluated: int, estimated: bool = F
     """How a call used the cache, in view of the calls `before` it on the same server, oldest first.
 
     Unavoidable is what a prompt has that no call before it had: its tail, where it grew; all of it but the
-    beginning it shares with another, where it is the first of a thread, or was compacted.
+    beginning it shares with another, where it is the first of a thread, or was compacted. A lost cache is
+    only named where the server counts: where `evaluated` was `estimated` from its time, it may just be slow.
     """
     former = next((each for each in reversed(before) if each.thread == now.thread), None)
     changed = changed_link(former, now) if former else ""
@@ -213,6 +221,8 @@ def judge(now: Sent, before: Sequence[Sent], evaluated: int, estimated: bool = F
     if use.efficiency >= _GOOD or wasted <= trifle or nearest is None:
         return use
     cause = _cause(now, former if former and changed else nearest, before, changed)
+    if estimated and cause.partition(" ")[0] not in _UNCOUNTED:
+        return use  # only time says that anything is lost, and the machine may be busy
     return CacheUse(evaluated, use.unavoidable, cause, estimated)
 
 

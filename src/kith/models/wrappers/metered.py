@@ -65,6 +65,6 @@ class Metered:
         )
         called, slow = self.foresight.take(prompt, called, forecast) if self.foresight else (called, "")
         emit(called)
-        for words in filter(None, (self.meter.tell(use), slow) if self.tells else ()):
+        for words in filter(None, (self.meter.tell(use, timing.load_s), slow) if self.tells else ()):
             emit(Notice(words, "warning"))
         return replace(reply, timing=timing)

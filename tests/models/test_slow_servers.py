@@ -1,0 +1,197 @@
+"""A server that the person named may be slow to be reached; guesses stay quick, and closed ports are said."""
+
+import asyncio
+import socket
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kith.core.errors import EXIT_TRY_LATER
+from kith.core.events import Event, Notice, Progress
+from kith.models.choose import choose_provider
+from kith.models.discovery.places import Named, Places
+from kith.models.discovery.servers import STARTS_S, Place, Wait, find_servers, wait_for_port
+from kith.models.own import OwnEngine
+from kith.models.providers.faults import LostReplyError, UnreachableError
+from kith.models.providers.progress import ASKED
+from kith.models.providers.waiting import TOLD_S, waiting_for
+from kith.models.providers.wire import Endpoint
+from kith.models.standin import serve
+
+LATE = 0.6  # seconds for each look; more than one of them is beyond the patience with guesses
+
+
+def places(url: str, dialect: str, **more: Any) -> Places:
+    """One server, named by the variable that people already set."""
+    nobody = Places(ollama_host="http://127.0.0.1:1", usual=(), **more)
+    return replace(nobody, ollama_host=url) if dialect == "ollama" else replace(nobody, openai_base_url=url)
+
+
+def find(
+    name: str, dialect: Any, own: OwnEngine, stall_s: float = 60.0, **behaviour: Any
+) -> tuple[str, list[Event]]:
+    """Choose the model called `name`, and read what it is, of a server that behaves so."""
+    events: list[Event] = []
+
+    async def run() -> str:
+        async with serve([], dialect, **behaviour) as server:
+            where = places(server.url, dialect, stall_s=stall_s)
+            provider = await choose_provider(name, where, own, events.append)
+            await provider.facts(events.append)
+            await provider.close()
+            return provider.name
+
+    return asyncio.run(run()), events
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> OwnEngine:
+    return OwnEngine(tmp_path / "state", tmp_path / "cache", program="off")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["ollama", "llama-server", "lmstudio", "vllm"])
+@pytest.mark.parametrize("named", [True, False], ids=["by name", "by setting"])
+def test_a_named_server_may_be_slow_to_tell_of_itself(dialect: str, named: bool, own: OwnEngine) -> None:
+    provider = "ollama" if dialect == "ollama" else "openai"
+    name, events = find(f"{provider}/standin" if named else "", dialect, own, delay_looks=1.2)
+    assert name.removesuffix(":latest") == f"{dialect}/standin"
+    waits = [event.what for event in events if isinstance(event, Progress)]
+    assert any(what.startswith("waiting for http://127.0.0.1:") for what in waits)
+
+
+def test_guesses_stay_quick() -> None:
+    async def run() -> tuple[int, int]:
+        async with serve([], delay_looks=LATE) as server:
+            guess, said = Place(server.url), Place(server.url, said="OLLAMA_HOST")
+            wait = Wait(60, lambda event: None)
+            return len(await find_servers([guess], wait=wait)), len(await find_servers([said], wait=wait))
+
+    assert asyncio.run(run()) == (0, 1)
+
+
+def test_one_named_server_that_answers_is_enough() -> None:
+    async def run() -> list[str]:
+        async with serve([], silent=True) as hung, serve([], model="here") as good:
+            named = [Place(each.url, said="endpoints.x") for each in (hung, good)]
+            found = await find_servers(named, wait=Wait(60, lambda event: None))
+            return [server.models[0].name for server in found]
+
+    assert asyncio.run(run()) == ["here:latest"]
+
+
+def test_a_named_server_that_hangs_is_given_up_in_the_end(own: OwnEngine) -> None:
+    with pytest.raises(LostReplyError, match=r"sent nothing for 1 s; .* raise the setting `stall`") as caught:
+        find("openai/standin", "vllm", own, stall_s=1.0, silent=True)
+    assert caught.value.code == EXIT_TRY_LATER
+
+
+def test_a_model_that_loads_behind_slow_looks_is_waited_for(own: OwnEngine) -> None:
+    name, _ = find("openai/standin", "llama-server", own, loading=0.6, delay_looks=0.2)
+    assert name == "llama-server/standin"
+
+
+# --- connections -----------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_just_starting_is_waited_for() -> None:
+    async def run() -> int:
+        port = free_port()
+
+        async def start_late() -> None:
+            await asyncio.sleep(0.4)
+            async with serve([], port=port):
+                await asyncio.sleep(1)
+
+        starting = asyncio.create_task(start_late())
+        await wait_for_port(f"http://127.0.0.1:{port}")
+        found = await find_servers([Place(f"http://127.0.0.1:{port}")])
+        await starting
+        return len(found)
+
+    assert asyncio.run(run()) == 1
+
+
+def test_a_closed_port_is_said_soon(own: OwnEngine) -> None:
+    url, began = f"http://127.0.0.1:{free_port()}", time.monotonic()
+    where = places("", "vllm", named={"box": Named("ollama", url)})
+    with pytest.raises(UnreachableError, match=f"no model server answers at {url}; is it running"):
+        asyncio.run(choose_provider("box/m", where, own, lambda event: None))
+    assert time.monotonic() - began < STARTS_S + 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="only Linux lets connections wait")
+def test_a_connection_that_is_accepted_late_is_no_missing_server() -> None:
+    """A queue that is full drops connections until the server has time: the kernel tries for seconds."""
+
+    async def run() -> Any:
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as busy:
+            url = f"http://127.0.0.1:{busy.getsockname()[1]}"
+            others = [socket.socket() for _ in range(3)]
+            for other in others:
+                other.setblocking(False)
+                other.connect_ex(busy.getsockname())
+            asking = asyncio.create_task(Endpoint(url).get("/v1/models"))
+            await asyncio.sleep(2.5)
+            assert not asking.done()
+
+            async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                if await reader.read(4096):
+                    writer.write(b"HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{}")
+                    await writer.drain()
+                writer.close()
+
+            for other in others:
+                other.close()
+            busy.setblocking(False)
+            async with await asyncio.start_server(answer, sock=busy):
+                return await asking
+
+    assert asyncio.run(run()) == {}
+
+
+# --- what is said meanwhile ------------------------------------------------------------------
+
+
+def told(seconds: float, *says: Event) -> list[Event]:
+    """What is said while a block takes so many seconds, and says this itself at its beginning."""
+    events: list[Event] = []
+    passed = 0.0
+
+    async def sleep(wait: float) -> None:
+        nonlocal passed
+        if passed + wait > seconds:
+            await asyncio.Event().wait()
+        passed += wait
+
+    async def run() -> None:
+        async with waiting_for("http://box", events.append, 600, sleep=sleep) as emit:
+            for event in says:
+                emit(event)
+            await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    return events
+
+
+def test_a_wait_is_shown_then_told_and_then_over() -> None:
+    shown = Progress("waiting for http://box", 0)
+    assert told(0.5) == []
+    assert told(2) == [shown, Progress(ASKED, 0)]
+    words = f"Waiting for http://box: no answer for {TOLD_S:.0f} s (`stall`: at most 600 s)."
+    assert told(9) == [shown, Notice(words), Progress(ASKED, 0)]
+
+
+def test_what_the_server_says_itself_replaces_the_wait() -> None:
+    loading = Progress("loading the model", 0)
+    assert told(9, loading) == [loading]
