@@ -197,7 +197,8 @@ def _packages(text: str, toolchain: Toolchain | None) -> Blocked | None:
     if package:
         named = package[1] or package[2] or (toolchain.runner if toolchain else "a package")
         parts = named.split("/")
-        return _npm("/".join(parts[: 2 if named.startswith("@") else 1]), toolchain)
+        name = "/".join(parts[: 2 if named.startswith("@") else 1])
+        return _npm(name, toolchain) if toolchain is None or name in toolchain.requires else None
     crate = _NO_CRATE.search(text)
     if crate and toolchain and toolchain.runner == "cargo":
         return Blocked("import", crate[1] or crate[2] or crate[3], "cargo fetch", _CRATES)
@@ -212,7 +213,7 @@ def _packages(text: str, toolchain: Toolchain | None) -> Blocked | None:
 _REFUSED: Final = re.compile(
     r"connection refused|ECONNREFUSED|Cannot connect to the Docker daemon|actively refused", re.I
 )
-_LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|::1\]?|0\.0\.0\.0)\D{1,12}?(\d{2,5})")
+_LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|::1\]?|0\.0\.0\.0)\D{1,12}?(\d{2,5})(?!\.?\d)")
 _OFFLINE: Final = re.compile(
     r"Network is unreachable|ENETUNREACH|Temporary failure in name resolution|Name or service not known"
     r"|nodename nor servname|getaddrinfo (?:ENOTFOUND|EAI_AGAIN|failed)"
@@ -222,7 +223,8 @@ _OFFLINE: Final = re.compile(
     re.I,
 )
 _HOST: Final = re.compile(
-    r"https?://([\w.-]+\.[a-z]{2,})|host=\'([\w.-]+\.[a-z]{2,})\'|(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve) \'?([\w.-]+\.[a-z]{2,})"
+    r"https?://([\w.-]+\.[a-z]{2,})|host=\'([\w.-]+\.[a-z]{2,})\'"
+    r"|(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve) \'?([\w.-]+\.[a-z]{2,})"
     r"|lookup ([\w.-]+\.[a-z]{2,})",
     re.I,
 )

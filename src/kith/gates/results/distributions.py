@@ -1,4 +1,4 @@
-"""Under which names things are installed whose other names an error tells: modules, options, fixtures, tools."""
+"""Under which names things are installed of which an error tells another name."""
 
 from typing import Final
 

@@ -149,9 +149,9 @@ def _js_case(name: str, outcome: Outcome, text: str, place: Place, seconds: floa
 
 
 def _js_error(text: str) -> str:
-    """The name at the beginning of an error's stack."""
-    found = re.search(r"^\s*(?:Uncaught )?(\w*(?:Error|Exception)\w*)(?: \[\w+\])?(?=[:\s]|$)", text, re.M)
-    return found[1] if found else ""
+    """The most telling name of an error that its stack has: Node wraps what was thrown."""
+    names = re.findall(r"\b(\w*(?:Error|Exception))(?: \[\w+\])?:", text)
+    return next((name for name in names if name != "Error"), names[0] if names else "")
 
 
 def read_mocha(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:

@@ -11,7 +11,8 @@ _MANIFESTS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini")
 _LISTS: Final = re.compile(r"(?:requirements/)?[\w.-]*(?:requirements|test|dev)[\w.-]*\.(?:txt|in)")
 _LISTS_READ: Final = 6
 _REQUIREMENT: Final = re.compile(
-    r"^\s*(?:\w+\s*=\s*\[\s*)?[\"\']?([A-Za-z][\w.-]*)(?:\[[\w, -]*\])?\s*(?:[<>=!~;@][^\n]*)?[\"\']?\s*[,\]]*\s*$"
+    r"^\s*(?:[\w-]+\s*=\s*\[?\s*)?[\"']?([A-Za-z][\w.-]*)(?:\[[\w, -]*\])?\s*(?:[<>=!~;@][^\n]*)?"
+    r"[\"']?\s*[,\]]*\s*$"
 )
 _WRITTEN: Final = re.compile(r"(?:version[-_]file|write_to|module-name)\s*=\s*[\"\']?([\w./]+)")
 _COMPILED: Final = (".pyx", ".c", ".cc", ".cpp", ".rs")

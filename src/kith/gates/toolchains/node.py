@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from kith.gates.toolchains.toolchain import Read, Runner, Toolchain, read_text
@@ -24,6 +25,7 @@ _RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
     (r"vitest\b", "vitest"),
     (r"mocha\b", "mocha"),
 )
+_REQUIRED: Final = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
 _MOST: Final = 4
 
 
@@ -39,7 +41,8 @@ def find_node(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     found = dict.fromkeys(
         _toolchains(scripts, manager, language, "workspaces" in data or "pnpm-workspace.yaml" in files)
     )
-    return tuple(found)[:_MOST]
+    requires = tuple(sorted(name for key in _REQUIRED for name in _dict(data.get(key))))
+    return tuple(replace(each, requires=requires) for each in found)[:_MOST]
 
 
 def _toolchains(

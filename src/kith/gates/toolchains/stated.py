@@ -130,7 +130,7 @@ def _tables(data: Any, wanted: bool, depth: int) -> Iterator[str]:
         yield from _joined(data)
     elif isinstance(data, list) and wanted and data and all(isinstance(each, str) for each in data):
         # A list is one command in words, or several commands.
-        yield from data if any(" " in each for each in data) else [shlex.join(data)]
+        yield from data if " " in data[0] else [shlex.join(data)]
     elif isinstance(data, list):
         for each in data:
             yield from _tables(each, wanted, depth + 1)
