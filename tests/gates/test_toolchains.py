@@ -48,7 +48,7 @@ def commands(tree: Mapping[str, str]) -> list[str]:
             f"{PYTHON} -m unittest discover",
         ),
         ({"my tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover -s 'my tests'"),
-        ({"Cargo.toml": ""}, "cargo test --offline"),
+        ({"Cargo.toml": ""}, "cargo test --offline --no-fail-fast"),
         ({"go.mod": ""}, "go test ./..."),
         ({"package.json": json.dumps({"scripts": {"test": "jest"}})}, "npm test"),
         ({"package.json": json.dumps({"scripts": {"test": "jest"}}), "yarn.lock": ""}, "yarn test"),
@@ -88,6 +88,11 @@ def test_the_most_specific_come_first_and_make_does_not_repeat_them() -> None:
     assert commands(tree) == [f"{PYTHON} -m pytest -q", "go test ./...", "make test"]
 
 
+def test_npm_wants_a_mark_before_options() -> None:
+    npm = Toolchain("npm test", "", "", "npm test", "jest")
+    assert narrow(npm, ("a",)).run == "npm test -- -t '^(a)$'"
+
+
 def test_scripts_of_a_cmake_project_are_its_own() -> None:
     tree = {"CMakeLists.txt": "enable_testing()\n", "test/test_output.py": PYTEST}
     assert [each.split()[0] for each in commands(tree)] == ["cmake"]
@@ -110,7 +115,7 @@ def test_clues_are_what_is_read() -> None:
 
     find_toolchains(tree, read)
     assert set(asked) <= set(choose_clues(tree))
-    assert len(choose_clues(tree)) == 10
+    assert len(choose_clues(tree)) == 11
 
 
 CMAKE = """\
@@ -154,13 +159,19 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
         ("pytest", ("a b.py::t[x]",), "run 'a b.py::t[x]'"),
         ("unittest", ("tests/test_a.py", "m.T.t"), "run -k '*test_a.*' -k '*m.T.t'"),
         ("ctest", ("a.b", "c++"), r"run -R '^(a\.b|c\+\+)$'"),
-        ("ctest", ("unit::A.b", "unit::P/A.b/0"), "GTEST_FILTER=A.b:P/A.b/0 run -R '^(unit)$'"),
-        ("ctest", ("unit::A.b", "other"), "run -R '^(unit|other)$'"),
+        (
+            "ctest",
+            ("unit::A.b", "unit::P/A.b/0"),
+            "GTEST_FILTER=A.b:P/A.b/0 run -R '^(unit|unit::A\\.b|unit::P/A\\.b/0)$'",
+        ),
+        ("ctest", ("unit::A.b", "other"), r"run -R '^(unit|unit::A\.b|other)$'"),
         ("ctest", ("tests/a.cpp",), "run"),
         ("cargo", ("m::a", "m::b"), "run -- --exact m::a m::b"),
         ("go", ("x.org/p.TestA/sub", "x.org/p.TestB"), "run x.org/p -run '^(TestA|TestB)$'"),
-        ("jest", ("adds (two)",), r"run -- -t '^(adds \(two\))$'"),
-        ("jest", ("a.test.ts",), "run -- a.test.ts"),
+        ("jest", ("adds (two)",), r"run -t '^(adds \(two\))$'"),
+        ("vitest", ("a.test.ts",), "run a.test.ts"),
+        ("mocha", ("adds (two)",), r"run -g '^(adds \(two\))$'"),
+        ("mocha", ("a.test.ts",), "run"),
         ("command", ("anything",), "run"),
         ("pytest", (), "run"),
     ],

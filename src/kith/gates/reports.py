@@ -14,6 +14,7 @@ class CaseResult:
     """One test: `id` as its tool names it and takes it back, and where inside the project it failed.
 
     `message` is the assertion or error. `frames` are the project's own, outermost first: `path:line in name`.
+    `error` is its type as the runner tells it, as far as it does: `AssertionError`, `panic`, `SIGSEGV`.
     """
 
     id: str
@@ -23,6 +24,7 @@ class CaseResult:
     line: int = 0
     frames: tuple[str, ...] = ()
     seconds: float = 0.0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""What googletest, Catch2 and CTest report; the cases inside one CTest test are told apart."""
+"""What googletest, Catch2, doctest and CTest report; the cases inside one CTest test are told apart."""
 
 import json
 import posixpath
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,8 +20,29 @@ _TOLD: Final = 1_200  # characters of what a test printed
 _LINE: Final = re.compile(
     r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{3,}\s*(?:([^\n*]*)(\*{3}))?(\w[^\d\n]*?):? +([\d.]+) sec", re.M
 )
-_CATCH2: Final = re.compile(
-    r" is a Catch2? v[\d.]+ host application|^All tests passed \(\d+ assertions? in \d+ test cases?\)", re.M
+# How a program's framework shows in what it prints, and the options by which it leaves a report in a file.
+_FRAMEWORKS: Final = (
+    (
+        re.compile(
+            r" is a Catch2? v[\d.]+ host application"
+            r"|^All tests passed \(\d+ assertions? in \d+ test cases?\)|^test cases: +\d+ \|.*\nassertions: ",
+            re.M,
+        ),
+        ("-r", "junit", "-o"),
+    ),
+    (re.compile(r"^\[doctest\] (?:doctest version is|test cases:) ", re.M), ("-r=junit", "-o=")),
+)
+_SIGNALS: Final = {
+    "SEGFAULT": "SIGSEGV",
+    "Subprocess aborted": "SIGABRT",
+    "ILLEGAL": "SIGILL",
+    "NUMERICAL": "SIGFPE",
+    "BUS_ERROR": "SIGBUS",
+    "Subprocess killed": "SIGKILL",
+    "Timeout": "Timeout",
+}
+_THROWN: Final = re.compile(
+    r"C\+\+ exception with description|unexpected exception|test case THREW exception", re.I
 )
 # What assert() of the C library says: `program: path:line: function: Assertion ...`.
 _ASSERT: Final = re.compile(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
@@ -28,11 +50,15 @@ _ASSERT: Final = re.compile(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program that CTest starts for one test only, so that its cases are this test's."""
+    """One program that CTest starts for one test only, so that its cases are this test's.
+
+    `reporting` are the options that make it leave a report: the last of them goes before the file's name.
+    """
 
     test: str
     command: tuple[str, ...]
     folder: str
+    reporting: tuple[str, ...] = ()
 
     @property
     def report(self) -> str:
@@ -50,19 +76,35 @@ def _googletest(data: bytes, place: Place) -> Iterator[CaseResult]:
         name = f"{entry.group}.{entry.name}" if entry.group else entry.name
         # The first line of each failure is its place.
         message = re.sub(r"^\S[^\n]*:\d+\n", "", entry.text or entry.said, flags=re.M)
-        yield place.case(name, entry.outcome, message, _located(entry.text), entry.seconds)
+        error = _error_of(entry.text, "failure")
+        yield place.case(name, entry.outcome, message, _located(entry.text), entry.seconds, error)
+
+
+def _error_of(text: str, otherwise: str) -> str:
+    return "exception" if _THROWN.search(text) else otherwise
 
 
 def _located(text: str) -> str:
-    """googletest's first line and Catch2's last one, as frames."""
+    """googletest's first line, Catch2's last one and doctest's, as frames."""
+    text = re.sub(r"^(\S[^\n()]*)\((\d+)\):$", r"\1:\2", text, flags=re.M)
     return re.sub(r"^(?:at )?(\S[^\n]*:\d+)$", r"\1: ", text, flags=re.M)
 
 
 def _catch2(data: bytes, place: Place) -> Iterator[CaseResult]:
     """A section is a case of its own: `Case/section`."""
     for entry in read_junit(data):
-        message = re.sub(r"^(?:FAILED:|at \S[^\n]*:\d+)\n?", "", entry.text, flags=re.M) or entry.said
-        yield place.case(entry.name, entry.outcome, message, _located(entry.text), entry.seconds)
+        lines = r"^(?:FAILED:|at \S[^\n]*:\d+|\S[^\n()]*\(\d+\):)\n?"
+        message = re.sub(lines, "", entry.text, flags=re.M) or entry.said
+        error = _error_of(entry.text, entry.kind)
+        yield place.case(entry.name, entry.outcome, message, _located(entry.text), entry.seconds, error)
+
+
+def read_program(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+    """The cases of programs that ran by themselves."""
+    reports = (data for name, data in sorted(files.items()) if name.startswith("catch2/"))
+    return read_googletest(files, place) or worst_of(
+        case for data in reports for case in _catch2(data, place)
+    )
 
 
 def read_ctest(files: Mapping[str, bytes], place: Place, output: str) -> tuple[CaseResult, ...]:
@@ -110,7 +152,9 @@ def _ctest_case(entry: Entry, known: Mapping[str, CaseResult], place: Place) -> 
     ending = entry.said if entry.said not in ("", "Failed") else ""
     told = distil(entry.output, "ctest", _TOLD).strip()
     message = "\n".join(filter(None, (ending, told))) or "It printed nothing."
-    return place.case(entry.name, outcome, message, _ASSERT.sub(r"\1: ", entry.output), entry.seconds)
+    asserted = "assertion" if _ASSERT.search(entry.output) else ""
+    error = asserted or next((signal for word, signal in _SIGNALS.items() if word in ending), "")
+    return place.case(entry.name, outcome, message, _ASSERT.sub(r"\1: ", entry.output), entry.seconds, error)
 
 
 def find_programs(files: Mapping[str, bytes]) -> tuple[Program, ...]:
@@ -134,11 +178,25 @@ def _program(test: Any) -> Program | None:
     return None if chosen else Program(name, tuple(command), folder)
 
 
-def find_catch2(files: Mapping[str, bytes], seconds: float) -> tuple[Program, ...]:
-    """The programs that are Catch2's, as what they printed says, and took no longer than `seconds`."""
+def find_silent(files: Mapping[str, bytes], seconds: float) -> tuple[Program, ...]:
+    """The programs that name their cases in a report only, as what they printed says, and that took no longer
+    than `seconds`."""
     programs = {program.test: program for program in find_programs(files)}
     return tuple(
-        programs[entry.name]
+        replace(programs[entry.name], reporting=reporting)
         for entry in read_junit(files.get("ctest.xml", b""))
-        if entry.name in programs and entry.seconds <= seconds and _CATCH2.search(entry.output)
+        if entry.name in programs and entry.seconds <= seconds and (reporting := _reporting(entry.output))
     )
+
+
+def name_programs(line: str, output: str) -> tuple[Program, ...]:
+    """The programs of a line that starts them one after the other, if they are of such a framework."""
+    reporting = _reporting(output)
+    if not reporting:
+        return ()
+    commands = [tuple(shlex.split(part)) for part in line.split(" && ")]
+    return tuple(Program(command[0], command, "", reporting) for command in commands if command)
+
+
+def _reporting(output: str) -> tuple[str, ...]:
+    return next((options for sign, options in _FRAMEWORKS if sign.search(output)), ())

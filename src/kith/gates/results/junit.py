@@ -15,7 +15,10 @@ _TEXT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One `testcase` as it was written; `text` is what its failures hold, `said` their short form."""
+    """One `testcase` as it was written; `text` is what its failures hold, `said` their short form.
+
+    `kind` is the type of the first failure.
+    """
 
     group: str
     name: str
@@ -25,6 +28,7 @@ class Entry:
     output: str = ""
     seconds: float = 0.0
     suites: tuple[str, ...] = ()
+    kind: str = ""
 
 
 def read_junit(data: bytes) -> tuple[Entry, ...]:
@@ -68,6 +72,7 @@ def _entry(element: Element, suites: tuple[str, ...]) -> Entry:
         "".join(child.text or "" for child in element if child.tag == "system-out"),
         _seconds(element.get("time")),
         tuple(name[:_NAME] for name in suites),
+        next((kind for child in failures if (kind := child.get("type"))), "")[:_NAME],
     )
 
 

@@ -1,4 +1,4 @@
-"""What cargo, Go, Node and Jest report."""
+"""What cargo, Go, Node, Jest, Vitest and Mocha report."""
 
 import json
 import re
@@ -15,7 +15,9 @@ _RUST_BLOCK: Final = re.compile(r"^---- (\S.*?) stdout ----\n(.*?)(?=^---- |^fai
 _RUST_PANIC: Final = re.compile(
     r"panicked at (?:'(?P<old>.*?)', )?(?P<path>[^\s:]+):(?P<line>\d+):\d+:?\n?", re.S
 )
-_RUST_NOTE: Final = re.compile(r"^note: run with `RUST_BACKTRACE.*$", re.M)
+_RUST_NOTE: Final = re.compile(r"^(?:note: run with `RUST_BACKTRACE|stack backtrace:$).*", re.M | re.S)
+_RUST_FRAME: Final = re.compile(r"^ +\d+: (?:0x\w+ - )?(\S+)[^\n]*\n +at (?:\./)?([^\s:]+):(\d+)", re.M)
+_GO_FRAME: Final = re.compile(r"^(\S+)\([^\n]*\)\n\t(\S+\.go):(\d+)", re.M)
 _OUTCOMES: Final[Mapping[str, Outcome]] = {
     "ok": "passed",
     "FAILED": "failed",
@@ -45,8 +47,9 @@ def _rust_case(name: str, how: str, block: str, place: Place) -> CaseResult:
     if panic is None:
         return place.case(name, _OUTCOMES[how], block)
     message = panic["old"] or block[panic.end() :]
-    where = f"{panic['path']}:{panic['line']}: "
-    return place.case(name, _OUTCOMES[how], _RUST_NOTE.sub("", message), where)
+    frames = [f"{path}:{line}: in {name}" for name, path, line in reversed(_RUST_FRAME.findall(block))]
+    where = "\n".join(frames) or f"{panic['path']}:{panic['line']}: "
+    return place.case(name, _OUTCOMES[how], _RUST_NOTE.sub("", message), where, error="panic")
 
 
 def read_go(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
@@ -73,7 +76,10 @@ def _go_case(key: tuple[str, str], outcome: Outcome, seconds: float, output: str
     located = re.sub(
         r"^(\w+\.go):(\d+)", lambda m: f"{_go_file(m[1], package, place)}:{m[2]}", message, flags=re.M
     )
-    return place.case(f"{package}.{test}", outcome, located, located, seconds)
+    panic = re.search(r"^\s*panic: ", output, re.M)
+    called = [f"{path}:{line}: in {name}" for name, path, line in reversed(_GO_FRAME.findall(output))]
+    where = "\n".join(called) if panic and called else located
+    return place.case(f"{package}.{test}", outcome, located, where, seconds, "panic" if panic else "")
 
 
 def _go_file(name: str, package: str, place: Place) -> str:
@@ -108,27 +114,62 @@ def read_node(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...
             entry.said,
             _js_frames(entry.text),
             entry.seconds,
+            _js_error(entry.text),
         )
         for entry in read_junit(files.get("node.xml", b""))
     )
 
 
 def read_jest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
-    """Ids are Jest's full names, as `-t` takes them."""
+    """Ids are full names, as `-t` takes them; of a file that could not be loaded, its path."""
     try:
-        data = json.loads(files.get("jest.json", b""))
-        return worst_of(
-            _jest_case(test, place) for file in data["testResults"] for test in file["assertionResults"]
-        )
+        data = json.loads(files.get("jest.json", b"") or files.get("vitest.json", b""))
+        return worst_of(case for file in data["testResults"] for case in _jest_file(file, place))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return ()
 
 
-def _jest_case(test: Any, place: Place) -> CaseResult:
-    text = "\n".join(map(str, test.get("failureMessages") or ()))
+def _jest_file(file: Any, place: Place) -> Iterator[CaseResult]:
+    for test in file["assertionResults"]:
+        text = "\n".join(map(str, test.get("failureMessages") or ()))
+        outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
+        seconds = test.get("duration")
+        took = seconds / 1_000 if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9 else 0.0
+        yield _js_case(str(test["fullName"]).strip(), outcome, text, place, took)
+    if not file["assertionResults"] and file.get("status") == "failed":
+        path = place.locate(str(file.get("name", "")))
+        if path:
+            yield _js_case(path, "error", str(file.get("message") or ""), place)
+
+
+def _js_case(name: str, outcome: Outcome, text: str, place: Place, seconds: float = 0.0) -> CaseResult:
+    """A failure whose stack follows its message."""
     message = re.split(r"^\s+at ", text, maxsplit=1, flags=re.M)[0]
-    outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
-    return place.case(str(test["fullName"]), outcome, message, _js_frames(text))
+    return place.case(name, outcome, message, _js_frames(text), seconds, _js_error(text))
+
+
+def _js_error(text: str) -> str:
+    """The most telling name of an error that its stack has: Node wraps what was thrown."""
+    names = re.findall(r"\b(\w*(?:Error|Exception))(?: \[\w+\])?:", text)
+    return next((name for name in names if name != "Error"), names[0] if names else "")
+
+
+def read_mocha(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+    """Ids are full titles, as `-f` takes them; what broke in a hook is told under the hook's name."""
+    try:
+        tests = json.loads(files.get("mocha.json", b""))
+        return worst_of(
+            _js_case(
+                str(test["title"]),
+                _OUTCOMES.get(str(test.get("state")), "skipped"),
+                str(test.get("stack") or ""),
+                place,
+                float(test.get("seconds") or 0),
+            )
+            for test in tests
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ()
 
 
 def _js_frames(text: str) -> str:

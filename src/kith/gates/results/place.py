@@ -9,6 +9,7 @@ from kith.gates.reports import CaseResult, Outcome
 
 FRAMES: Final = 6  # the last ones: nearest to the failure
 MESSAGE: Final = 3_000  # characters
+ERROR: Final = 100
 _FRAME: Final = re.compile(
     r'^[ \t]*(?:File "(?P<file>[^"\n]+)", line (?P<at>\d+)(?:, in (?P<name>[^\n]+))?'
     r"|(?P<path>[^\s:][^:\n]*\.\w+):(?P<line>\d+): ?(?:in (?P<inside>\S+))?)",
@@ -41,7 +42,13 @@ class Place:
         return tuple(dict.fromkeys(found))
 
     def case(
-        self, id: str, outcome: Outcome, message: str = "", text: str = "", seconds: float = 0.0
+        self,
+        id: str,
+        outcome: Outcome,
+        message: str = "",
+        text: str = "",
+        seconds: float = 0.0,
+        error: str = "",
     ) -> CaseResult:
         """A result whose place and frames are read from `text`."""
         if outcome not in ("failed", "error"):
@@ -51,4 +58,4 @@ class Place:
         shown = tuple(
             f"{path}:{line}{f' in {name}' if name else ''}" for path, line, name in frames[-FRAMES:]
         )
-        return CaseResult(id, outcome, message.strip()[:MESSAGE], path, line, shown, seconds)
+        return CaseResult(id, outcome, message.strip()[:MESSAGE], path, line, shown, seconds, error[:ERROR])

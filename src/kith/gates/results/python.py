@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kith.gates.reports import CaseResult
+from kith.gates.reports import CaseResult, Outcome
 from kith.gates.results.junit import Entry, read_junit
 from kith.gates.results.place import Place
 
@@ -21,9 +21,24 @@ def read_pytest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, .
             _without_prefix(entry.said if entry.group else entry.text),
             entry.text,
             entry.seconds,
+            _error_of(entry),
         )
         for entry in entries
     )
+
+
+def _error_of(entry: Entry) -> str:
+    """pytest names the type in its last line, or before the message; a bare `assert` has none there."""
+    last = re.findall(r"^\S[^\n:]*:\d+: (?:in [^\n]+|([\w.]+))$", entry.text, re.M)
+    first = _type_of(entry.said) or _type_of(_without_prefix(entry.text))
+    asserted = "AssertionError" if entry.said.startswith("assert ") else ""
+    return first or next((name for name in reversed(last) if name), asserted)
+
+
+def _type_of(message: str) -> str:
+    """The exception's name that a message begins with, without its module."""
+    found = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?=:|\s*$)", message.strip().split("\n", 1)[0])
+    return found[1] if found else ""
 
 
 def _node_id(entry: Entry, place: Place) -> str:
@@ -55,11 +70,48 @@ def _without_prefix(message: str) -> str:
     return "\n".join(marked) or message
 
 
+_VERBOSE: Final = re.compile(
+    r"^(?P<test>\w+) \((?P<group>[\w.]+)\)(?:\n[^\n]*)? \.\.\. (?P<how>ok|FAIL|ERROR|skipped|expected)\b",
+    re.M,
+)
+_BLOCK: Final = re.compile(
+    r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)[^\n]*\n(.*?)(?=^(?:={20}|-{20}\nRan )|\Z)", re.M | re.S
+)
+_HOW: Final[Mapping[str, Outcome]] = {"FAIL": "failed", "ERROR": "error", "skipped": "skipped"}
+
+
+def read_lines(output: str, place: Place) -> tuple[CaseResult, ...]:
+    """What unittest prints of each test when it is asked to (`-v`), whoever started it."""
+    blocks = {_dotted(name, group): text for name, group, text in _BLOCK.findall(output)}
+    found = [
+        (_dotted(match["test"], match["group"]), _HOW.get(match["how"], "passed"))
+        for match in _VERBOSE.finditer(output)
+    ]
+    return worst_of(
+        place.case(
+            id, how, words := _last_words(blocks.get(id, "")), blocks.get(id, ""), error=_type_of(words)
+        )
+        for id, how in found
+    )
+
+
+def _dotted(test: str, group: str) -> str:
+    """Since Python 3.11 what stands in brackets ends with the test's own name."""
+    return group if group.endswith(f".{test}") else f"{group}.{test}"
+
+
 def read_unittest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
     """Ids are dotted names: `package.module.Class.test`."""
     entries = read_junit(files.get("unittest.xml", b""))
     return worst_of(
-        place.case(entry.name, entry.outcome, _last_words(entry.text), entry.text, entry.seconds)
+        place.case(
+            entry.name,
+            entry.outcome,
+            words := _last_words(entry.text),
+            entry.text,
+            entry.seconds,
+            _type_of(words),
+        )
         for entry in entries
     )
 

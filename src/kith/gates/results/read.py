@@ -8,10 +8,10 @@ from typing import Final
 from kith.core.values import Ran
 from kith.gates.distil import failing_tests
 from kith.gates.reports import CaseResult
-from kith.gates.results.cpp import read_ctest, read_googletest
-from kith.gates.results.others import go_output, read_cargo, read_go, read_jest, read_node
+from kith.gates.results.cpp import read_ctest, read_googletest, read_program
+from kith.gates.results.others import go_output, read_cargo, read_go, read_jest, read_mocha, read_node
 from kith.gates.results.place import Place
-from kith.gates.results.python import read_pytest, read_unittest, worst_of
+from kith.gates.results.python import read_lines, read_pytest, read_unittest, worst_of
 from kith.gates.results.recipes import BUILT
 from kith.gates.toolchains import Toolchain
 
@@ -22,6 +22,9 @@ _READERS: Final = {
     "go": read_go,
     "node": read_node,
     "jest": read_jest,
+    "vitest": read_jest,
+    "mocha": read_mocha,
+    "program": read_program,
 }
 _NOT_COLLECTED: Final = re.compile(
     r"^(?:[^\n]*: (?:fatal )?error: |error(?:\[E\d+\])?: |CMake Error|make: \*\*\* No rule|ERROR collecting )"
@@ -48,7 +51,8 @@ def read_cases(
 
 def _read_any(files: Mapping[str, bytes], place: Place, ran: Ran) -> tuple[CaseResult, ...]:
     """A command may mean its tests to fail: its exit code counts, and no report that contradicts it."""
-    cases = worst_of([*read_googletest(files, place), *read_pytest(files, place)])
+    reported = worst_of([*read_googletest(files, place), *read_pytest(files, place)])
+    cases = reported or read_lines(ran.output, place)
     failing = any(case.outcome in ("failed", "error") for case in cases)
     return () if failing and ran.code == 0 else cases
 

@@ -1,13 +1,16 @@
 """The shell lines that make each runner leave a report, and measure coverage where that is asked for."""
 
 import os
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain
-from kith.gates.toolchains.cmake import COVERAGE_FOLDER, build_line, configure_line, ctest_line
+from kith.gates.toolchains.cmake import COVERAGE_FOLDER
+from kith.gates.toolchains.narrow import hand_on
 
 REPORTS: Final = f"{BUILD_FOLDER}/reports"
 BUILT: Final = "built"  # a report of one word that says that the build is done
@@ -30,7 +33,18 @@ def compose(toolchain: Toolchain, *, coverage: bool) -> str:
     line = work(toolchain) if work else _steps(toolchain.configure, toolchain.build, _reporting(toolchain))
     # What is listed is what will be read; the sandbox is gone by then.
     listing = f"(cd {REPORTS} && find . -type f -size -65536k > ../listing && mv ../listing .)"
-    return f"{fresh} || {plain}\n{begin}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
+    shown = "\n".join([begin, *_exports(toolchain)])
+    return f"{fresh} || {plain}\n{shown}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
+
+
+def _exports(toolchain: Toolchain) -> Iterator[str]:
+    """The variables of a toolchain; paths are made absolute, since tests start programs in other folders."""
+    for name, value in toolchain.env:
+        if not name.endswith("PATH"):
+            yield f"export {name}={shlex.quote(value)}"
+            continue
+        parts = [part if part.startswith("/") else f"$PWD/{part}" for part in value.split(":")]
+        yield f'export {name}="{":".join(parts)}${{{name}:+:${name}}}"'
 
 
 def _steps(configure: str, build: str, test: str) -> str:
@@ -47,10 +61,12 @@ def _reporting(toolchain: Toolchain) -> str:
 # --- Python ----------------------------------------------------------------------------------
 
 _JUNIT: Final = f"-o junit_family=xunit2 --junitxml={REPORTS}/pytest.xml"
+# Every test counts, not only those before the first failure; short tracebacks name the functions.
+_THOROUGH: Final = "--tb=short --maxfail=0 --continue-on-collection-errors"
 
 
 def _pytest(line: str) -> str:
-    return f"{line} {_JUNIT}"
+    return f"{line} {_JUNIT} {_THOROUGH}"
 
 
 def _unittest(line: str) -> str:
@@ -88,7 +104,9 @@ def _can_import(module: str) -> str:
 # --- C and C++ -------------------------------------------------------------------------------
 
 
-def _ctest(line: str, folder: str = BUILD_FOLDER) -> str:
+def _ctest(line: str) -> str:
+    chdir = re.search(r"cmake -E chdir (\S+) ctest", line)
+    folder = chdir[1] if chdir else BUILD_FOLDER
     junit = line.replace("ctest ", f'ctest --output-junit "$PWD/{REPORTS}/ctest.xml" ', 1)
     listed = f"{REPORTS}/ctest.json"
     return (
@@ -100,12 +118,15 @@ def _ctest(line: str, folder: str = BUILD_FOLDER) -> str:
 def _measured_cmake(toolchain: Toolchain) -> str:
     """A build of its own whose objects count; the compiler's own reader of these counts belongs to it."""
     folder, flags = COVERAGE_FOLDER, f'"$CXXFLAGS {toolchain.coverage}"'
-    configure = f"CFLAGS={flags} CXXFLAGS={flags} LDFLAGS={flags} " + configure_line(
-        folder, " -DCMAKE_BUILD_TYPE=Debug"
+    there = replace(
+        toolchain,
+        configure=toolchain.configure.replace(BUILD_FOLDER, folder),
+        build=toolchain.build.replace(BUILD_FOLDER, folder),
+        run=toolchain.run.replace(BUILD_FOLDER, folder),
     )
-    line = toolchain.run.replace(ctest_line(BUILD_FOLDER), ctest_line(folder), 1)
+    configure = f"CFLAGS={flags} CXXFLAGS={flags} LDFLAGS={flags} {there.configure}"
     forget = f"find {folder} -name '*.gcda' -delete"
-    steps = _steps(configure, f"{build_line(folder)} && {forget}", _ctest(line, folder))
+    steps = _steps(configure, f"{there.build} && {forget}", _reporting(there))
     gcov = f"$(grep -q 'COMPILER:.*clang' {folder}/CMakeCache.txt && echo 'llvm-cov gcov' || echo gcov)"
     gcovr = f'gcovr --json -o {REPORTS}/gcovr.json -r . --gcov-executable "{gcov}" {folder}'
     plain = (
@@ -121,7 +142,7 @@ def _measured_cmake(toolchain: Toolchain) -> str:
 
 def _cargo(line: str) -> str:
     """The whole list of tests, which a clipped output may lack; compilers speak on the other stream."""
-    return f"{line} > {REPORTS}/cargo.txt; tests=$?; cat {REPORTS}/cargo.txt; exit $tests"
+    return f"RUST_BACKTRACE=1 {line} > {REPORTS}/cargo.txt; tests=$?; cat {REPORTS}/cargo.txt; exit $tests"
 
 
 def _go(line: str) -> str:
@@ -139,13 +160,30 @@ def _node(line: str) -> str:
 
 
 def _jest(line: str) -> str:
-    options = f"--json --outputFile={REPORTS}/jest.json"
-    return f"{line} {options}" if " -- " in line else f"{line} -- {options}"
+    return hand_on(line, f'--json --outputFile="$PWD/{REPORTS}/jest.json"')
+
+
+def _vitest(line: str) -> str:
+    return hand_on(
+        line, f'--run --reporter=default --reporter=json --outputFile.json="$PWD/{REPORTS}/vitest.json"'
+    )
+
+
+def _mocha(line: str) -> str:
+    """Its reporter lies among the project's files, so that the project's own Mocha is found from there."""
+    script = Path(__file__).with_name("report_mocha.cjs").read_text("utf-8")
+    return f"cat > {REPORTS}/report_mocha.cjs <<'END_OF_REPORTER'\n{script}END_OF_REPORTER\n" + hand_on(
+        line, f'--reporter "$PWD/{REPORTS}/report_mocha.cjs"'
+    )
+
+
+def _program(line: str) -> str:
+    return f"export {_GOOGLETEST}\n{line}"
 
 
 def _command(line: str) -> str:
     """A command of any kind: what it may start listens to these variables."""
-    return f"export {_GOOGLETEST}\nexport PYTEST_ADDOPTS={shlex.quote(_JUNIT)}\n{line}"
+    return f"export {_GOOGLETEST}\nexport PYTEST_ADDOPTS={shlex.quote(f'{_JUNIT} {_THOROUGH}')}\n{line}"
 
 
 _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {
@@ -156,9 +194,13 @@ _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {
     "go": _go,
     "node": _node,
     "jest": _jest,
+    "vitest": _vitest,
+    "mocha": _mocha,
+    "program": _program,
 }
 _WITH_COVERAGE: Final[Mapping[str, Callable[[Toolchain], str]]] = {
     "pytest": _measured_python,
     "unittest": _measured_python,
     "ctest": _measured_cmake,
+    "program": _measured_cmake,
 }

@@ -11,7 +11,7 @@ from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
-from kith.gates.results.cpp import Program, find_catch2
+from kith.gates.results.cpp import Program, find_silent, name_programs
 from kith.gates.results.measure import read_coverage
 from kith.gates.results.place import Place
 from kith.gates.results.problems import why_no_results, why_unmeasured
@@ -42,7 +42,9 @@ async def run_suite(
     ran = replace(await trial.check(Command(line), limits), command=chosen.test)
     files = await _read_reports(trial)
     if toolchain.runner == "ctest":
-        files = {**files, **await _ask_catch2(trial, find_catch2(files, _QUICK_S), limits)}
+        files = {**files, **await _ask_again(trial, find_silent(files, _QUICK_S), limits)}
+    elif toolchain.runner == "program" and not any(name.startswith("googletest/") for name in files):
+        files = {**files, **await _ask_again(trial, name_programs(chosen.run, ran.output), limits)}
     place = Place(files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files()))
     ran = repair_output(toolchain, files, ran)
     # A large report takes seconds to read, and a face must stay alive meanwhile.
@@ -84,14 +86,14 @@ async def _read_or_nothing(trial: Trial, name: str) -> bytes:
         return b""
 
 
-async def _ask_catch2(trial: Trial, programs: Sequence[Program], limits: ExecLimits) -> Mapping[str, bytes]:
-    """Catch2 names its cases in a report only; CTest's own run of the program has judged it already."""
+async def _ask_again(trial: Trial, programs: Sequence[Program], limits: ExecLimits) -> Mapping[str, bytes]:
+    """Catch2 and doctest name their cases in a report only; the first run of the program has judged it."""
     if not programs:
         return {}
     folder = f'"$root/{REPORTS}/catch2"'
     lines = [
-        f"(cd {shlex.quote(program.folder or '.')} && {shlex.join(program.command)} -r junit"
-        f" -o {folder}/{shlex.quote(program.report)})"
+        f"(cd {shlex.quote(program.folder or '.')} && {shlex.join((*program.command, *program.reporting))}"
+        f"{'' if program.reporting[-1].endswith('=') else ' '}{folder}/{shlex.quote(program.report)})"
         for program in programs
     ]
     script = "\n".join([f'root="$PWD"; mkdir -p {folder}', *lines])

@@ -1,39 +1,179 @@
-"""CMake's toolchain: built out of the sources, in a folder that is kept between attempts; CTest runs it."""
+"""CMake's toolchains: built out of the sources, in a folder that is kept between attempts; CTest runs them,
+or the one program that the tests are."""
 
+import json
 import os
 import re
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain
+from kith.gates.toolchains.options import test_options
+from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, read_text
 
-CMAKE_CLUES: Final = ("CMakeLists.txt",)
 COVERAGE_FOLDER: Final = f"{BUILD_FOLDER}/coverage"  # built on its own: its objects count what runs
+PRESET_FOLDER: Final = f"{BUILD_FOLDER}/preset"  # its generator may be another one
+# Most time goes into building, so nothing is optimised and nothing is described for a debugger.
+_QUICK: Final = " -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0"
+_TOP: Final = "CMakeLists.txt"
+_PRESETS: Final = "CMakePresets.json"
+_INNER: Final = re.compile(r"(?:[^/]+/)?(?:unit[-_]?)?tests?(?:ing)?/(?:unit/)?CMakeLists\.txt", re.I)
+_INCLUDED: Final = re.compile(r"cmake/[^/]*(?:test|option|setting)[^/]*\.cmake", re.I)
+_INNER_READ: Final = 8
+_TELLS_CTEST: Final = re.compile(
+    r"\b(enable_testing|add_test|include\s*\(\s*CTest\b|(?:gtest|catch|doctest)_discover_tests|gtest_add_tests)",
+    re.I,
+)
+_ELSEWHERE: Final = re.compile(
+    r"win|msvc|vs20|mac|osx|apple|android|ios|cross|arm|emscripten|wasm|tidy|doc", re.I
+)
+_MOST_PROGRAMS: Final = 8
 
 
-def find_cmake(files: Collection[str], read: Read) -> Toolchain | None:
-    """A top CMakeLists.txt that speaks of tests."""
-    if "CMakeLists.txt" not in files:
-        return None
-    script = re.sub(r"#.*", "", (read("CMakeLists.txt") or b"").decode("utf-8", "replace"))
-    told = re.search(r"\b(enable_testing|add_test|include\s*\(\s*CTest)\b", script, re.I)
-    if not told:
-        return None
+def cmake_clues(files: Collection[str]) -> tuple[str, ...]:
+    """The scripts that may say how tests are built."""
+    inner = sorted(path for path in files if _INNER.fullmatch(path) or _INCLUDED.fullmatch(path))
+    return (*(path for path in (_TOP, _PRESETS) if path in files), *inner[:_INNER_READ])
+
+
+def find_cmake(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """Ways to build and run the tests of a CMakeLists.txt, at the top or in a folder of tests."""
+    scripts = {path: _script(read, path) for path in cmake_clues(files) if path != _PRESETS}
+    top = scripts.get(_TOP, "")
+    inner = {path: text for path, text in scripts.items() if path.endswith(f"/{_TOP}")}
+    alone = [path for path, text in inner.items() if re.search(r"\bproject\s*\(", text, re.I)]
+    added = [path for path in inner if _adds(top, path.removesuffix(f"/{_TOP}"))]
+    found: list[Toolchain] = []
+    if _TELLS_CTEST.search(top) or added or test_options(top):
+        found += _of_top(scripts, {path: inner[path] for path in added}, files)
+    found = found or [
+        _of_folder(path.removesuffix(f"/{_TOP}"), inner[path], files) for path in alone if path not in added
+    ]
+    found += _of_preset(files, read) if found else ()
+    return tuple(found[:4])
+
+
+def _of_top(scripts: dict[str, str], added: dict[str, str], files: Collection[str]) -> Iterator[Toolchain]:
+    text = "\n".join(scripts.values())
+    options = "".join(f" -D{name}={value}" for name, value in test_options(text).items())
+    told = next(
+        (match for script in (scripts[_TOP], *added.values()) if (match := _TELLS_CTEST.search(script))), None
+    )
+    programs = (
+        [] if re.search(r"\badd_test|_discover_tests|gtest_add_tests", text, re.I) else list(_programs(added))
+    )
+    if programs:
+        yield _program_toolchain(programs, options, files)
+    elif told or options:
+        why = (
+            f"CMakeLists.txt has {told[1].split('(')[0].strip()}" if told else f"CMakeLists.txt has{options}"
+        )
+        yield _ctest_toolchain(why, ".", f"{_QUICK}{options}", files)
+        yield _ctest_toolchain(f"{why}, built as it says", ".", options, files)
+
+
+def _of_folder(folder: str, text: str, files: Collection[str]) -> Toolchain:
+    return _ctest_toolchain(f"{folder}/{_TOP} is a project", folder, _QUICK, files)
+
+
+def _of_preset(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    """The preset that is meant for tests, or the first one that could be for this machine."""
+    try:
+        data = json.loads(read(_PRESETS) or b"{}") if _PRESETS in files else {}
+        tested = [str(each.get("configurePreset", "")) for each in data.get("testPresets", ())]
+        named = [str(each["name"]) for each in data.get("configurePresets", ()) if not each.get("hidden")]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return
+    usable = [name for name in (*tested, *named) if name in named and not _ELSEWHERE.search(name)]
+    for name in usable[:1]:
+        line = f"cmake --preset {shlex.quote(name)} -B {PRESET_FOLDER} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+        yield Toolchain(
+            "ctest",
+            _language(files),
+            f"{_PRESETS} has {name}",
+            ctest_line(PRESET_FOLDER),
+            "ctest",
+            line,
+            build_line(PRESET_FOLDER),
+        )
+
+
+def _ctest_toolchain(why: str, source: str, options: str, files: Collection[str]) -> Toolchain:
     return Toolchain(
         "ctest",
-        "C++" if any(path.endswith((".cpp", ".cc", ".cxx", ".hpp")) for path in files) else "C",
-        f"CMakeLists.txt has {told[1].split('(')[0].strip()}",
+        _language(files),
+        why,
         ctest_line(BUILD_FOLDER),
         "ctest",
-        configure_line(BUILD_FOLDER),
+        configure_line(BUILD_FOLDER, options, source),
         build_line(BUILD_FOLDER),
         coverage="--coverage",
     )
 
 
-def configure_line(folder: str, options: str = "") -> str:
+def _program_toolchain(programs: list[tuple[str, str]], options: str, files: Collection[str]) -> Toolchain:
+    """Tests that CTest is not told of: only their programs are built, and started one after the other."""
+    targets = " ".join(shlex.quote(target) for target, _ in programs)
+    return Toolchain(
+        "tests",
+        _language(files),
+        f"CMakeLists.txt builds {programs[0][0]}",
+        " && ".join(shlex.quote(f"{BUILD_FOLDER}/{path}") for _, path in programs),
+        "program",
+        configure_line(BUILD_FOLDER, f"{_QUICK}{options}"),
+        f"{build_line(BUILD_FOLDER)} --target {targets}",
+        coverage="--coverage",
+    )
+
+
+def _programs(added: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """(target, path in the build folder) of the programs that the folders of tests build."""
+    for path, text in list(added.items())[:_MOST_PROGRAMS]:
+        folder = path.removesuffix(f"/{_TOP}")
+        values = dict(re.findall(r"\bset\s*\(\s*(\w+)\s+\"?([\w./-]+)\"?\s*\)", text, re.I))
+        project = re.search(r"\bproject\s*\(\s*([\w.-]+)", text, re.I)
+        values["PROJECT_NAME"] = project[1] if project else ""
+        where = re.search(
+            r"RUNTIME_OUTPUT_DIRECTORY\w*\s+\"?\$\{(?:CMAKE|PROJECT)_BINARY_DIR\}/?([\w./-]*)", text
+        )
+        for target in re.findall(r"\badd_executable\s*\(\s*([\w${}.-]+)", text, re.I):
+            plain = _resolve(target, values)
+            if "$" in plain:
+                continue
+            output = re.search(
+                rf"\bset_target_properties\s*\(\s*{re.escape(target)}\s[^)]*OUTPUT_NAME\s+\"?([\w.-]+)",
+                text,
+                re.I,
+            )
+            name = output[1] if output else plain
+            yield plain, "/".join(filter(None, (where[1].strip("/") if where else folder, name)))
+
+
+def _resolve(text: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
+
+
+def _script(read: Read, path: str) -> str:
+    return re.sub(r"#\[\[.*?\]\]|#[^\n]*", "", read_text(read, path), flags=re.S)
+
+
+def _adds(text: str, folder: str) -> bool:
+    """Whether a script adds this folder, or one around it."""
+    parts = folder.split("/")
+    folders = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
+    return any(
+        re.search(rf"\badd_subdirectory\s*\(\s*\"?{re.escape(each)}/?\"?[\s)]", text, re.I)
+        for each in folders
+    )
+
+
+def _language(files: Collection[str]) -> str:
+    return "C++" if any(path.endswith((".cpp", ".cc", ".cxx", ".hpp")) for path in files) else "C"
+
+
+def configure_line(folder: str, options: str = "", source: str = ".") -> str:
     """Configuring once is enough: CMake sees by itself when a later build has to do it again."""
-    configure = f"cmake -S . -B {folder} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON{options}"
+    configure = f"cmake -S {shlex.quote(source)} -B {folder} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON{options}"
     return f'{configure} && cmake -E echo "*" > {folder}/.gitignore'
 
 

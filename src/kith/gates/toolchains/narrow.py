@@ -17,7 +17,15 @@ def narrow(toolchain: Toolchain, only: Sequence[str]) -> Toolchain:
     A runner that cannot choose (or not by file) runs more than was asked, never less.
     """
     choose = _CHOOSERS.get(toolchain.runner)
-    return replace(toolchain, run=choose(toolchain.run, tuple(only))) if choose and only else toolchain
+    if not choose or not only:
+        return toolchain
+    whole = toolchain.run.removesuffix(f" {toolchain.targets}") if toolchain.targets else toolchain.run
+    return replace(toolchain, run=choose(whole, tuple(only)), targets="")
+
+
+def hand_on(line: str, options: str) -> str:
+    """Options for what a script starts; npm wants a mark before them, and only once."""
+    return f"{line} -- {options}" if line.startswith("npm ") and " -- " not in line else f"{line} {options}"
 
 
 def _pytest(line: str, only: tuple[str, ...]) -> str:
@@ -31,11 +39,15 @@ def _unittest(line: str, only: tuple[str, ...]) -> str:
 
 
 def _ctest(line: str, only: tuple[str, ...]) -> str:
-    """An id `test::case` names a googletest or Catch2 case inside a test; only googletest's can be chosen."""
+    """An id `test::case` names a googletest or Catch2 case inside a test; only googletest's can be chosen.
+
+    A test may itself have such a name, so both readings are chosen.
+    """
     if any("/" in test and re.search(r"\.(?:c|cc|cpp|cxx|h|hpp)$", test) for test in only):
         return line
     pairs = [test.partition("::") for test in only]
-    names = "|".join(dict.fromkeys(_escape(name) for name, _, _ in pairs))
+    read = [name for name, _, case in pairs for name in (name, f"{name}::{case}" if case else name)]
+    names = "|".join(dict.fromkeys(map(_escape, read)))
     cases = [case for _, _, case in pairs if case]
     chosen = len(cases) == len(pairs) and all(re.fullmatch(r"[\w/]+\.[\w/]+", case) for case in cases)
     prefix = f"GTEST_FILTER={shlex.quote(':'.join(cases))} " if chosen else ""
@@ -60,13 +72,21 @@ def _go(line: str, only: tuple[str, ...]) -> str:
         return line
     names = "|".join(dict.fromkeys(part[2] for part in found))
     packages = shlex.join(dict.fromkeys(part[1] for part in found))
-    return f"{line.removesuffix('./...')}{packages} -run {shlex.quote(f'^({names})$')}"
+    return f"{re.sub(r' ([.]/[.]{3}|[$][(].*)$', ' ', line)}{packages} -run {shlex.quote(f'^({names})$')}"
 
 
 def _jest(line: str, only: tuple[str, ...]) -> str:
     files = [test for test in only if re.search(r"\.[cm]?[jt]sx?$", test)]
     names = shlex.quote(f"^({'|'.join(map(_escape, only))})$")
-    return f"{line} -- {shlex.join(files) if files else f'-t {names}'}"
+    return hand_on(line, shlex.join(files) if files else f"-t {names}")
+
+
+def _mocha(line: str, only: tuple[str, ...]) -> str:
+    """Files are added to those that a script names, so only names can be chosen."""
+    if any(re.search(r"\.[cm]?[jt]sx?$", test) for test in only):
+        return line
+    names = shlex.quote(f"^({'|'.join(map(_escape, only))})$")
+    return hand_on(line, f"-g {names}")
 
 
 _CHOOSERS: Final[dict[Runner, Callable[[str, tuple[str, ...]], str]]] = {
@@ -76,4 +96,6 @@ _CHOOSERS: Final[dict[Runner, Callable[[str, tuple[str, ...]], str]]] = {
     "cargo": _cargo,
     "go": _go,
     "jest": _jest,
+    "vitest": _jest,
+    "mocha": _mocha,
 }

@@ -1,11 +1,12 @@
-"""JavaScript's toolchain: the test script of package.json, by the manager whose lock file is there."""
+"""JavaScript's toolchains: the test script of package.json, by the manager whose lock file is there."""
 
 import json
 import re
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
 
-from kith.gates.toolchains.toolchain import Read, Runner, Toolchain
+from kith.gates.toolchains.toolchain import Read, Runner, Toolchain, read_text
 
 NODE_CLUES: Final = ("package.json",)
 _MANAGERS: Final = {
@@ -14,35 +15,93 @@ _MANAGERS: Final = {
     "bun.lock": "bun run",
     "bun.lockb": "bun run",
 }
+_WATCHES: Final = re.compile(
+    r"\b(?:react-scripts|craco|ng) test\b"
+)  # for ever, unless it is told that nobody looks
+_WRAPPED: Final = re.compile(r"^(?:(?:cross-env|env|c8|nyc|npx|dotenv|--?[\w-]+(?:=\S+)?|[A-Z_]\w*=\S*)\s+)*")
+_RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
+    (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
+    (r"jest\b", "jest"),
+    (r"vitest\b", "vitest"),
+    (r"mocha\b", "mocha"),
+)
+_REQUIRED: Final = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+_MOST: Final = 4
 
 
-def find_node(files: Collection[str], read: Read) -> Toolchain | None:
-    """A test script that is more than what `npm init` writes where there are no tests."""
+def find_node(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """A test script that is more than what `npm init` writes where there are no tests; then the same without
+    what it does besides, and scripts that are named like tests."""
     if "package.json" not in files:
-        return None
-    script = _test_script((read("package.json") or b"").decode("utf-8", "replace"))
-    if not script.strip() or "no test specified" in script:
-        return None
+        return ()
+    data = _parse(read_text(read, "package.json"))
+    scripts = {name: text for name, text in _dict(data.get("scripts")).items() if isinstance(text, str)}
     manager = next((name for lock, name in _MANAGERS.items() if lock in files), "npm")
     language = "TypeScript" if "tsconfig.json" in files else "JavaScript"
-    why = "package.json has a test script"
-    return Toolchain(f"{manager} test", language, why, f"{manager} test", _runner(script, manager))
+    found = dict.fromkeys(
+        _toolchains(scripts, manager, language, "workspaces" in data or "pnpm-workspace.yaml" in files)
+    )
+    requires = tuple(sorted(name for key in _REQUIRED for name in _dict(data.get(key))))
+    return tuple(replace(each, requires=requires) for each in found)[:_MOST]
 
 
-def _test_script(text: str) -> str:
+def _toolchains(
+    scripts: Mapping[str, str], manager: str, language: str, workspaces: bool
+) -> Iterator[Toolchain]:
+    script = scripts.get("test", "").strip()
+    real = bool(script) and "no test specified" not in script
+    if real:
+        why = "package.json has a test script"
+        env = (("CI", "true"),) if _WATCHES.search(script) else ()
+        yield Toolchain(f"{manager} test", language, why, f"{manager} test", _runner(script), env=env)
+        for part in _parts(script, scripts):
+            runner = _runner(part)
+            if runner != "command" and part != script:
+                yield Toolchain(f"npx {runner}", language, f"{why} with it", _alone(part), runner)
+    if workspaces and (not real or "workspace" in script):
+        line = "npm test --workspaces --if-present" if manager == "npm" else f"{manager} -r test"
+        line = "yarn workspaces run test" if manager == "yarn" else line
+        yield Toolchain(line, language, "package.json has workspaces", line)
+    for name, text in scripts.items():
+        if re.fullmatch(
+            r"test[:_-](?:unit|node|run|ci|js|jest|vitest|mocha|only)|unit|jest|vitest|mocha|tests", name
+        ):
+            why = f"package.json has a script {name}"
+            run = f"{'npm run' if manager == 'npm' else manager} {name}"
+            yield Toolchain(run, language, why, run, _runner(text))
+
+
+def _parse(text: str) -> Mapping[str, Any]:
     try:
-        data = json.loads(text)
-    except ValueError:
-        return ""
-    scripts = data.get("scripts") if isinstance(data, dict) else None
-    script = scripts.get("test") if isinstance(scripts, dict) else None
-    return script if isinstance(script, str) else ""
+        return _dict(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
 
 
-def _runner(script: str, manager: str) -> Runner:
-    """Only npm hands options on in a way that all its versions share, and only to the last command."""
-    if manager != "npm":
+def _dict(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _parts(script: str, scripts: Mapping[str, str], depth: int = 0) -> Iterator[str]:
+    """The simple commands of a script, and of the scripts that it starts."""
+    for part in re.split(r"&&|\|\||[;|]", script):
+        inner = re.fullmatch(r"\s*(?:npm|yarn|pnpm|bun) run (?:-s |--silent )?([\w:.-]+)\s*", part)
+        if inner and inner[1] in scripts and depth < 3:
+            yield from _parts(scripts[inner[1]], scripts, depth + 1)
+        else:
+            yield part.strip()
+
+
+def _runner(script: str) -> Runner:
+    """Who runs the last command of a script: to that one managers hand options on."""
+    last = re.split(r"&&|;", script)[-1].strip()
+    if re.search(r"[|&]", last):
         return "command"
-    if re.match(r"node\s+--test\b[^&|;]*$", script):
-        return "node"
-    return "jest" if re.match(r"jest\b[^&|;]*$", script) else "command"
+    bare = _WRAPPED.sub("", last)
+    return next((runner for pattern, runner in _RUNNERS if re.match(pattern, bare)), "command")
+
+
+def _alone(part: str) -> str:
+    """One command of a script by itself: its program is looked for where the package's own are."""
+    bare = _WRAPPED.sub("", part)
+    return bare if bare.startswith("node ") else f"npx --no-install {bare}"

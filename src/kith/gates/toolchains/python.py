@@ -1,20 +1,38 @@
-"""Python's toolchain: pytest or unittest, in the project's own environment."""
+"""Python's toolchains: pytest, unittest or a script of the project's own, in the project's environment."""
 
 import re
 import shlex
-import tomllib
 from collections.abc import Collection
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
-from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain
+from kith.gates.toolchains.interpreter import in_tree, of_python, plain_env
+from kith.gates.toolchains.needs import find_needs
+from kith.gates.toolchains.pytest_lines import (
+    PYTEST,
+    PytestSettings,
+    lenient_line,
+    read_settings,
+    stated_pytest,
+)
+from kith.gates.toolchains.stated import Stated
+from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, read_text
 
-PYTHON_CLUES: Final = (".coveragerc", "pyproject.toml", "setup.cfg", "tox.ini")
+PYTHON_CLUES: Final = (
+    ".coveragerc",
+    "pyproject.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+)
 PYTHON_MANIFESTS: Final = frozenset(
     {".pytest.ini", "conftest.py", "pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini"}
 )
 TEST_MODULES_READ: Final = 8  # to see which framework they use
+_MOST: Final = 5  # ways that are worth a try
 _TEST_MODULE: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
-_PYTEST: Final = f"{PYTHON} -m pytest -q"
 # What nobody means to test: how the project is installed and described, and what is not its own.
 _BESIDE: Final = "setup.py,docs/*,doc/*,.venv/*,venv/*,.kith-build/*"
 _COVERAGE_TABLES: Final = {
@@ -22,24 +40,73 @@ _COVERAGE_TABLES: Final = {
     "setup.cfg": "[coverage:",
     "tox.ini": "[coverage:",
 }
+# Where packages lie that are not at the top; the second and third only if a manifest names them.
+_SOURCE_FOLDERS: Final = ("src", "lib", "python")
 
 
-def find_python(files: Collection[str], read: Read) -> Toolchain | None:
-    """pytest where a file asks for it, unittest where all test modules seen are its own, else pytest."""
-    tests = test_modules(files)
-    configured = _pytest_configuration(files, read)
-    measure = _coverage_options(files, read)
-    if configured:
-        return Toolchain("pytest", "Python", configured, _PYTEST, "pytest", coverage=measure)
-    if not tests:
-        return None
+def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) -> tuple[Toolchain, ...]:
+    """Ways to run a project's tests: as it is configured, as it says, without plugins, with unittest.
+
+    pytest where a file asks for it, unittest where all test modules seen are its own, else pytest.
+    """
+    tests, settings = test_modules(files), read_settings(files, read)
+    asked = [each for each in (stated_pytest(one, files) for one in stated) if each]
+    scripts = [each for each in (_by_script(one, files) for one in stated) if each]
+    if not (settings.where or tests or scripts):
+        return ()
+    sources = [text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))]
     conftest = next((path for path in sorted(files) if path.rpartition("/")[2] == "conftest.py"), "")
-    sources = [text for path in tests[:TEST_MODULES_READ] if (text := _text(read, path))]
-    if sources and not conftest and all(_is_unittest(text) for text in sources):
-        why, line = f"{tests[0]} uses unittest", _unittest_line(tests, files)
-        return Toolchain("unittest", "Python", why, line, "unittest", coverage=measure)
-    why = conftest or f"{tests[0]} is a test module"
-    return Toolchain("pytest", "Python", why, _PYTEST, "pytest", coverage=measure)
+    of_unittest = any(re.search(r"^class \w+\([\w., ]*TestCase\b", text, re.M) for text in sources)
+    plain_unittest = not settings.where and not conftest and bool(sources) and all(map(_is_unittest, sources))
+    why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
+    by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, PYTEST, "pytest")]
+    if settings.narrows or not why:
+        by_pytest.reverse()
+    if asked and _is_all_of(asked[0], tests):
+        by_pytest.pop()
+    lenient = lenient_line(settings)
+    if lenient:
+        by_pytest.insert(1, Toolchain("pytest", "Python", f"{why}, without plugins", lenient, "pytest"))
+    found = by_pytest if why else by_pytest[1:]
+    if of_unittest:
+        why = f"{tests[0]} uses unittest"
+        own = Toolchain("unittest", "Python", why, _unittest_line(tests, files), "unittest")
+        found = [own, *found] if plain_unittest else [*found[:2], own, *found[2:]]
+    found += scripts[:1]
+    return _complete(found, files, read, settings)
+
+
+def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
+    """Whether a stated command names nothing but the folders in which all tests are."""
+    folders = tuple(f"{target}/" for target in shlex.split(stated.targets))
+    whole = stated.run == f"{PYTEST} {stated.targets}" and not stated.env
+    return whole and bool(tests) and all(path.startswith(folders) for path in tests)
+
+
+def _complete(
+    found: list[Toolchain], files: Collection[str], read: Read, settings: PytestSettings
+) -> tuple[Toolchain, ...]:
+    """With what holds for all of them; the best also without it, for a package that is installed built."""
+    measure = _coverage_options(files, read)
+    folders = _source_folders(files, read)
+    roots = () if settings.finds_sources else folders
+    needs = find_needs(files, read, folders)
+    complete = [
+        replace(
+            each,
+            coverage=measure if each.runner in ("pytest", "unittest") else "",
+            env=((("PYTHONPATH", ":".join(roots)),) if roots else ()) + each.env,
+            own=needs.own,
+            generated=needs.generated,
+            requires=needs.requires,
+        )
+        for each in dict.fromkeys(found)
+    ][:_MOST]
+    if roots and complete:
+        best = next((each for each in complete if "-o addopts" in each.run), complete[0])
+        complete[_MOST - 1 :] = [replace(best, env=best.env[1:])]
+    distinct = {(each.run, each.env): each for each in reversed(complete)}
+    return tuple(reversed(distinct.values()))
 
 
 def test_modules(files: Collection[str]) -> list[str]:
@@ -47,44 +114,7 @@ def test_modules(files: Collection[str]) -> list[str]:
     return sorted(path for path in files if _TEST_MODULE.search(path))
 
 
-def _text(read: Read, path: str) -> str:
-    return (read(path) or b"").decode("utf-8", "replace")
-
-
-def _pytest_configuration(files: Collection[str], read: Read) -> str:
-    """Where pytest is configured or asked for, "" when nowhere."""
-    if "pytest.ini" in files or ".pytest.ini" in files:
-        return "pytest.ini"
-    if "pyproject.toml" in files and _mentions_pytest(_text(read, "pyproject.toml")):
-        return "pyproject.toml names pytest"
-    sections = {"setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
-    for path, section in sections.items():
-        if path in files and section in _text(read, path):
-            return f"{path} has {section}"
-    if "tox.ini" in files and re.search(r"^[^#;\n]*\bpytest\b(?!-)", _text(read, "tox.ini"), re.M):
-        return "tox.ini names pytest"
-    return ""
-
-
-def _mentions_pytest(text: str) -> bool:
-    """True when pytest has a table of its own or is among the requirements of any group."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    if "pytest" in _table(data, "tool"):
-        return True
-    groups = (_table(data, "dependency-groups"), _table(data, "project", "optional-dependencies"))
-    lists = [items for group in groups for items in group.values() if isinstance(items, list)]
-    required = [item for items in lists for item in items if isinstance(item, str)]
-    return any(re.match(r"pytest\b(?!-)", item) for item in required)
-
-
-def _table(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        inner = data.get(name)
-        data = inner if isinstance(inner, dict) else {}
-    return data
+# --- unittest, and scripts of the project's own ----------------------------------------------
 
 
 def _is_unittest(text: str) -> bool:
@@ -96,15 +126,58 @@ def _is_unittest(text: str) -> bool:
 def _unittest_line(tests: list[str], files: Collection[str]) -> str:
     """Discovery begins at the top, or in the folder of tests that the top's discovery would not enter."""
     folders = {path.rpartition("/")[0] for path in tests}
+    usual = sum(path.rpartition("/")[2].startswith("test") for path in tests)
+    pattern = "" if 2 * usual >= len(tests) else " -p '*_test.py'"
     if any(not folder or f"{folder.split('/')[0]}/__init__.py" in files for folder in folders):
-        return f"{PYTHON} -m unittest discover"
+        return f"{PYTHON} -m unittest discover{pattern}"
     shallowest = min(folders, key=lambda folder: (folder.count("/"), folder))
-    return f"{PYTHON} -m unittest discover -s {shlex.quote(shallowest)}"
+    return f"{PYTHON} -m unittest discover -s {shlex.quote(shallowest)}{pattern}"
+
+
+def _by_script(stated: Stated, files: Collection[str]) -> Toolchain | None:
+    """unittest as some file says it is called here, or a script or package of the project that tests."""
+    words = of_python(list(stated.words))
+    if any(re.search(r"[{}$*]", word) for word in words):
+        return None
+    where = f"{stated.where} says so"
+    if words[:2] == ["-m", "unittest"]:
+        line = shlex.join([PYTHON, *words])
+        return Toolchain("unittest", "Python", where, line, "unittest", env=plain_env(stated.env))
+    if words[:2] == ["manage.py", "test"] and "manage.py" in files:
+        options = [] if "-v" in words else ["-v", "2"]  # so that every test is named
+        words = [*words, *(["--noinput"] if "--noinput" not in words else []), *options]
+        return Toolchain(
+            "manage.py test", "Python", where, shlex.join([PYTHON, *words]), env=plain_env(stated.env)
+        )
+    module = words[1].replace(".", "/") if words[:1] == ["-m"] and len(words) > 1 else ""
+    path = in_tree(module, files) or (in_tree(f"{module}.py", files) if module else "")
+    path = path or (words[0] if words and words[0] in files and words[0].endswith(".py") else "")
+    if not path or not re.search(r"test", path.rpartition("/")[2].removesuffix(".py")):
+        return None
+    line = shlex.join([PYTHON, *words])
+    return Toolchain(line, "Python", where, line, env=plain_env(stated.env))
+
+
+# --- for all of them -------------------------------------------------------------------------
+
+
+def _source_folders(files: Collection[str], read: Read) -> tuple[str, ...]:
+    """The folders below the top from which packages are imported once they are installed."""
+    manifests = [
+        read_text(read, path) for path in ("pyproject.toml", "setup.cfg", "setup.py") if path in files
+    ]
+    found = []
+    for folder in _SOURCE_FOLDERS:
+        inner = re.compile(rf"{folder}/(?:\w+/__init__|\w+)\.py$")
+        named = folder == "src" or any(re.search(rf"[\"'=\s]{folder}[\"'\s]", text) for text in manifests)
+        if named and f"{folder}/__init__.py" not in files and any(inner.match(path) for path in files):
+            found.append(folder)
+    return tuple(found)
 
 
 def _coverage_options(files: Collection[str], read: Read) -> str:
     """The project's own choice of what to measure stands; else everything that is not beside the point."""
     own = ".coveragerc" in files or any(
-        path in files and table in _text(read, path) for path, table in _COVERAGE_TABLES.items()
+        path in files and table in read_text(read, path) for path, table in _COVERAGE_TABLES.items()
     )
     return "--branch" if own else f"--branch --source=. --omit={shlex.quote(_BESIDE)}"

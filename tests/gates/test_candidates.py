@@ -1,0 +1,330 @@
+"""Ways to run a project's tests, found in projects that are shaped as real ones are."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_candidates
+
+PYTEST = "import pytest\n\ndef test_a():\n    assert True\n"
+UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+PLAIN = f"{PYTHON} -m pytest -q"
+
+
+def groups(tree: Mapping[str, str]) -> list[list[Toolchain]]:
+    contents = {path: text.encode() for path, text in tree.items()}
+    clues = {path: contents[path] for path in choose_clues(contents)}
+    return [list(group) for group in find_candidates(contents, clues.get)]
+
+
+def lines(tree: Mapping[str, str]) -> list[str]:
+    (group,) = groups(tree)
+    return [each.test for each in group]
+
+
+# --- Python ----------------------------------------------------------------------------------
+
+
+def test_sources_in_src_come_before_what_is_installed() -> None:
+    tree = {"src/pkg/__init__.py": "", "tests/test_a.py": PYTEST, "pyproject.toml": "[tool.pytest]\n"}
+    assert lines(tree) == [f"PYTHONPATH=src {PLAIN}", PLAIN]
+    tree["pyproject.toml"] = "[tool.pytest.ini_options]\npythonpath = ['src']\n"
+    assert lines(tree) == [PLAIN]
+    tree = {
+        "lib/pkg/__init__.py": "",
+        "tests/test_a.py": PYTEST,
+        "setup.cfg": "[options.packages.find]\nwhere = lib\n",
+    }
+    assert lines(tree)[0] == f"PYTHONPATH=lib {PLAIN}"
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ("--cov=pkg --cov-report=term -n auto --doctest-modules", "addopts=--doctest-modules"),
+        ("-ra --strict-markers --strict-config -q --timeout=60", "addopts="),
+        (
+            "--import-mode=importlib -p no:cacheprovider -n 4",
+            "'addopts=--import-mode=importlib -p no:cacheprovider'",
+        ),
+    ],
+)
+def test_without_options_that_plugins_know(options: str, left: str) -> None:
+    tree = {"pytest.ini": f"[pytest]\naddopts = {options}\n", "tests/test_a.py": PYTEST}
+    first, second = lines(tree)
+    assert first == PLAIN and second.startswith(f"{PLAIN} -o {left} -W ignore::")
+
+
+def test_plain_options_need_no_second_way() -> None:
+    tree = {"pytest.ini": "[pytest]\naddopts = -ra -q --doctest-modules\n", "tests/test_a.py": PYTEST}
+    assert lines(tree) == [PLAIN]
+
+
+def test_plugins_that_are_demanded_are_let_go() -> None:
+    tree = {
+        "pyproject.toml": "[tool.pytest.ini_options]\nrequired_plugins = ['pytest-asyncio']\n",
+        "test_a.py": PYTEST,
+    }
+    assert " -o required_plugins= " in lines(tree)[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "run"),
+    [
+        ("tox.ini", "[testenv]\ncommands = pytest --cov pkg {posargs:tests pkg}\n", f"{PLAIN} tests pkg"),
+        (
+            "tox.ini",
+            "[testenv]\ncommands =\n  lint: ruff check\n  python -bb -W error -m pytest \\\n"
+            "    --doctest-modules {env_site_packages_dir}/pkg {tox_root}/tests\n",
+            f"{PLAIN} --doctest-modules pkg tests",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.hatch.envs.default.scripts]\nunit = 'pytest {args:tests pkg}'\ntest = ['lint', 'unit']\n",
+            f"{PLAIN} tests pkg",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.pdm.scripts]\ntest = {cmd = 'pytest pkg -m \"not slow\"'}\n",
+            f"{PLAIN} -m 'not slow' pkg",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.tox.env_run_base]\ncommands = [['pytest', '-k', 'not web', 'tests']]\n",
+            f"{PLAIN} -k 'not web' tests",
+        ),
+        (
+            "noxfile.py",
+            "import nox\n@nox.session\ndef tests(session):\n"
+            "    session.run('coverage', 'run', '-m', 'pytest', 'pkg', *session.posargs)\n",
+            f"{PLAIN} pkg",
+        ),
+        (
+            ".github/workflows/test.yml",
+            "jobs:\n  a:\n    steps:\n      - run: pip install .\n"
+            "      - run: |\n          uv run --group dev pytest -n auto pkg/\n",
+            f"{PLAIN} pkg",
+        ),
+        ("Makefile", "test:\n\tpoetry run pytest --cov=pkg pkg\n", f"{PLAIN} pkg"),
+        (
+            "Makefile",
+            "PYTHON = python3\ncheck: lint unit\nlint:\n\truff check .\nunit:\n\t$(PYTHON) -m pytest pkg\n",
+            f"{PLAIN} pkg",
+        ),
+        ("AGENTS.md", "Run one: `pytest pkg/test_x.py`\n\n```sh\n$ pytest pkg\n```\n", f"{PLAIN} pkg"),
+    ],
+)
+def test_what_a_project_says_of_its_tests(path: str, text: str, run: str) -> None:
+    tree = {path: text, "tests/test_a.py": PYTEST, "pkg/__init__.py": "", "pkg/test_x.py": PYTEST}
+    assert lines(tree)[0] == run
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[testenv]\nchangedir = docs\ncommands = cd sub && pytest sub\n",
+        "[testenv]\ncommands = {env:RUNNER} tests\n",
+        "[testenv]\ncommands = pytest 'tests\n",
+        "not an ini file\n",
+        "[testenv]\ncommands = pip install pytest\n",
+        "[testenv]\ncommands = pytest {toxworkdir}/elsewhere\n",
+    ],
+)
+def test_what_cannot_be_understood_is_left_alone(text: str) -> None:
+    assert lines({"tox.ini": text, "pytest.ini": "[pytest]", "tests/test_a.py": PYTEST}) == [PLAIN]
+
+
+def test_chosen_tests_take_the_place_of_stated_folders() -> None:
+    from kith.gates.toolchains.narrow import narrow
+
+    ((first, *_),) = groups(
+        {"tox.ini": "[testenv]\ncommands = pytest -k x a\n", "a/test_a.py": PYTEST, "test_b.py": ""}
+    )
+    assert narrow(first, ("a/test_a.py::test_a",)).run == f"{PLAIN} -k x a/test_a.py::test_a"
+
+
+def test_unittest_projects_have_two_runners() -> None:
+    assert lines({"test_a.py": UNITTEST}) == [f"{PYTHON} -m unittest discover", PLAIN]
+    tree = {"pyproject.toml": "[tool.pytest]\n", "tests/test_a.py": UNITTEST}
+    assert lines(tree) == [PLAIN, f"{PYTHON} -m unittest discover -s tests"]
+    tree = {"pkg/__init__.py": "", "pkg/test/__init__.py": "", "pkg/test/web_test.py": UNITTEST}
+    assert lines(tree)[0] == f"{PYTHON} -m unittest discover -p '*_test.py'"
+
+
+def test_scripts_and_packages_that_test() -> None:
+    tree = {
+        "tox.ini": "[testenv]\ncommands = python -m pkg.test {posargs}\n",
+        "pkg/test/web_test.py": UNITTEST,
+    }
+    assert lines(tree)[-1] == f"{PYTHON} -m pkg.test"
+    tree = {"manage.py": "", "app/tests.py": "", ".travis.yml": "script:\n  - python manage.py test\n"}
+    assert lines(tree) == [f"{PYTHON} manage.py test --noinput -v 2"]
+    assert (
+        groups({"README.md": "", "setup.py": "", ".travis.yml": "script:\n  - python setup.py build\n"}) == []
+    )
+
+
+def test_hints_for_what_is_missing() -> None:
+    tree = {
+        "src/pkg/__init__.py": "",
+        "src/pkg/speed.pyx": "",
+        "tests/test_a.py": PYTEST,
+        "pyproject.toml": "[project]\ndependencies = ['attrs>=20', 'PyYAML']\n"
+        "[tool.hatch.build.hooks.vcs]\nversion-file = 'src/pkg/_version.py'\n",
+        "requirements-dev.txt": "# tests\nhypothesis==6.0\n-r other.txt\n",
+        ".gitmodules": '[submodule "data"]\n\tpath = tests/data\n\turl = https://git.example.org/data.git\n',
+    }
+    ((first, *_),) = groups(tree)
+    assert first.own == ("pkg", "tests")
+    assert first.generated == ("pkg._version", "pkg.speed")
+    assert {"attrs", "pyyaml", "hypothesis"} <= set(first.requires)
+    assert first.absent == (("tests/data", "https://git.example.org/data.git"),)
+    assert groups({**tree, "tests/data/a.toml": ""})[0][0].absent == ()
+
+
+# --- C and C++ -------------------------------------------------------------------------------
+
+
+def cmake_options(tree: Mapping[str, str]) -> list[str]:
+    ((first, *_),) = groups(tree)
+    return [word for word in first.configure.split() if word.startswith("-D") and "CMAKE_" not in word]
+
+
+@pytest.mark.parametrize(
+    ("script", "options"),
+    [
+        (
+            'option(FOO_BUILD_TESTS "Tests" OFF)\nif(FOO_BUILD_TESTS)\nadd_subdirectory(test)\nendif()',
+            ["-DFOO_BUILD_TESTS=ON"],
+        ),
+        ('option(FOO_TESTS "Tests")\nadd_subdirectory(test)', ["-DFOO_TESTS=ON"]),
+        (
+            'cmake_dependent_option(FOO_BUILD_TESTS "T" OFF "BUILD_TESTING" OFF)\nenable_testing()',
+            ["-DBUILD_TESTING=ON", "-DFOO_BUILD_TESTS=ON"],
+        ),
+        ('option(FOO_TEST "Tests" ${TOP})\nenable_testing()', []),
+        (
+            'option(FOO_BUILD_TESTS "Tests" ON)\noption(FOO_DOC "Docs" ON)\nenable_testing()',
+            ["-DFOO_DOC=OFF"],
+        ),
+        ('option(FOO_CUDA_TEST "x" OFF)\noption(FOO_FUZZ_TESTS "x" OFF)\nenable_testing()', []),
+        ("set(FOO_TESTING OFF CACHE BOOL x)\nenable_testing()", ["-DFOO_TESTING=ON"]),
+    ],
+)
+def test_options_that_enable_tests(script: str, options: list[str]) -> None:
+    tree = {"CMakeLists.txt": script, "test/CMakeLists.txt": "add_test(NAME a COMMAND a)", "a.cpp": ""}
+    assert cmake_options(tree) == options
+
+
+def test_a_build_that_is_quick_comes_before_the_one_it_says() -> None:
+    ((first, second),) = groups({"CMakeLists.txt": "enable_testing()"})
+    assert "-DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0" in first.configure
+    assert "CMAKE_BUILD_TYPE" not in second.configure and first.run == second.run
+
+
+def test_a_program_of_tests_that_ctest_is_not_told_of() -> None:
+    inner = "project(foo_tests)\nadd_executable(FOO_TESTS a.cpp)\n"
+    inner += "set_target_properties(FOO_TESTS PROPERTIES OUTPUT_NAME tests)"
+    tree = {"CMakeLists.txt": "project(foo)\nadd_subdirectory(test)", "test/CMakeLists.txt": inner}
+    ((first,),) = groups(tree)
+    assert (first.runner, first.run) == ("program", ".kith-build/test/tests")
+    assert first.build.endswith("--target FOO_TESTS")
+    tree["test/CMakeLists.txt"] = (
+        "set(N unit)\nset(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)\nadd_executable(${N} a.cpp)"
+    )
+    assert groups(tree)[0][0].run == ".kith-build/bin/unit"
+
+
+def test_tests_with_a_project_of_their_own() -> None:
+    tree = {
+        "include/a.hpp": "",
+        "tests/CMakeLists.txt": "project(t)\nenable_testing()\nadd_test(NAME a COMMAND a)",
+    }
+    assert lines(tree)[0].startswith("cmake -S tests -B .kith-build ")
+    tree["CMakeLists.txt"] = "project(a)\nenable_testing()\nadd_subdirectory(tests)"
+    assert lines(tree)[0].startswith("cmake -S . -B .kith-build ")
+
+
+def test_a_preset_is_another_way() -> None:
+    presets = {
+        "configurePresets": [{"name": "base", "hidden": True}, {"name": "windows-dev"}, {"name": "dev"}],
+        "testPresets": [{"name": "t", "configurePreset": "dev"}],
+    }
+    tree = {"CMakeLists.txt": "enable_testing()", "CMakePresets.json": json.dumps(presets)}
+    assert lines(tree)[-1].startswith("cmake --preset dev -B .kith-build/preset ")
+    assert len(lines({**tree, "CMakePresets.json": "[{"})) == 2
+
+
+def test_make_beside_cmake_is_another_way_to_the_same_tests() -> None:
+    tree = {
+        "CMakeLists.txt": "include(CTest)",
+        "Makefile": "CXXFLAGS = -g\ntest: unit\n\t./unit\n",
+        "a.cpp": "",
+    }
+    assert [line.split()[0] for line in lines(tree)] == ["cmake", "cmake", "make", "make"]
+    assert lines({"Makefile": tree["Makefile"]})[1] == "make test"
+
+
+# --- Make ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "alone"),
+    [
+        ("check:\n\truff check .\n\t./acceptance.sh\n", "./acceptance.sh"),
+        (
+            "check: lint build\n\t./acceptance.sh\nlint:\n\tshellcheck *.sh\nbuild:\n\tcc a.c\n",
+            "make build && ./acceptance.sh",
+        ),
+        ("test:\n\t./acceptance.sh\n", ""),
+        ("test: lint\n\t@echo done\nlint:\n\tblack .\n", ""),
+        ("check:\n\truff check .\n\t./acceptance.sh $(WHERE)\n", ""),
+    ],
+)
+def test_a_target_without_its_linters(script: str, alone: str) -> None:
+    found = lines({"Makefile": script})
+    assert found[1:] == ([alone] if alone else [])
+
+
+@pytest.mark.parametrize("recipe", ["tox -p", "uv run pytest", "pixi run test-all", "python -m unittest"])
+def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
+    tree = {"Makefile": f"test:\n\t{recipe}\n", "test_a.py": PYTEST}
+    assert len(groups(tree)) == 1
+
+
+# --- the others ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scripts", "found"),
+    [
+        ({"test": "vitest run"}, [("npm test", "vitest")]),
+        ({"test": "cross-env A=1 c8 mocha test"}, [("npm test", "mocha")]),
+        ({"test": "NODE_ENV=test jest --ci"}, [("npm test", "jest")]),
+        ({"test": "tsc && node --test"}, [("npm test", "node"), ("node --test", "node")]),
+        (
+            {"test": "npm run lint && npm run unit", "lint": "eslint .", "unit": "nyc mocha src"},
+            [("npm test", "command"), ("npx --no-install mocha src", "mocha"), ("npm run unit", "mocha")],
+        ),
+        (
+            {"test": "eslint . && vitest | tee log"},
+            [("npm test", "command"), ("npx --no-install vitest", "vitest")],
+        ),
+        ({"test:unit": "jest"}, [("npm run test:unit", "jest")]),
+        ({"test": "react-scripts test"}, [("CI=true npm test", "command")]),
+    ],
+)
+def test_scripts_of_a_package(scripts: dict[str, str], found: list[tuple[str, str]]) -> None:
+    (group,) = groups({"package.json": json.dumps({"scripts": scripts})})
+    assert [(each.test, each.runner) for each in group] == found
+
+
+def test_workspaces() -> None:
+    package = json.dumps({"workspaces": ["packages/*"]})
+    assert lines({"package.json": package}) == ["npm test --workspaces --if-present"]
+    assert lines({"package.json": package, "yarn.lock": ""}) == ["yarn workspaces run test"]
+    assert lines({"Cargo.toml": "[workspace]\nmembers = ['a']\n"}) == [
+        "cargo test --offline --workspace --no-fail-fast"
+    ]
+    assert lines({"go.work": "use ./a\n", "a/go.mod": ""}) == ["go test $(go list -m -f '{{.Dir}}/...')"]
