@@ -21,6 +21,8 @@ Reason = Literal[
     "unmet",  # the goal is not reached
     "unchecked",  # nobody asked for a check
 ]
+# What a machine may lack that tests need.
+Missing = Literal["runner", "tool", "import", "service", "network", "data", "build"]
 GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
 # Reasons that need a person's yes: something that could have spoken against the change did not get to speak.
 _HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings"})
@@ -64,11 +66,12 @@ class Standing:
 class Blocked:
     """Something is missing on this machine, so tests cannot run: on the untouched tree just the same.
 
-    `install` is one command that would bring it, "" where none is known; `hosts` is whom that would reach.
+    `what` is a runner or its plugin, a tool, a module, a service, data. `install` is one command that would
+    bring it, "" where none is known; `hosts` is whom that would reach.
     """
 
-    kind: Literal["runner", "tool", "import", "service", "network", "data", "build"]
-    missing: str
+    kind: Missing
+    what: str
     install: str = ""
     hosts: tuple[str, ...] = ()
 

@@ -61,7 +61,7 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
     yield from (f"{title}: {word_names(names)}" for title, names in rows if names)
     for each in check.missing:
         install = f"; to install it: {each.install}" if each.install else ""
-        yield f"missing here: {each.missing}{install}"
+        yield f"missing here: {each.what}{install}"
 
 
 def word_standing(stands: Standing) -> str:

@@ -17,7 +17,7 @@ from kith.gates.evidence.judge import Check, Claims, Disputes, evidence_gate
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
-from kith.gates.toolchains import Toolchain, choose_clues, find_toolchains
+from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
 
 # Commits the applied paths of the real tree under a message.
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
@@ -199,7 +199,7 @@ async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
 async def find_project_candidates(run: Run) -> tuple[tuple[Toolchain, ...], ...]:
     """The same with their alternatives, a group for each ecosystem."""
     files, contents = await _read_clues(run)
-    return tuple((each,) for each in find_toolchains(files, contents.get))
+    return find_candidates(files, contents.get)
 
 
 async def _read_clues(run: Run) -> tuple[Sequence[str], dict[str, bytes]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kith.core.evidence import CheckEvidence, Grade, Names, Reason, Standing, combine
+from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, Standing, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.gates.evidence.bench import Before, Bench
@@ -17,6 +17,7 @@ from kith.gates.evidence.signature import fingerprint, steady
 from kith.gates.evidence.smoke import find_unloadable
 from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
 from kith.gates.reports import SuiteReport
+from kith.gates.results.blocked import blocked_cases, why_blocked
 from kith.gates.signals import TROUBLE
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.toolchain import Runner
@@ -24,6 +25,7 @@ from kith.gates.toolchains.toolchain import Runner
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
 _AGAIN: Final = 2  # times that a suspect runs alone
+_MISSING: Final = 5  # things that are missing here, in one receipt
 _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
 _ABOUT_TESTS: Final = re.compile(
     r"\b(?:updat|chang|adapt|adjust|rewrit|fix|correct|remov|delet|drop|skip|renam|mov|replac|simplif|weaken|relax)\w*"
@@ -117,8 +119,9 @@ class _Case:
         was = self.before.report
         if not self.changes:
             return self._of_nothing()
-        if self.check.found and not was.passed and (was.problem or was.ran.code in (126, 127)):
-            return await self._blocked()
+        missing = why_blocked(self.before.toolchain, was.ran, was.cases)
+        if self.check.found and not was.passed and (missing or was.problem or was.ran.code in (126, 127)):
+            return await self._blocked(missing)
         reach = await self._reach()
         after = await self._after(reach)
         if not was.cases and not after.cases:
@@ -135,7 +138,8 @@ class _Case:
         tampering = find_tampering(self.changes)
         renamed = frozenset(id for id in found.lost if _is_absent(id, after) and is_renamed(id, self.changes))
         allowed = frozenset(id for id in found.lost - renamed if self._may_change(id, after))
-        suspects = found.broken - renamed - allowed
+        blocked = blocked_cases(after.cases, self.before.toolchain)
+        suspects = found.broken - renamed - allowed - (found.bad & blocked.keys())
         flaky = await self._flaky(suspects, after)
         broken = suspects - flaky
         weakened = await self._weakened(tampering.weakened) if not broken else frozenset[str]()
@@ -151,6 +155,8 @@ class _Case:
             flaky=Names.of(flaky | shaky),
             added=Names.of(found.added),
             adapted=Names.of(renamed | allowed),
+            blocked=Names.of(blocked),
+            missing=tuple(dict.fromkeys(blocked.values()))[:_MISSING],
         )
         against = (broken | weakened) - conceded
         if against:
@@ -300,9 +306,9 @@ class _Case:
         told = self._told("unproven", "not_reached", report)
         return self._yes(told, report) if report.ok else self._no(told, write_goal(report), report)
 
-    async def _blocked(self) -> Verdict:
+    async def _blocked(self, missing: Blocked | None) -> Verdict:
         was = self.before.report
-        told = self._told("unproven", "blocked", None)
+        told = replace(self._told("unproven", "blocked", None), missing=(missing,) if missing else ())
         if letter := await find_unloadable(self.bench.home, self.changes):
             return Verdict(False, letter, self.check.name, evidence=combine([told]))
         text = tell_blocked(self.before.toolchain.test, told.missing, was.problem)

@@ -81,7 +81,7 @@ def tell_blocked(check: str, missing: Iterable[Blocked], problem: str) -> str:
     if first is None:
         return problem or f"`{check}` cannot run here"
     install = f"; to install it: {first.install}" if first.install else ""
-    return f"`{check}` cannot run here, {first.kind} missing: {first.missing}{install}"
+    return f"`{check}` cannot run here, {first.kind} missing: {first.what}{install}"
 
 
 def names(tests: Collection[str]) -> str:

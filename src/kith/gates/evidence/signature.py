@@ -49,6 +49,8 @@ def signature_of(case: CaseResult) -> Signature:
 
 def error_of(case: CaseResult) -> str:
     """The type of the error, without its module; "" where the message does not name one."""
+    if case.error:
+        return case.error.rpartition(".")[2]
     for line in case.message.splitlines():
         if found := _ERROR.match(line.strip()):
             return found[1].rpartition(".")[2]

@@ -2,34 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from kith.core.evidence import Blocked
+from kith.core.evidence import Missing as Kind
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult
 from kith.gates.results.distributions import FIXTURES, OPTIONS, SERVICES, TOOLS, distribution_of, is_renowned
 from kith.gates.toolchains import PYTHON, Toolchain
 from kith.gates.toolchains.needs import normal_name
 
-Kind = Literal["runner", "tool", "import", "service", "network", "data", "build"]
-
 PYPI: Final = ("pypi.org", "files.pythonhosted.org")
 _NPM: Final = ("registry.npmjs.org",)
 _CRATES: Final = ("index.crates.io", "static.crates.io")
 _GO: Final = ("proxy.golang.org", "sum.golang.org")
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """What is missing: a runner or its plugin, a tool, a module, a service, the network, data, a build.
-
-    `install` is one command that would bring it, as far as one is known, and `hosts` are those it reaches.
-    """
-
-    kind: Kind
-    what: str
-    install: str = ""
-    hosts: tuple[str, ...] = ()
 
 
 def why_blocked(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -> Blocked | None:
