@@ -10,6 +10,7 @@ from kith.app.models import places_of
 from kith.doctor import files, folders, machine, servers
 from kith.doctor.check import Check, Examination, Tell, blocking, run_all
 from kith.doctor.deep import deep_examinations
+from kith.doctor.tests import look_for_checks
 
 
 async def examine(
@@ -28,12 +29,17 @@ async def examine(
     async def git(tell: Tell) -> None:
         await machine.check_git(root, tell)
 
+    async def tests(tell: Tell) -> None:
+        for check in await look_for_checks(root, settings):
+            tell(check)
+
     visits = (
         *servers.server_examinations(settings, environ, ward),
         blocking("files", lambda tell: files.check_files(settings, ward, tell)),
         blocking("memory", machine.check_memory),
         blocking("sandbox", lambda tell: machine.check_sandbox(root, settings, tell)),
         Examination("git", git),
+        Examination("tests", tests, subject="The list of this project's files"),
         blocking("search", machine.check_search),
         blocking("disk", lambda tell: folders.check_disk(settings, tell)),
         blocking("log", lambda tell: folders.check_log(settings, tell)),

@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Final, Protocol
 
 from kith.core.codec import decode, encode
 from kith.core.digest import blob_id
 from kith.core.errors import BusyError
+from kith.core.evidence import Standing
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, Trial, Workspace
@@ -47,6 +50,15 @@ class Before:
 
     toolchain: Toolchain
     report: SuiteReport
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The command that serves a project best, why it was tried, and how the untouched tree stood with it."""
+
+    command: str
+    why: str
+    stands: Standing
 
 
 class Bench:
@@ -138,8 +150,8 @@ class Bench:
     # --- the untouched tree ------------------------------------------------------------------
 
     async def _run_before(self, run: Run, group: tuple[Toolchain, ...]) -> Before:
-        chosen = self._chosen()
-        ordered = sorted(group, key=lambda each: each.test != chosen)
+        chosen = read_choice(self._kept, self.home.root) if self._kept else None
+        ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
         best: Before | None = None
         for toolchain in ordered:
             found = Before(toolchain, await self._run_one(run, toolchain))
@@ -188,7 +200,7 @@ class Bench:
         if self._kept is None or not (toolchain.compiles or toolchain.runner == "command"):
             return ""
         key = await self._key(toolchain, ())
-        return f"base_{choice_key(str(self.home.root))[7:19]}-{key[:16]}" if key else ""
+        return f"base_{choice_key(self.home.root)[-12:]}-{key[:16]}" if key else ""
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -233,34 +245,44 @@ class Bench:
         rows += [f"{digest} {path}" for path, digest in sorted(known.items())]
         return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _chosen(self) -> str:
-        text = self._kept.load(self._choice) if self._kept else None
-        return str(json.loads(text).get("test", "")) if text else ""
-
     def _choose(self, best: Before) -> None:
+        """Remember what serves this project best."""
         if self._kept and best.report.passed:
-            told = {
-                "test": best.toolchain.test,
-                "name": best.toolchain.name,
-                "why": best.toolchain.why,
-                "passed": len(best.report.passed),
-                "failed": len(best.report.failed),
-                "seconds": round(best.report.ran.seconds, 1),
-            }
-            self._kept.save(self._choice, json.dumps(told))
-
-    @property
-    def _choice(self) -> str:
-        return choice_key(str(self.home.root))
+            toolchain = best.toolchain
+            choice = Choice(toolchain.test, toolchain.why, standing_of(best.report))
+            self._kept.save(choice_key(self.home.root), json.dumps(encode(choice)))
 
 
 class _StaysError(Exception):
     """The trial is left for the next one who needs it."""
 
 
-def choice_key(root: str) -> str:
+def choice_key(root: Path) -> str:
     """Under what it is kept which command tests the project at `root`."""
-    return f"choice-{sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:24]}"
+    return f"choice-{sha256(os.fsencode(root)).hexdigest()[:24]}"
+
+
+def read_choice(kept: Kept, root: Path) -> Choice | None:
+    """The command that served a project best so far; None where nothing was run yet."""
+    text = kept.load(choice_key(root))
+    try:
+        choice: Choice | None = decode(json.loads(text), Choice) if text else None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None
+    return choice
+
+
+def standing_of(report: SuiteReport) -> Standing:
+    """How a run of tests ended, in numbers."""
+    return Standing(
+        report.ran.code,
+        len(report.passed),
+        len(report.failed),
+        sum(case.outcome == "skipped" for case in report.cases),
+        round(report.ran.seconds, 2),
+        bool(report.cases),
+        report.ran.timed_out,
+    )
 
 
 def _worth(report: SuiteReport) -> tuple[int, bool, bool]:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, Standing, combine
+from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.gates.evidence.bench import Before, Bench
+from kith.gates.evidence.bench import Before, Bench, standing_of
 from kith.gates.evidence.compare import Comparison, compare
 from kith.gates.evidence.letter import tell_blocked, write_exit, write_goal, write_regressions
 from kith.gates.evidence.reach import Reach, choose_sources, find_reach
@@ -20,7 +20,6 @@ from kith.gates.reports import SuiteReport
 from kith.gates.results.blocked import blocked_cases, why_blocked
 from kith.gates.signals import TROUBLE
 from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import Runner
 
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
@@ -123,6 +122,8 @@ class _Case:
         if self.check.found and not was.passed and (missing or was.problem or was.ran.code in (126, 127)):
             return await self._blocked(missing)
         reach = await self._reach()
+        if (affected := await self._beside_time(reach)) is not None:
+            return await affected._by_tests(await affected._alone(reach), reach)
         after = await self._after(reach)
         if not was.cases and not after.cases:
             return await self._by_exit(after, reach)
@@ -332,23 +333,38 @@ class _Case:
         return await asyncio.to_thread(find_reach, contents, self.changes)
 
     async def _after(self, reach: Reach) -> SuiteReport:
-        """All tests; where that takes long, those that reach the change first, and all only if these lose nothing."""
-        was, toolchain = self.before.report, self.before.toolchain
-        slow = was.ran.seconds > LONG_S or was.ran.timed_out
-        affected = (
-            sorted(reach.tests) if slow and not reach.whole and _chooses_files(toolchain.runner) else []
-        )
-        if affected:
-            first = await self.bench.after(self.run, self.before, self.changes, only=affected)
-            if was.ran.timed_out:
-                return first
-            ids = {case.id for case in first.cases}
-            cases = tuple(case for case in was.cases if case.id in ids or _is_in_files(case.id, affected))
-            if first.cases and compare(replace(was, cases=cases), first, self.changes).broken:
-                # The others are as they were: what is told is what fails.
-                rest = tuple(case for case in was.cases if case not in cases)
-                return replace(first, cases=(*first.cases, *rest))
-        return await self.bench.after(self.run, self.before, self.changes)
+        """All tests. Where that takes long, those that reach the change run first, the others if none is lost."""
+        was = self.before.report
+        affected = self._affected(reach) if was.ran.seconds > LONG_S else []
+        if not affected or _seconds_in(was, affected) > was.ran.seconds / 2:
+            return await self.bench.after(self.run, self.before, self.changes)
+        first = await self.bench.after(self.run, self.before, self.changes, only=affected)
+        mine = tuple(case for case in was.cases if _is_in_files(case.id, affected))
+        rest = tuple(case for case in was.cases if case not in mine)
+        if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
+            return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
+        others = sorted({case.id.partition("::")[0] for case in rest})
+        if self.before.toolchain.runner != "pytest" or not others:
+            return await self.bench.after(self.run, self.before, self.changes)
+        second = await self.bench.after(self.run, self.before, self.changes, only=others)
+        return _joined(first, second)
+
+    def _affected(self, reach: Reach) -> list[str]:
+        """The files of tests that reach the change, for runners that can be told files."""
+        gone = {change.path for change in self.changes if change.after is None}
+        chooses = self.before.toolchain.runner in ("pytest", "unittest")
+        return sorted(reach.tests - gone) if chooses and not reach.whole else []
+
+    async def _alone(self, reach: Reach) -> SuiteReport:
+        return await self.bench.after(self.run, self.before, self.changes, only=self._affected(reach))
+
+    async def _beside_time(self, reach: Reach) -> "_Case | None":
+        """The same case on the affected tests alone, where all of them take longer than there is time for."""
+        affected = self._affected(reach)
+        if not affected or not self.before.report.ran.timed_out:
+            return None
+        report = await self.bench.after(self.run, self.before, (), only=affected)
+        return replace(self, before=replace(self.before, report=report)) if report.cases else None
 
     # --- words -------------------------------------------------------------------------------
 
@@ -372,25 +388,20 @@ class _Case:
         )
 
 
-def standing_of(report: SuiteReport) -> Standing:
-    """How a run of tests ended, in numbers."""
-    return Standing(
-        report.ran.code,
-        len(report.passed),
-        len(report.failed),
-        sum(case.outcome == "skipped" for case in report.cases),
-        round(report.ran.seconds, 2),
-        bool(report.cases),
-        report.ran.timed_out,
-    )
-
-
 def replace_grade(told: CheckEvidence, grade: Grade, reason: Reason) -> CheckEvidence:
     return replace(told, grade=grade, reason=reason)
 
 
-def _chooses_files(runner: Runner) -> bool:
-    return runner in ("pytest", "unittest")
+def _seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
+    """How long the tests of these files took."""
+    return sum(case.seconds for case in report.cases if _is_in_files(case.id, files))
+
+
+def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
+    """Two parts of one suite."""
+    worst = max(first, second, key=lambda report: (report.ran.timed_out, report.ran.code))
+    ran = replace(worst.ran, seconds=first.ran.seconds + second.ran.seconds)
+    return replace(worst, ran=ran, cases=(*first.cases, *second.cases), built=first.built and second.built)
 
 
 def _is_absent(id: str, after: SuiteReport) -> bool:

@@ -1,5 +1,6 @@
 """JUnit's XML, in the forms that pytest, unittest, CTest, Catch2, googletest and Node write."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -31,9 +32,13 @@ class Entry:
     kind: str = ""
 
 
+# Colours, which XML cannot hold: pytest spells the escape character out.
+_COLOURS: Final = re.compile(rb"(?:#x1B|\x1b)\[[\d;]*m")
+
+
 def read_junit(data: bytes) -> tuple[Entry, ...]:
     """Every case of a report, () for what is no report. Cases that were not chosen to run are left out."""
-    root = parse_xml(data)
+    root = parse_xml(_COLOURS.sub(b"", data))
     found: list[Entry] = []
     for element, suites in _cases(root) if root is not None else ():
         if element.get("result") == "suppressed" or len(found) >= MOST_CASES:
