@@ -22,7 +22,8 @@ from kith.core.values import (
     Usage,
 )
 
-Status = Literal["done", "failed", "rejected", "limit", "unavailable", "interrupted"]
+# "held": nobody was asked, and the change does not pass; it waits for whoever takes it all the same.
+Status = Literal["done", "failed", "rejected", "held", "limit", "unavailable", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)

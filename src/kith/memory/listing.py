@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.memory.asides import KIND
+from kith.memory.asides import APPLY, KIND, KINDS
 
 Query = Callable[[str, Sequence[object]], list[Any]]
 Started = dict[str, Any]
@@ -20,11 +20,17 @@ _NAME: Final = """
 SELECT body FROM events WHERE session = ? AND kind = 'Named' ORDER BY seq DESC LIMIT 1
 """
 _IN_INDEX: Final = "kind IN ('RunStarted', 'RunEnded', 'Resumed')"  # in the words of the index `tasks`
-_IS_TASK: Final = f"kind = 'RunStarted' AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}'"
+_ASIDES: Final = ", ".join(f"'{kind}'" for kind in KINDS)
+_KIND_OF: Final = "COALESCE(json_extract(body, '$.options.kind'), '')"
+_IS_TASK: Final = f"kind = 'RunStarted' AND {_KIND_OF} NOT IN ({_ASIDES})"
+_IS_APPLY: Final = f"kind = 'RunStarted' AND {_KIND_OF} = '{APPLY}'"
 # Of the last task, or the last time that somebody went on with it.
 _LAST_BEGIN: Final = f"""
 SELECT seq FROM events WHERE session = ? AND {_IN_INDEX} AND (kind = 'Resumed' OR {_IS_TASK})
 ORDER BY seq DESC LIMIT 1
+"""
+_LAST_APPLY: Final = f"""
+SELECT seq FROM events WHERE session = ? AND seq > ? AND {_IN_INDEX} AND {_IS_APPLY} ORDER BY seq DESC LIMIT 1
 """
 _BEGINS: Final = f"""
 SELECT seq FROM events WHERE session = ? AND {_IN_INDEX} AND {_IS_TASK} ORDER BY seq DESC LIMIT 1 OFFSET ?
@@ -105,6 +111,18 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
     0 where there was no task, "" while it has no end. Commands that the person ran since are no tasks.
     """
     begin = next((int(seq) for (seq,) in query(_LAST_BEGIN, (session,))), 0)
+    for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
+        return begin, str(body) if kind == "RunEnded" else ""
+    return begin, ""
+
+
+def last_apply(query: Query, session: str) -> tuple[int, str]:
+    """Where a change that waited was last applied since the last task, and the RunEnded of that, as JSON.
+
+    0 where that never happened, "" while it goes on, or where its process has died.
+    """
+    task, _ = last_task(query, session)
+    begin = next((int(seq) for (seq,) in query(_LAST_APPLY, (session, task))), 0)
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
         return begin, str(body) if kind == "RunEnded" else ""
     return begin, ""

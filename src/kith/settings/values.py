@@ -142,6 +142,7 @@ class Settings:
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
     allow_file: tuple[str, ...] = ()  # patterns for files that run by themselves and may change with --yes
+    unproven: bool = False  # also apply, unasked, what no check has shown to be right
     offline: bool = False
     hosts: tuple[str, ...] = ()  # that commands may reach without a question
     cloud: Literal["never", "ask", "allow"] = "ask"

@@ -63,11 +63,6 @@ def _sweep(trials: Path) -> None:
             remove_tree(folder)
 
 
-def list_trials(state: Path, session: str) -> tuple[str, ...]:
-    """The names of the trials that wait for a session's tasks, in no order."""
-    return tuple(folder.name for folder in (state / "trials").glob(f"{session}-*"))
-
-
 def forget_trials(state: Path, session: str) -> None:
     """Remove the trials that wait for a session's tasks. Raises BusyError where one is in use."""
     trials = state / "trials"

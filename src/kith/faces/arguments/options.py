@@ -8,7 +8,7 @@ from kith.faces.quantities import host, money, number, place, positive
 FORMATS = ("text", "json", "stream-json")
 # Options that override a setting of their own name; those of the engine stand in a group.
 _SETTINGS = (
-    *("model", "window", "think", "think_tokens", "offline", "read_only", "review"),
+    *("model", "window", "think", "think_tokens", "offline", "read_only", "review", "unproven"),
     *("system", "append_system"),
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds", "max_task_usd", "cloud"),
 )
@@ -54,6 +54,11 @@ def add_yes(parser: argparse.ArgumentParser, meaning: str = "apply without askin
         metavar="PATH",
         help="with --yes: a file that runs by itself (CI, hooks, settings of editors) and may change",
     )
+
+
+def add_unproven(parser: argparse.ArgumentParser) -> None:
+    meaning = "with --yes: apply also what does not pass"
+    parser.add_argument("--unproven", action="store_const", const=True, help=meaning)
 
 
 def add_template(parser: argparse.ArgumentParser) -> None:
