@@ -136,7 +136,7 @@ class Project:
             await self.tell_state(run)
             run = replace(run, trial_name=trial_name(session.id, session.past()))
             code = await self.to_the_end(session, run, do(run))
-            return Result(code, self.report(session))
+            return Result(code, self.report(session.id))
 
     def session(self, id: str = "", changes: Changes = ()) -> Session:
         """A session, new unless its `id` is given, into which no secret gets, nor one of these `changes`."""
@@ -144,10 +144,10 @@ class Project:
         session.keep_back(make_redactor(self.root, self.settings, changes))
         return session
 
-    def report(self, session: Session) -> dict[str, Any]:
-        """How a session went, with what is left of the day's money where anything was paid."""
-        found, limit = describe_run(session.id, session.past()), self.settings.max_day_usd
-        found["waiting"] = self.waiting_in(session.id)
+    def report(self, session: str) -> dict[str, Any]:
+        """How a session went, and the change that waits; where money was paid, what is left of the day's."""
+        found, limit = describe_run(session, self.log.past(session)), self.settings.max_day_usd
+        found["waiting"] = self.waiting_in(session)
         if found["usd"] and limit is not None:
             found["usd_left_today"] = round(max(0.0, limit - paid_today(self.log)), 6)
         return found

@@ -112,7 +112,7 @@ async def run_in(
         from kith.app.coaching.strategies import settle_live  # with all that learns
 
         settle_live(project, session.listeners)
-    return Result(code, project.report(session))
+    return Result(code, project.report(session.id))
 
 
 async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:

@@ -20,17 +20,26 @@ from kith.workflows.unadopted import adopt_unadopted
 _NONE: Final = "No change waits here."
 
 
+class NothingWaits(UsageError):
+    """There is no such change, though the words are fine."""
+
+
 async def find_waiting(project: Project, wanted: str = "") -> Waiting:
     """The change that waits under a trial's name, or in a session, by its beginning; "": the newest here.
 
-    Raises UsageError where there is none, several are meant, or it belongs to another folder.
+    Raises NothingWaits where there is none, UsageError where several are meant, or one of another folder.
     """
     await _save_killed(project, wanted)
-    found = [each for each in project.tree.waiting() if each.name.startswith(wanted)]
+    at_work = () if wanted else project.log.open_ids()
+    found = [
+        each
+        for each in project.tree.waiting()
+        if each.name.startswith(wanted) and each.session not in at_work
+    ]
     if wanted and len(sessions := {each.session for each in found}) > 1:
         raise UsageError(f"{wanted!r} begins {len(sessions)} sessions with a change; give more of the id.")
     if not found:
-        raise UsageError(_why_none(project, wanted))
+        raise _why_none(project, wanted)
     return next((each for each in found if each.name == wanted), found[-1])
 
 
@@ -111,12 +120,13 @@ async def _save_killed(project: Project, wanted: str) -> None:
             await save_left(project.tree, name)
 
 
-def _why_none(project: Project, wanted: str) -> str:
+def _why_none(project: Project, wanted: str) -> UsageError:
+    if not wanted or wanted.endswith("-"):  # of this folder, or of the session that is open
+        return NothingWaits(_NONE)
     elsewhere = [each for each in list_waiting(project.settings.state) if each.name.startswith(wanted)]
-    if wanted and elsewhere:
-        return f"That change belongs to {elsewhere[-1].root}; use -C."
-    if not wanted or wanted.endswith("-"):  # all of this folder, or of one session that is open
-        return _NONE
-    with suppress(KithError):
-        return f"No change waits in session {project.log.find(wanted)}."
-    return f"There is no session {wanted!r}."
+    if elsewhere:
+        return UsageError(f"That change belongs to {elsewhere[-1].root}; use -C.")
+    try:
+        return NothingWaits(f"No change waits in session {project.log.find(wanted)}.")
+    except UsageError as error:
+        return error

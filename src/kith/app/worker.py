@@ -187,6 +187,11 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
             named = tuple(str((letter.flags or {}).get("model", "")).split(","))
             motion = Motion(letter.words, named if len(named) > 1 else ())
             await run_confer(project, motion, nobody_here, [listener], id=session)
+        case "apply":
+            from kith.app.waiting import apply_waiting, find_waiting
+
+            waiting = await find_waiting(project, f"{session}-")
+            await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
             from kith.app.direct_tools import edit_with
 

@@ -92,13 +92,15 @@ def list_sessions(
 def _summarise(query: Query, session: str, at: float, started: Started) -> Summary:
     task, options = str(started.get("task", "")), started.get("options") or {}
     begin, ended = last_task(query, session)
+    _, applied = last_apply(query, session, begin)
+    status = str(_read(ended).get("status", "done")) if ended or not begin else "unfinished"
     return Summary(
         session,
         task,
         str(started.get("root", "")),
         str(started.get("model", "")),
         at,
-        str(_read(ended).get("status", "done")) if ended or not begin else "unfinished",
+        "done" if _read(applied).get("status") == "done" else status,
         _name(query, session) or first_line(task),
         str(options.get("source", "")),
         str(options.get("kind") or ("run" if "plan" in options else "")),
@@ -116,12 +118,11 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
     return begin, ""
 
 
-def last_apply(query: Query, session: str) -> tuple[int, str]:
-    """Where a change that waited was last applied since the last task, and the RunEnded of that, as JSON.
+def last_apply(query: Query, session: str, task: int) -> tuple[int, str]:
+    """Where somebody last applied what a task had left, and the RunEnded of that, as JSON.
 
-    0 where that never happened, "" while it goes on, or where its process has died.
+    `task` is where the task began. 0 where it never happened, "" while it goes on or has died.
     """
-    task, _ = last_task(query, session)
     begin = next((int(seq) for (seq,) in query(_LAST_APPLY, (session, task))), 0)
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
         return begin, str(body) if kind == "RunEnded" else ""

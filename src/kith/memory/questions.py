@@ -30,7 +30,7 @@ def open_question(log: Log, session: str) -> Question | None:
     """
     begin, end = last_task(log.query, session)
     if end:  # a change that waited may be about to be applied
-        begin, end = last_apply(log.query, session)
+        begin, end = last_apply(log.query, session, begin)
     for kind, body in log.query(_LAST, (session, begin)) if begin and not end else ():
         if kind == "Asked":
             question: Question = decode(json.loads(body)["question"], Question)
@@ -49,8 +49,8 @@ def can_resume(log: Log, session: str) -> bool:
     kind = last_kind(log, session)
     if kind not in OVER:
         return False
-    _, end = last_task(log.query, session)
-    _, applied = last_apply(log.query, session)
+    begin, end = last_task(log.query, session)
+    _, applied = last_apply(log.query, session, begin)
     if applied and json.loads(applied)["status"] == "done":
         return False
     return not end or json.loads(end)["status"] not in OVER[kind]

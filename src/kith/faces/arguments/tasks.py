@@ -11,6 +11,7 @@ from kith.faces.arguments.options import (
     add_offline,
     add_system,
     add_template,
+    add_unproven,
     add_work,
     add_yes,
 )
@@ -22,6 +23,9 @@ _REFACTORINGS = (
     "extract PATH:FIRST-LAST NAME, inline PATH:NAME, remove PATH:NAME, organise-imports PATH; "
     "or what a model is to do, in words"
 )
+
+
+_WAITING = "the session whose change waits, or its beginning (the newest change)"
 
 
 def talk(parser: argparse.ArgumentParser) -> None:
@@ -139,6 +143,22 @@ def refactor(parser: argparse.ArgumentParser) -> None:
     add_yes(parser)
     add_json(parser)
     add_work(parser)
+
+
+def diff(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", nargs="?", default="", metavar="ID", help=_WAITING)
+    parser.add_argument("--stat", action="store_true", help="only the files, with lines added and removed")
+
+
+def apply(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("id", nargs="?", default="", metavar="ID", help=_WAITING)
+    add_yes(parser)
+    add_unproven(parser)
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
 
 
 def undo(parser: argparse.ArgumentParser) -> None:

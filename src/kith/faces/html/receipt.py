@@ -24,6 +24,7 @@ _WORDS: Final = {
     "done": "Done",
     "failed": "Not done",
     "rejected": "Nothing was applied",
+    "held": "Held back",
     "limit": "Stopped at a limit",
     "unavailable": "No model could be asked",
     "interrupted": "Interrupted",
