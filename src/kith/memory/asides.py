@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeVar
 from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 
 KIND: Final = "command"  # of the run that holds such a command
-APPLY: Final = "apply"  # of the run in which a change that waited is applied after all
+APPLY: Final = "apply waiting"  # of the run in which a change that waited is applied after all
 KINDS: Final = (KIND, APPLY)
 QUIET: Final = "quiet"  # its option, "yes" where the model is not told of it
 
