@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from outside import Kith
+from test_build import ADVISED, PLANNED, SPECIFIED, TRIED, _step
+from test_commands import converse
 from test_confer import MEND, NONE, OTHER, RIGHT, play
 from test_review import BETTER, DIVIDES, change, finding, replay, review
 from test_run import CHECK, DONE, NEW, OLD, edit
@@ -286,6 +288,32 @@ def test_the_plan_of_a_council_waits(kith: Kith, home: Path) -> None:
     assert "+    return sum(numbers) / len(numbers) if numbers else 0" in kith("diff").stdout
     kith("apply", "--yes", "--check", CHECK)
     assert trials(home) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_what_a_build_has_so_far_waits(kith: Kith) -> None:
+    """Killed while the reviewer thinks about the first task."""
+    (model,) = scripted(kith, PLANNED, *SPECIFIED, *TRIED, {"text": ADVISED, "delay": 60})[1:]
+    process = started(kith, "build", "-m", model, "--yes", "add a median")
+    wait_for(lambda: _step(kith) == "review")
+    process.kill()
+    process.wait()
+    session = json.loads(kith("status", "--json").stdout)["session"]
+    assert f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}" in kith("status").stdout
+    diff = kith("diff", session).stdout
+    assert "+def median(numbers):" in diff and "+class TestMedian" in diff
+    kith("apply", session, "--yes", *UNCHECKED)
+    assert "def median" in utils(kith)
+    assert "is over (done)" in kith("build", "--resume", session, "-m", model, code=2).stderr
+
+
+def test_a_conversation_offers_it_and_the_changes_of_others(repository: Path, kith: Kith) -> None:
+    session = refused(kith)[:6]
+    said = ["fix mean", f"/diff {session}", f"/apply {session}"]
+    screen, _ = converse(repository, said, [edit(), DONE], ["n", "a"], check=("none",))
+    assert "Nothing applied. The change waits: /diff, /apply, /discard" in screen.text
+    assert f"To have it: /apply {session}" in screen.text and "+ 2" in utils(kith)
 
 
 # --- at the same time ------------------------------------------------------------------------
