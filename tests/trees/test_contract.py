@@ -342,6 +342,29 @@ def test_an_edit_that_starts_from_the_users_newest_file_is_fine(project: Path, t
     asyncio.run(main())
 
 
+def test_a_change_is_remembered_with_what_it_was_made_from(project: Path, tmp_path: Path) -> None:
+    needs("overlay", project)
+
+    async def main() -> None:
+        async with TRIALS["overlay"](project, tmp_path / "state") as trial:
+            await asyncio.sleep(0.02)
+            before = (project / "readme").read_bytes()
+            await trial.write("readme", b"the trial's\n")
+            await trial.exec(Command("echo 'a = 2' > src/a.py"))
+            (project / "readme").write_text("the user's\n")
+            made = {change.path: change for change in await trial.remember()}
+            assert (made["readme"].before, made["readme"].after) == (before, b"the trial's\n")
+            (project / "readme").unlink()
+            assert (await trial.remember())[0].before == before
+            with pytest.raises(TreeError, match="was changed in your tree"):
+                await trial.changes()
+            (project / "src/a.py").write_text("a = 3\n")  # a command has changed it, too
+            with pytest.raises(TreeError, match="what it was before is not known"):
+                await trial.remember()
+
+    asyncio.run(main())
+
+
 @pytest.mark.slow
 def test_what_cannot_be_held_or_said_is_one_sentence(
     begin: Callable[[], AbstractAsyncContextManager[Trial]],

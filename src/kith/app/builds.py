@@ -95,7 +95,7 @@ async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> R
             )
 
     code = await project.to_the_end(session, run, work(), f"kith build --resume {session.id}")
-    report = project.report(session)
+    report = project.report(session.id)
     return Result(code, {**report, "build": show_build(project.log, session.id)})
 
 

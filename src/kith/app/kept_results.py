@@ -12,7 +12,7 @@ from typing import Final
 
 from kith.core.errors import BusyError, TreeError
 from kith.trees.lock import hold_lock
-from kith.trees.trial_folder import forget_trials, list_trials
+from kith.trees.trial_folder import forget_trials
 
 _MOST: Final = 300  # files; the oldest go first
 _PAUSE_S: Final = 0.2
@@ -61,10 +61,8 @@ class KeptResults:
 
     def keep_only(self, trial: str) -> None:
         """Remove the other trials of untouched trees that were kept for the same project."""
-        project = trial.rpartition("-")[0]
-        if any(name != trial for name in list_trials(self.state, project)):
-            with suppress(OSError, BusyError, TreeError):
-                forget_trials(self.state, project)
+        with suppress(OSError, BusyError, TreeError):
+            forget_trials(self.state, trial.rpartition("-")[0], but=trial)
 
     @property
     def _folder(self) -> Path:

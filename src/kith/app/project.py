@@ -36,6 +36,7 @@ from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.past import Past
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session
 from kith.memory.spending import paid_today
@@ -87,6 +88,11 @@ def tree_at(root: Path, chosen: Settings) -> LocalTree:
     )
 
 
+def trial_name(session: str, past: Past) -> str:
+    """The trial of a session's last task: a change that is not applied waits there under this name."""
+    return f"{session}-{past.tasks}"
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
     """One project, with its settings, its tree and the log, and the servers of tools that are open for it."""
@@ -131,8 +137,9 @@ class Project:
             run = self.begin(session, answerer)
             run.emit(self.started(words, {"kind": kind}))
             await self.tell_state(run)
+            run = replace(run, trial_name=trial_name(session.id, session.past()))
             code = await self.to_the_end(session, run, do(run))
-            return Result(code, self.report(session))
+            return Result(code, self.report(session.id))
 
     def session(self, id: str = "", changes: Changes = ()) -> Session:
         """A session, new unless its `id` is given, into which no secret gets, nor one of these `changes`."""
@@ -140,12 +147,18 @@ class Project:
         session.keep_back(make_redactor(self.root, self.settings, changes))
         return session
 
-    def report(self, session: Session) -> dict[str, Any]:
-        """How a session went, with what is left of the day's money where anything was paid."""
-        found, limit = describe_run(session.id, session.past()), self.settings.max_day_usd
+    def report(self, session: str) -> dict[str, Any]:
+        """How a session went, and the change that waits; where money was paid, what is left of the day's."""
+        found, limit = describe_run(session, self.log.past(session)), self.settings.max_day_usd
+        found["waiting"] = self.waiting_in(session)
         if found["usd"] and limit is not None:
             found["usd_left_today"] = round(max(0.0, limit - paid_today(self.log)), 6)
         return found
+
+    def waiting_in(self, session: str) -> str | None:
+        """The name of the trial in which the newest change of a session waits to be applied."""
+        names = [each.name for each in self.tree.waiting() if each.session == session]
+        return names[-1] if names else None
 
     def begin(self, session: Session, answerer: Answerer) -> Run:
         """The handle of a run on the person's own tree, logged in `session`; any face may answer."""

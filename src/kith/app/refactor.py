@@ -101,7 +101,7 @@ async def _by_model(
         words = what if isinstance(what, str) else await word_suggestion(run, what)
         async with open_cast(project, run, id) as cast:
             rules = Rules(_is_held(project), tests_locked)
-            return await refactor_by_model(run, cast, words, project.judges(run), rules, id)
+            return await refactor_by_model(run, cast, words, project.judges(run), rules)
 
     title = what if isinstance(what, str) else f"{what.place}: {what.text}"
     return await project.perform(f"refactor {title}", KIND, do, answerer, listeners, id)

@@ -13,7 +13,7 @@ from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.knowledge import gather, tell_faults, tell_known
 from kith.app.news import with_news
-from kith.app.project import Project, Result
+from kith.app.project import Project, Result, trial_name
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
@@ -48,15 +48,11 @@ THREAD = "task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a person wants: words, whether to plan first, or a session to go on with.
-
-    `keep`: a change that is not adopted waits in its trial (`app/waiting.py`).
-    """
+    """What a person wants: words, whether to plan first, or a session to go on with."""
 
     words: str
     plan: Literal["no", "yes", "show"] = "no"
     resume: str = ""
-    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +109,15 @@ async def run_in(
         options = _options(project, task, session.past())
         run.emit(project.started(task.words, options | {"commit": await clean_commit(project.root)}))
     past = session.past()
+    # Each task of a conversation has a trial of its own, found again when it is resumed.
+    run = replace(run, trial_name=trial_name(session.id, past))
     work = _do(project, run, session.id, task, past, opened)
     code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
     if any(call.strategy for call in session.past().calls):
         from kith.app.coaching.strategies import settle_live  # with all that learns
 
         settle_live(project, session.listeners)
-    return Result(code, project.report(session))
+    return Result(code, project.report(session.id))
 
 
 async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:
@@ -267,24 +265,13 @@ async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
         following = await relay.follow(given_up) if relay else None
         return await _leg(job, following, project.log.past(job.id)) if following else None
 
-    # Each task of a conversation has a trial of its own, found again when it is resumed.
-    name, judges = f"{job.id}-{past.tasks}", replace(job.judges, ending=job.ending)
+    judges = replace(job.judges, ending=job.ending)
     if relay:
         from kith.app.asking.audits import auditor
 
         judges = replace(judges, audit=auditor(relay, leg.goal, f"{job.id}/{past.tasks}"))
     earlier = None if _is_new(task, past) else _progress_of(past)
-    return await attempt(
-        run,
-        leg,
-        task.words,
-        judges,
-        name=name,
-        plan=task.plan,
-        earlier=earlier,
-        relief=relieve,
-        keep=task.keep,
-    )
+    return await attempt(run, leg, task.words, judges, plan=task.plan, earlier=earlier, relief=relieve)
 
 
 async def _leg(job: Job, opened: Opened, past: Past) -> Leg:

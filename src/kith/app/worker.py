@@ -19,6 +19,7 @@ from kith.app.steering import nobody_here
 from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
+from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
@@ -120,7 +121,8 @@ class _Job:
             if self.letter.resume:
                 own.emit(Notice(why, "warning"))
                 return
-            own.emit(RunStarted(self.letter.words, str(self.root), "", "", {"kind": self.letter.kind}))
+            kind = APPLY if self.letter.kind == "apply" else self.letter.kind
+            own.emit(RunStarted(self.letter.words, str(self.root), "", "", {"kind": kind}))
             own.emit(RunEnded("failed", why))
 
 
@@ -187,6 +189,11 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
             named = tuple(str((letter.flags or {}).get("model", "")).split(","))
             motion = Motion(letter.words, named if len(named) > 1 else ())
             await run_confer(project, motion, nobody_here, [listener], id=session)
+        case "apply":
+            from kith.app.waiting import apply_waiting, find_waiting
+
+            waiting = await find_waiting(project, f"{session}-")
+            await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
             from kith.app.direct_tools import edit_with
 

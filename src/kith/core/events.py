@@ -23,6 +23,7 @@ from kith.core.values import (
     Usage,
 )
 
+# "held": nobody was asked, and the evidence is too little; the change waits for whoever takes it.
 Status = Literal["done", "failed", "rejected", "held", "limit", "unavailable", "interrupted"]
 
 

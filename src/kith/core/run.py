@@ -35,7 +35,9 @@ class Run:
 
     A new field needs a written reason. `hear` gives what a person said since it was last asked: it is here
     since words that steer a model belong into the conversation it is in, whichever workflow holds that. Each
-    of them counts as heard once it stands there.
+    of them counts as heard once it stands there. `trial_name` names the trial in which a change of this run
+    waits until it is applied ("": nothing waits); it is here since every workflow that proposes one has to
+    leave it in the same place.
     """
 
     sink: Sink
@@ -44,6 +46,7 @@ class Run:
     limits: Limits = Limits()
     path: tuple[str, ...] = ()
     hear: Hear = nobody_speaks
+    trial_name: str = ""
 
     def emit(self, event: Event) -> None:
         self.sink(event, self.path)

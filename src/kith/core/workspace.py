@@ -99,6 +99,14 @@ class Trial(Workspace, Protocol):
     async def checkpoint(self, name: str) -> Changes:
         """Remember the changes as they are now, under a name, as long as the trial lasts; returns them."""
 
+    async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
+        """Keep the change as it is now, with the contents it was made from, for as long as the trial lasts.
+
+        `changes`: the same, by who has just read it. With `only`, nothing else of the trial is kept. Unlike
+        `changes`, it reads what the person's own edits have overtaken, as long as it knows what the trial
+        began with; raises TreeError where it does not.
+        """
+
     async def recall(self, name: str) -> Changes:
         """The changes as they were at a checkpoint. Raises TreeError for a name that was never set."""
 

@@ -15,6 +15,7 @@ from kith.faces.signals import run_until_signal
 from kith.faces.status import status_text
 from kith.faces.task_input import read_task
 from kith.faces.terminal import choose_voice
+from kith.faces.waiting import print_waiting
 
 UNFINISHED = ("failed", "limit", "unavailable", "interrupted")
 
@@ -38,6 +39,8 @@ def build_command(args: argparse.Namespace) -> int:
     except (SystemExit, KeyboardInterrupt):
         if format == "json":
             print(json.dumps(show_build(project.log, id), indent=2))
+        elif format == "text":
+            print_waiting(project.report(id))
         raise
     finally:
         voice.close()

@@ -137,6 +137,10 @@ COMMANDS = {
     "edits apply": Command(
         "print the diff of a reply on standard input, or write it", edits.apply, "edits:apply_command"
     ),
+    "diff": Command("show a change that was not applied", tasks.diff, "waiting:diff_command", "[ID]"),
+    "apply": Command(
+        "check a change that was not applied, and apply it", tasks.apply, "waiting:apply_command", "[ID]"
+    ),
     "undo": Command("take an applied change back", tasks.undo, "commands:undo_command", "[ID]"),
     "sessions": Command(
         "list what was done, newest first", sessions.sessions, "sessions:sessions_command", "[WORD ...]"
@@ -196,7 +200,7 @@ A local-first coding agent: it works in a trial of your tree, tests the change,
 and asks you once. Without a command it opens a conversation in this folder."""
 EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model,
-75 try again later, 130 interrupted, 143 terminated"""
+6 held back, 75 try again later, 130 interrupted, 143 terminated"""
 
 
 # What argparse says, and how kith says it. `-m/--model` is named by its long form.
@@ -337,7 +341,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
         prog=prog,
         usage=usage.rstrip(),
         description=meaning if name else f"{ABOUT}\n\n{_list_commands(COMMANDS)}",
-        epilog=EXIT_CODES if name in ("", "run", "build") else _list_commands(parts) if parts else None,
+        epilog=EXIT_CODES
+        if name in ("", "run", "build", "apply")
+        else _list_commands(parts)
+        if parts
+        else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

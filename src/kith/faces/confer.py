@@ -20,6 +20,7 @@ from kith.faces.printing import printable
 from kith.faces.run import print_receipt
 from kith.faces.speakers import show_minutes
 from kith.faces.terminal import yes_to_changes
+from kith.faces.waiting import print_waiting
 from kith.memory.councils import Minutes, read_minutes
 
 
@@ -81,7 +82,7 @@ def show_command(project: Project, id: str, *, as_json: bool) -> int:
 def as_json(told: Conferred) -> dict[str, Any]:
     """A council as plain data."""
     report, minutes = told.result.report, told.minutes
-    kept = ("status", "text", "session", "applied", "changes", "usage")
+    kept = ("status", "text", "session", "applied", "waiting", "changes", "usage")
     return {key: report[key] for key in kept} | (_minutes_json(minutes) if minutes else {})
 
 
@@ -114,5 +115,6 @@ def _print_text(told: Conferred, applying: bool) -> None:
         print(wrapped(f"kith: {printable(report['text'])}", sys.stderr), file=sys.stderr)
     if applying and report["changes"]:
         print_receipt(report)
+    print_waiting(report)
     if told.minutes:
         print(f"Again: kith confer --show {report['session'][:6]}", file=sys.stderr)

@@ -25,6 +25,7 @@ from kith.faces.printing import printable
 from kith.faces.sarif import as_sarif
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.faces.waiting import print_waiting
 
 SEVERITIES: Final = ("error", "warning", "note")
 _INDENT: Final = 18  # columns before the words of a finding
@@ -115,6 +116,7 @@ def as_json(told: Told, shown: Sequence[Finding]) -> dict[str, Any]:
     return {
         "status": report["status"],
         "text": report["text"],
+        "waiting": report["waiting"],
         "session": report["session"],
         "reviewed": told.subject.words,
         "files": [change.path for change in told.subject.changes],
@@ -153,6 +155,7 @@ def _print_text(told: Told, shown: Sequence[Finding], applying: bool) -> None:
     print("\n".join(review_lines(told, shown)))
     if told.result.code != EXIT_DONE:
         print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
+    print_waiting(told.result.report)
     if (offered := offered_in(shown)) and not applying:
         print(f"{count(offered, 'suggestion')} to apply: add --apply.", file=sys.stderr)
 

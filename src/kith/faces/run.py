@@ -25,6 +25,7 @@ from kith.faces.printing import printable
 from kith.faces.signals import run_until_signal
 from kith.faces.task_input import read_task
 from kith.faces.terminal import choose_voice
+from kith.faces.waiting import print_waiting
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 
@@ -48,9 +49,11 @@ def run_command(args: argparse.Namespace) -> int:
     try:
         result = run_until_signal(run_task(project, wanted, answerer, listeners, id))
     except (SystemExit, KeyboardInterrupt):
+        report = project.report(id)
         if format == "json":
-            past = project.log.past(id)
-            print(json.dumps(describe_run(id, past), indent=2))
+            print(json.dumps(report, indent=2))
+        elif format == "text":
+            print_waiting(report)
         raise
     finally:
         voice.close()
@@ -105,6 +108,7 @@ def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
         print_words(text)
     elif text:
         print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
+    print_waiting(report)
     if again and report["usage"]["calls"]:
         print(f"To go on: {again}", file=sys.stderr)
     if report["changes"] or report["usage"]["calls"]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from kith.app.waiting_list import waiting_sessions
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.faces.folder import find_root
 from kith.faces.lines import brief, count
@@ -27,11 +28,13 @@ def sessions_command(args: argparse.Namespace) -> int:
     root = find_root(args.folder)
     log = _open_log(root)
     found = log.sessions(None if args.all else root, args.most, words=" ".join(args.words))
+    waiting = {*waiting_sessions(log.path.parent)} - {*log.open_ids()}
     if args.json:
-        print(json.dumps([asdict(each) for each in found], indent=2))
+        rows = [asdict(each) | {"waiting": each.id in waiting} for each in found]
+        print(json.dumps(rows, indent=2))
         return EXIT_DONE
     for each in found:
-        _print_row(each, args.all)
+        _print_row(each, args.all, each.id in waiting)
     if not found:
         place = "anywhere" if args.all else f"in {printable(str(root))}"
         words = f" with {printable(' '.join(args.words))}" if args.words else ""
@@ -39,15 +42,15 @@ def sessions_command(args: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _print_row(summary: Summary, everywhere: bool) -> None:
+def _print_row(summary: Summary, everywhere: bool, waits: bool) -> None:
     """A session in a line; a narrow terminal gets shorter words, a pipe always the same."""
     narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < _NARROW
     id, when = (summary.id[:_SHORT], _when(summary.at)[5:]) if narrow else (summary.id, _when(summary.at))
     fork = "  (fork)" if narrow else f"  (fork of {summary.source[:_SHORT]})"
     fork = fork if summary.source else ""
     where = f"  {printable(summary.root)}" if everywhere else ""
-    head = f"{id}  {when}  {summary.status:11} "
-    print(f"{head}{brief(summary.title, len(head) + len(where) + len(fork), 16)}{fork}{where}")
+    head, tail = f"{id}  {when}  {summary.status:11} ", f"{fork}{'  (waits)' if waits else ''}{where}"
+    print(f"{head}{brief(summary.title, len(head) + len(tail), 16)}{tail}")
 
 
 def turns_command(args: argparse.Namespace) -> int:

@@ -9,10 +9,12 @@ from typing import Any
 
 from kith.app.builds import find_build, show_build
 from kith.app.project import Project
-from kith.core.errors import EXIT_DONE
+from kith.app.waiting_list import waiting_sessions
+from kith.core.errors import EXIT_DONE, UsageError
 from kith.faces.folder import find_root
 from kith.faces.lines import count, wrapped
 from kith.faces.printing import printable
+from kith.faces.waiting import waiting_line
 
 _EVERY_S = 0.5
 _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}
@@ -21,11 +23,32 @@ _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗",
 def status_command(args: argparse.Namespace) -> int:
     """Tasks, attempts, gates, times, and what runs now."""
     project = Project.open(find_root(args.folder), {})
-    id = find_build(project, args.id or "")
+    try:
+        id = find_build(project, args.id or "")
+    except UsageError:
+        if args.id or args.watch or args.json or not _tell_waiting(project):
+            raise
+        return EXIT_DONE
     if args.watch:
         return _watch(project, id, args.json)
-    _print(show_build(project.log, id), args.json)
+    _print(_show(project, id), args.json)
+    if not args.json:
+        _tell_waiting(project, id)
     return EXIT_DONE
+
+
+def _show(project: Project, id: str) -> dict[str, Any]:
+    shown = show_build(project.log, id)
+    return {**shown, "waiting": not _is_running(shown) and project.waiting_in(id) is not None}
+
+
+def _tell_waiting(project: Project, besides: str = "") -> bool:
+    """Name the sessions of this folder whose change waits; False where there is none."""
+    other = (besides, *project.log.open_ids())
+    found = [each for each in waiting_sessions(project.settings.state, project.root) if each not in other]
+    for session in found:
+        print(waiting_line(session))
+    return bool(found)
 
 
 def _print(shown: dict[str, Any], as_json: bool) -> None:
@@ -41,7 +64,7 @@ def _watch(project: Project, id: str, as_json: bool) -> int:
 
     with Live(auto_refresh=False, vertical_overflow="visible") as live:
         while True:
-            shown = show_build(project.log, id)
+            shown = _show(project, id)
             live.update(Text(printable(status_text(shown)), no_wrap=False), refresh=True)
             if not _is_running(shown):
                 return EXIT_DONE
@@ -55,7 +78,7 @@ def _is_running(shown: dict[str, Any]) -> bool:
 def _tell_changes(project: Project, id: str, as_json: bool) -> int:
     told = ""
     while True:
-        shown = show_build(project.log, id)
+        shown = _show(project, id)
         state = json.dumps(shown) if as_json else status_text(shown)
         if state != told:
             print(state, flush=True)
@@ -69,6 +92,7 @@ def status_text(shown: dict[str, Any]) -> str:
     """A build on one screen."""
     interrupted = shown["status"] == "interrupted"
     hint = [f"  To go on: kith build --resume {shown['session']}"] if interrupted else []
+    hint += [f"  {waiting_line(shown['session'])}"] if shown.get("waiting") else []
     lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", *hint]
     if shown["tasks"]:
         lines += ["", *(line for task in shown["tasks"] for line in _task_lines(task))]

@@ -1,4 +1,4 @@
-"""What a person ran themselves in a conversation: it stands beside the tasks, and cuts none in two."""
+"""What a person did themselves between tasks: it stands beside the tasks, and cuts none in two."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol, TypeVar
@@ -6,6 +6,8 @@ from typing import Final, Protocol, TypeVar
 from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 
 KIND: Final = "command"  # of the run that holds such a command
+APPLY: Final = "apply waiting"  # of the run in which a change that waited is applied after all
+KINDS: Final = (KIND, APPLY)
 QUIET: Final = "quiet"  # its option, "yes" where the model is not told of it
 
 
@@ -18,8 +20,8 @@ R = TypeVar("R", bound=_Recorded)
 
 
 def is_aside(event: Event) -> bool:
-    """Whether a command of the person's own begins."""
-    return isinstance(event, RunStarted) and event.options.get("kind") == KIND
+    """Whether a command of the person's own begins, or a change that waited is applied."""
+    return isinstance(event, RunStarted) and event.options.get("kind") in KINDS
 
 
 def without_asides(records: Iterable[R], *, changes: bool = False) -> Iterator[R]:

@@ -15,12 +15,13 @@ class Letter:
 
     `flags` are settings as the command line would give them; `plan`, `tool` (the one to use first) and `kind`
     (the command: run, build, confer) count only where the words begin a task. Of kind "tool" it asks no
-    model: `tool` is used with `args`. `resume`: without words, it goes on with what was cut short.
+    model: `tool` is used with `args`; of kind "apply" the change that waits is applied. `resume`: without
+    words, it goes on with what was cut short.
     """
 
     words: str
     by: str = ""
-    kind: Literal["run", "build", "confer", "tool"] = "run"
+    kind: Literal["run", "build", "confer", "tool", "apply"] = "run"
     plan: Literal["no", "yes", "show"] = "no"
     tool: str = ""
     flags: dict[str, Any] | None = None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.memory.asides import KIND
+from kith.memory.asides import APPLY, KIND, KINDS
 
 Query = Callable[[str, Sequence[object]], list[Any]]
 Started = dict[str, Any]
@@ -20,11 +20,17 @@ _NAME: Final = """
 SELECT body FROM events WHERE session = ? AND kind = 'Named' ORDER BY seq DESC LIMIT 1
 """
 _IN_INDEX: Final = "kind IN ('RunStarted', 'RunEnded', 'Resumed')"  # in the words of the index `tasks`
-_IS_TASK: Final = f"kind = 'RunStarted' AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}'"
+_ASIDES: Final = ", ".join(f"'{kind}'" for kind in KINDS)
+_KIND_OF: Final = "COALESCE(json_extract(body, '$.options.kind'), '')"
+_IS_TASK: Final = f"kind = 'RunStarted' AND {_KIND_OF} NOT IN ({_ASIDES})"
+_IS_APPLY: Final = f"kind = 'RunStarted' AND {_KIND_OF} = '{APPLY}'"
 # Of the last task, or the last time that somebody went on with it.
 _LAST_BEGIN: Final = f"""
 SELECT seq FROM events WHERE session = ? AND {_IN_INDEX} AND (kind = 'Resumed' OR {_IS_TASK})
 ORDER BY seq DESC LIMIT 1
+"""
+_LAST_APPLY: Final = f"""
+SELECT seq FROM events WHERE session = ? AND seq > ? AND {_IN_INDEX} AND {_IS_APPLY} ORDER BY seq DESC LIMIT 1
 """
 _BEGINS: Final = f"""
 SELECT seq FROM events WHERE session = ? AND {_IN_INDEX} AND {_IS_TASK} ORDER BY seq DESC LIMIT 1 OFFSET ?
@@ -86,13 +92,15 @@ def list_sessions(
 def _summarise(query: Query, session: str, at: float, started: Started) -> Summary:
     task, options = str(started.get("task", "")), started.get("options") or {}
     begin, ended = last_task(query, session)
+    _, applied = last_apply(query, session, begin)
+    status = str(_read(ended).get("status", "done")) if ended or not begin else "unfinished"
     return Summary(
         session,
         task,
         str(started.get("root", "")),
         str(started.get("model", "")),
         at,
-        str(_read(ended).get("status", "done")) if ended or not begin else "unfinished",
+        "done" if _read(applied).get("status") == "done" else status,
         _name(query, session) or first_line(task),
         str(options.get("source", "")),
         str(options.get("kind") or ("run" if "plan" in options else "")),
@@ -105,6 +113,17 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
     0 where there was no task, "" while it has no end. Commands that the person ran since are no tasks.
     """
     begin = next((int(seq) for (seq,) in query(_LAST_BEGIN, (session,))), 0)
+    for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
+        return begin, str(body) if kind == "RunEnded" else ""
+    return begin, ""
+
+
+def last_apply(query: Query, session: str, task: int) -> tuple[int, str]:
+    """Where somebody last applied what a task had left, and the RunEnded of that, as JSON.
+
+    `task` is where the task began. 0 where it never happened, "" while it goes on or has died.
+    """
+    begin = next((int(seq) for (seq,) in query(_LAST_APPLY, (session, task))), 0)
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
         return begin, str(body) if kind == "RunEnded" else ""
     return begin, ""

@@ -31,7 +31,7 @@ from kith.core.events import (
 )
 from kith.core.evidence import Evidence, combine
 from kith.core.values import Answer, FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
-from kith.memory.asides import QUIET, is_aside
+from kith.memory.asides import APPLY, QUIET, is_aside
 
 # The events that tell on after their task and the next one: words, lists, names, and what frames them.
 LASTING = frozenset(
@@ -99,7 +99,7 @@ class Past:
     relayed: Routed | None = None  # how the present one did, while it has not been told what was done before
     title: str = ""  # the name that the person gave the session
     symbols: str = ""  # whether models were offered the index here: "yes", "no", "" before the first task
-    aside: RunStarted | None = None  # the command of the person's own that is running
+    aside: RunStarted | None = None  # what the person does beside the task now: a command, or applying
     untold: list[Ran] = field(default_factory=list)  # what they ran since, and the model was not told of
 
     def take(self, event: Event) -> None:
@@ -145,7 +145,10 @@ class Past:
                 self.said = answer
 
     def take_aside(self, event: Event) -> None:
-        """Take in an event of a command that the person runs."""
+        """Take in an event of a command that the person runs, or of applying what the task had left."""
+        if self.aside and self.aside.options.get("kind") == APPLY:
+            self._take_applying(event)
+            return
         quiet = self.aside is not None and self.aside.options.get(QUIET) == "yes"
         match event:
             case RunEnded(status):
@@ -159,6 +162,15 @@ class Past:
             case Applied(files=files) if not quiet:
                 paths = ", ".join(file.path for file in files)
                 self._add_to_untold(f"[It changed {paths}: read before you edit.]")
+
+    def _take_applying(self, event: Event) -> None:
+        """What is applied after all is the task's own change, and its end; any other end changes nothing."""
+        match event:
+            case Applied():
+                self.applied.append(event)
+            case RunEnded():
+                self.aside = None
+                self.ended = event if event.status == "done" else self.ended
 
     def _add_to_untold(self, words: str) -> None:
         """What became of a command's changes, behind what it printed."""

@@ -4,14 +4,15 @@ import json
 
 from kith.core.codec import decode
 from kith.core.values import Question
-from kith.memory.asides import KIND
+from kith.memory.asides import KINDS
 from kith.memory.inbox import Inbox
-from kith.memory.listing import last_task
+from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
 
+_ASIDES = ", ".join(f"'{kind}'" for kind in KINDS)
 _LAST_KIND = f"""
 SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
-AND COALESCE(json_extract(body, '$.options.kind'), '') <> '{KIND}' ORDER BY seq DESC LIMIT 1
+AND COALESCE(json_extract(body, '$.options.kind'), '') NOT IN ({_ASIDES}) ORDER BY seq DESC LIMIT 1
 """
 # Ends that nobody goes on from, of the commands that can be gone on with.
 OVER = {"run": ("done", "rejected", "failed"), "build": ("done", "rejected")}
@@ -28,6 +29,8 @@ def open_question(log: Log, session: str) -> Question | None:
     `Log.is_open` says.
     """
     begin, end = last_task(log.query, session)
+    if end:  # a change that waited may be about to be applied
+        begin, end = last_apply(log.query, session, begin)
     for kind, body in log.query(_LAST, (session, begin)) if begin and not end else ():
         if kind == "Asked":
             question: Question = decode(json.loads(body)["question"], Question)
@@ -46,7 +49,10 @@ def can_resume(log: Log, session: str) -> bool:
     kind = last_kind(log, session)
     if kind not in OVER:
         return False
-    _, end = last_task(log.query, session)
+    begin, end = last_task(log.query, session)
+    _, applied = last_apply(log.query, session, begin)
+    if applied and json.loads(applied)["status"] == "done":
+        return False
     return not end or json.loads(end)["status"] not in OVER[kind]
 
 

@@ -100,6 +100,9 @@ class VeiledTrial(Veiled):
     async def checkpoint(self, name: str) -> Changes:
         return await self.inner.checkpoint(name)
 
+    async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
+        return await self.inner.remember(changes, only=only)
+
     async def recall(self, name: str) -> Changes:
         return await self.inner.recall(name)
 

@@ -19,7 +19,7 @@ class Checkpoints:
 
     def save(self, name: str, changes: Changes) -> None:
         """Write a checkpoint, whole or not at all. Raises TreeError when the disk refuses."""
-        path = self._path(name)
+        path = self.path(name)
         try:
             self.folder.mkdir(exist_ok=True)
             draft = path.with_suffix(".new")
@@ -36,7 +36,7 @@ class Checkpoints:
         if not name:
             return ()
         try:
-            text = self._path(name).read_text(encoding="utf-8")
+            text = self.path(name).read_text(encoding="utf-8")
         except OSError as error:
             raise TreeError(f"the trial has no checkpoint {name!r}") from error
         try:
@@ -45,7 +45,8 @@ class Checkpoints:
             raise TreeError(f"the checkpoint {name!r} of the trial is damaged") from error
         return changes
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """The file that holds a checkpoint, if it was ever set."""
         return self.folder / f"{sha256(name.encode()).hexdigest()[:16]}.json"
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from kith.trees.merge import undo_changes
 from kith.trees.names import check_new_name, check_own, check_repositories
 from kith.trees.records import load_record, open_journal
 from kith.trees.swap import look
-from kith.trees.trial_folder import list_trials
+from kith.trees.waiting import Held, Waiting, hold_waiting, list_unsaved, list_waiting, read_waiting
 
 Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
 Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
@@ -122,9 +122,21 @@ class LocalTree:
     def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
         return self._trials(self, name)
 
-    def waiting_trials(self, session: str) -> tuple[str, ...]:
-        """The names of the trials that wait for a session's tasks to be gone on with, in no order."""
-        return list_trials(self._state, session)
+    def waiting(self) -> tuple[Waiting, ...]:
+        """The changes of this tree that were not applied, oldest first."""
+        return tuple(each for each in list_waiting(self._state) if each.root == self._root)
+
+    def waiting_change(self, name: str) -> Changes:
+        """The change that waits in the trial of this name. Raises TreeError where none does."""
+        return read_waiting(self._state, name)
+
+    def hold_waiting(self, name: str) -> AbstractContextManager[Held]:
+        """A change that waits, while no other process can have it; see `trees/waiting.py`."""
+        return hold_waiting(self._state, self._root, name)
+
+    def unsaved_trials(self, beginning: str) -> tuple[str, ...]:
+        """Trials whose names begin so, and whose processes were killed before a change could wait."""
+        return list_unsaved(self._state, self._root, beginning)
 
     async def undo(self, change_id: str) -> tuple[str, Changes]:
         """Take an applied change back, keeping later edits; returns the new change's id and what it did."""

@@ -17,6 +17,7 @@ from kith.trees.git import run_git
 from kith.trees.guard import check_link, check_path, resolve_links, show_path
 from kith.trees.listing import list_files
 from kith.trees.names import check_new_name, check_repositories, find_twin
+from kith.trees.waiting import PROPOSED, keep_change
 
 _DEFAULT = ExecLimits()
 Above = Callable[[], AbstractAsyncContextManager[Trial]]  # opens a trial on top of another one
@@ -67,6 +68,7 @@ class SideTrial:
         self.notes = notes  # what could not be taken along, in sentences
         self._above = above
         self._ground = ground
+        self._folder = folder
         self._by_products = ByProducts(folder / "by-products")
         self._checkpoints = Checkpoints(folder / "checkpoints")
         self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
@@ -128,13 +130,13 @@ class SideTrial:
             with told("what the trial holds"):  # a command may leave folders deeper than any path can say
                 return await self._changes()
 
-    async def _changes(self) -> Changes:
+    async def _changes(self, moved: bool = False) -> Changes:
+        """What differs; with `moved`, from what the trial began with where the tree has moved on since."""
         touched = await self._ground.touched(self._by_products.load())
         present = set(touched.present) - await self._ground.ignored(touched.present)
         wanted = Touched(present, touched.gone)
         changes = await asyncio.to_thread(compare, wanted, files_of(self.root), self._ground.look)
-        self._bases.check(changes)
-        return changes
+        return self._bases.restore(changes) if moved else self._bases.check(changes)
 
     async def apply(self, changes: Changes) -> str:
         """Write the changes into the trial; nothing is journaled, so the id is empty."""
@@ -147,6 +149,16 @@ class SideTrial:
     async def checkpoint(self, name: str) -> Changes:
         changes = await self.changes()
         self._checkpoints.save(name, changes)
+        return changes
+
+    async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
+        async with self._turn:
+            if changes is None:
+                with told("what the trial holds"):
+                    changes = await self._changes(moved=True)
+            self._checkpoints.save(PROPOSED, changes)
+            if only and changes:
+                await asyncio.to_thread(keep_change, self._folder)
         return changes
 
     async def recall(self, name: str) -> Changes:

@@ -63,16 +63,11 @@ def _sweep(trials: Path) -> None:
             remove_tree(folder)
 
 
-def list_trials(state: Path, session: str) -> tuple[str, ...]:
-    """The names of the trials that wait for a session's tasks, in no order."""
-    return tuple(folder.name for folder in (state / "trials").glob(f"{session}-*"))
-
-
-def forget_trials(state: Path, session: str) -> None:
-    """Remove the trials that wait for a session's tasks. Raises BusyError where one is in use."""
+def forget_trials(state: Path, session: str, but: str = "") -> None:
+    """Remove the trials that wait for a session's tasks, `but` one. Raises BusyError where one is in use."""
     trials = state / "trials"
     for folder in tuple(trials.iterdir()) if trials.is_dir() else ():
-        if folder.name.startswith(f"{session}-"):
+        if folder.name.startswith(f"{session}-") and folder.name != but:
             with suppress(FileNotFoundError), _locked(folder):
                 remove_tree(folder)
 

@@ -14,6 +14,7 @@ from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.workflows.claims import claimed_tests
 from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
+from kith.workflows.keeping import kept_trial
 from kith.workflows.plan import PlanRejected, agree_on_plan, with_request
 from kith.workflows.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
 from kith.workflows.renew import renew
@@ -87,33 +88,19 @@ async def attempt(
     task: str,
     judges: Judges,
     *,
-    name: str = "",
     plan: Planning = "no",
     earlier: Progress | None = None,
     relief: Relief = nobody,
-    keep: bool = False,
 ) -> Outcome:
-    """Let a role do `task` in a trial called `name` until gates and person agree, then adopt the change.
+    """Let a role do `task` in the run's trial until gates and person agree, then adopt the change.
 
     With `earlier`, the work goes on where it stopped. `relief` is asked for another model where one has used
-    its tries or cannot go on. With `keep`, a change that was not adopted stays in its trial.
+    its tries or cannot go on. A change that was not adopted waits in its trial.
     """
-    try:
-        async with run.workspace.trial(name) as trial:
-            outcome = await _in_trial(run, trial, leg, task, judges, plan, earlier, relief)
-            if keep and outcome.status != "done" and await trial.changes():
-                raise _Kept(outcome)  # what ends in an error stays
-            return outcome
-    except _Kept as kept:
-        return kept.outcome
-
-
-class _Kept(Exception):
-    """The change waits in its trial."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__()
-        self.outcome = outcome
+    async with kept_trial(run.workspace, run.trial_name) as held:
+        outcome = await _in_trial(run, held.trial, leg, task, judges, plan, earlier, relief)
+        held.adopted = outcome.status == "done"
+    return outcome
 
 
 async def _in_trial(
@@ -143,7 +130,7 @@ async def _in_trial(
     except PlanRejected as no:
         return Outcome("rejected", str(no))
     except TreeError as error:
-        # The trial no longer fits the tree (or the disk): keeping it would only repeat this.
+        # The trial no longer fits the tree (or the disk): the model cannot go on, and the change waits.
         return Outcome("failed", str(error))
 
 
@@ -245,7 +232,7 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
         verdict = Verdict(True, by="edits")
         if not progress.landed:
             verdict = await land_edits(step, trial, thread, number)
-        changes = await trial.changes()
+        changes = await trial.remember(await trial.changes())
         step.emit(Proposed(summarise(changes)))
         if verdict.ok and not changes and _edits_beside_calls(thread):
             verdict = Verdict(False, BESIDE, "edits")
@@ -357,7 +344,7 @@ async def adopt(
         if renewed in ((), kept):
             raise
         run.emit(Notice(RENEWED, "warning"))
-        return await adopt_ready(run, renewed, judges, text)
+        return await adopt_ready(replace(run, trial_name=""), renewed, judges, text)  # `trial` keeps it
     run.emit(Applied(change_id, summarise(kept)))
     if messages and kept == changes:
         await judges.commit([change.path for change in kept], "\n\n".join(messages))
@@ -367,18 +354,26 @@ async def adopt(
 
 
 async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> Outcome:
-    """The same gates and the same question for a change that needed no model."""
-    async with run.workspace.trial() as trial:
-        await trial.apply(changes)
-        inside = run.inside(trial)
-        inside.emit(Proposed(summarise(changes)))
-        verdict, _ = await judge(inside, judges, changes, 1, compare=True)
-        if not verdict.ok:
-            return Outcome("failed", _not_applied(in_a_line(verdict), verdict))
-        decision = await decide(run, trial, judges, changes, verdict.evidence)
-        if not decision.ok:
-            return not_adopted(decision)
-        return await adopt(run, trial, judges, changes, decision, text)
+    """The same gates and the same question for a change that needed no model; refused, it waits."""
+    async with kept_trial(run.workspace, run.trial_name) as held:
+        await held.trial.go_back("")  # a crash may have left something
+        await held.trial.apply(changes)
+        await held.trial.remember(changes)
+        outcome = await _judge_ready(run, held.trial, changes, judges, text)
+        held.adopted = outcome.status == "done"
+    return outcome
+
+
+async def _judge_ready(run: Run, trial: Trial, changes: Changes, judges: Judges, text: str) -> Outcome:
+    inside = run.inside(trial)
+    inside.emit(Proposed(summarise(changes)))
+    verdict, _ = await judge(inside, judges, changes, 1, compare=True)
+    if not verdict.ok:
+        return Outcome("failed", _not_applied(in_a_line(verdict), verdict))
+    decision = await decide(run, trial, judges, changes, verdict.evidence)
+    if not decision.ok:
+        return not_adopted(decision)
+    return await adopt(run, trial, judges, changes, decision, text)
 
 
 def not_adopted(decision: Verdict) -> Outcome:

@@ -1,5 +1,7 @@
 """A change whose files were edited since it was made, made again on what they are now."""
 
+from dataclasses import replace
+
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change, Changes
 from kith.core.workspace import Workspace
@@ -19,6 +21,8 @@ async def renew(tree: Workspace, changes: Changes) -> Changes:
 
 async def _renew(tree: Workspace, change: Change) -> Change:
     now = await _read(tree, change.path)
+    if now == change.after and change.mode == change.mode_before:
+        return replace(change, before=now)  # the tree has it already
     if now == change.before or SYMLINK in (change.mode, change.mode_before):
         return change
     if now is None or change.before is None or change.after is None:

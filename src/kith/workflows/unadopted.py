@@ -1,64 +1,45 @@
-"""A change that was left in its trial: looked at, adopted after all, or thrown away."""
+"""A change that was not applied when it was made: brought up to date, judged, asked about, and adopted."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from typing import Final
 
 from kith.core.events import Notice, Proposed
 from kith.core.run import Run
 from kith.core.values import Changes
-from kith.core.workspace import Trial, Workspace
 from kith.edits import summarise
-from kith.workflows.attempt import Outcome, adopt
+from kith.workflows.attempt import Outcome, adopt, not_adopted
+from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
+from kith.workflows.renew import renew
 from kith.workflows.verdicts import ask_gates, in_a_line
 
-
-class _LeftError(Exception):
-    """The trial is left as it is."""
-
-
-@asynccontextmanager
-async def left_trial(workspace: Workspace, name: str) -> AsyncIterator[Trial]:
-    """The trial of this name, which waits on after the block."""
-    try:
-        async with workspace.trial(name) as trial:
-            yield trial
-            raise _LeftError
-    except _LeftError:
-        return
+WAITS_ON: Final = "Nothing was applied. The change still waits."
+THERE: Final = "Your files hold this change already."
+_RENEWED: Final = "Your files were edited since this change was made. It is shown as it applies to them now."
 
 
-async def read_left(workspace: Workspace, name: str) -> Changes:
-    """The change that waits in a trial."""
-    async with left_trial(workspace, name) as trial:
-        return await trial.changes()
+async def adopt_unadopted(run: Run, changes: Changes, judges: Judges, *, hold_back: bool) -> Outcome:
+    """Judge a change on the tree as it is now, ask the person, and apply it.
 
-
-async def discard(workspace: Workspace, name: str) -> None:
-    """Throw away the change that waits in a trial."""
-    async with workspace.trial(name):
-        pass
-
-
-async def adopt_left(run: Run, name: str, judges: Judges) -> Outcome:
-    """Check the change that waits in a trial, and ask for it again; it is thrown away once it is applied.
-
-    There is no model that could mend it, so what the gates say against it is told, and the person decides.
+    No model is there to mend it: what the checks say against it is told, and the person decides. With
+    `hold_back` nobody reads that, so a change that does not pass is not applied.
     """
-    changes = await read_left(run.workspace, name)
+    renewed = await renew(run.workspace, changes)
+    if not renewed:
+        return Outcome("done", THERE)
+    if renewed != changes:
+        run.emit(Notice(_RENEWED))
     async with run.workspace.trial() as trial:
-        await trial.apply(changes)
+        await trial.apply(renewed)
         inside = run.inside(trial)
-        inside.emit(Proposed(summarise(changes)))
-        verdict = await ask_gates(inside, await judges.gates(), changes, 1)
+        inside.emit(Proposed(summarise(renewed)))
+        verdict = await ask_gates(inside, await judges.gates(), renewed, 1)
+        if not verdict.ok and hold_back:
+            return Outcome("held", f"Held back: {in_a_line(verdict)} --unproven applies it all the same.")
         if not verdict.ok:
             inside.emit(Notice(f"It does not pass: {in_a_line(verdict)}", "warning"))
-        decision = await judges.person(inside, changes, verdict.evidence)
+        decision = await decide(run, trial, judges, renewed, verdict.evidence)
+        if decision.unmet:
+            return not_adopted(decision)
         if not decision.ok:
-            return Outcome("rejected", decision.feedback or "Nothing was applied; it waits on.")
-        outcome = await adopt(
-            run, trial, judges, changes, decision, ""
-        )  # whoever sees it applied needs no words
-    if outcome.status == "done":
-        await discard(run.workspace, name)
-    return outcome
+            return Outcome("rejected", decision.feedback or WAITS_ON)
+        return await adopt(run, trial, judges, renewed, decision, "")  # who sees it applied needs no words

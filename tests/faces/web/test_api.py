@@ -47,6 +47,32 @@ def a_task_from_its_words_to_the_applied_change(api: Api, repository: Path) -> N
     assert again.status_code == 409 and "undone already" in again.json()["detail"]
 
 
+def a_change_that_was_refused_waits_until_it_is_applied_or_discarded(api: Api, repository: Path) -> None:
+    session = api.begin([EDIT, "Mended."])
+    api.post(f"sessions/{session}/answers/{api.question(session)['id']}", {"choice": "none"})
+    assert api.ended(session)["status"] == "rejected"
+    api.until(lambda: api.get(f"sessions/{session}")["waiting"])
+    assert api.get("sessions")["sessions"][0]["waiting"] is True
+    kept = api.get(f"sessions/{session}/diff")
+    assert kept["state"] == "kept" and NEW in kept["files"][0]["diff"]
+    assert api.get(f"sessions/{session}/receipt")["waiting"] == f"{session}-1"
+    page = api.client.get(f"/sessions/{session}").text
+    assert "Apply the change" in page and "rejected, change waits" in page
+    assert api.post(f"sessions/{session}/apply", {}).status_code == 202
+    asked = api.question(session)
+    assert asked["kind"] == "change" and api.post(f"sessions/{session}/apply", {}).status_code == 409
+    api.post(f"sessions/{session}/answers/{asked['id']}", {"choice": "all"})
+    api.until(lambda: NEW in (repository / "utils.py").read_text())
+    api.until(lambda: not api.get(f"sessions/{session}")["working"])
+    assert api.post(f"sessions/{session}/apply", {}).json()["detail"] == "No change waits in this session."
+    assert api.post(f"sessions/{session}/undo", {}).status_code == 200
+    other = api.begin([EDIT, "Mended."])
+    api.post(f"sessions/{other}/answers/{api.question(other)['id']}", {"choice": "none"})
+    gone = api.until(lambda: (said := api.post(f"sessions/{other}/discard", {})).status_code == 200 and said)
+    assert gone.json()["files"][0]["path"] == "utils.py"
+    assert not api.get(f"sessions/{other}")["waiting"] and OLD in (repository / "utils.py").read_text()
+
+
 def the_second_answer_is_told_of_the_first(api: Api) -> None:
     session = api.begin([EDIT, "Mended."])
     place = f"sessions/{session}/answers/{api.question(session)['id']}"
@@ -143,6 +169,10 @@ def test_sessions(api: Api, home: Path, repository: Path) -> None:
     what_is_not_there_is_said(api)
     a_question_about_a_model_in_the_cloud_is_answered(api, home, repository)
     a_task_from_its_words_to_the_applied_change(api, repository)
+
+
+def test_a_refused_change_waits(api: Api, repository: Path) -> None:
+    a_change_that_was_refused_waits_until_it_is_applied_or_discarded(api, repository)
 
 
 @pytest.mark.slow

@@ -312,6 +312,22 @@ def test_a_change_that_is_taken_back_elsewhere_is_not_offered_again(
     assert OLD in (repository / "utils.py").read_text()
 
 
+def test_a_refused_change_is_applied_with_a_button(tabs, play, start_serving, repository, sandbox):
+    play(EDIT, "Mended.")
+    serving = start_serving()
+    session = begin(serving, "Mend mean()")
+    tab = tabs(serving, f"/sessions/{session}")
+    tab.see("#question form")
+    tab.page.locator("#question button[value=none]").click()
+    tab.see("#actions", "Apply the change")
+    tab.see("#sessions", "change waits")
+    tab.page.get_by_role("button", name="Apply the change").click()
+    tab.see("#question form")
+    tab.page.locator("#question button[value=all]").click()
+    tab.see("#actions", "Take the change back")
+    assert NEW in (repository / "utils.py").read_text()
+
+
 def test_two_models_confer_as_the_page_names_them(tabs, start_serving, tmp_path):
     for name in ("one", "two"):
         (tmp_path / f"{name}.json").write_text(

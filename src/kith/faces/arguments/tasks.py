@@ -24,6 +24,9 @@ _REFACTORINGS = (
 )
 
 
+_WAITING = "the session whose change waits, or its beginning (the newest change)"
+
+
 def talk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     again = parser.add_mutually_exclusive_group().add_argument
@@ -139,6 +142,21 @@ def refactor(parser: argparse.ArgumentParser) -> None:
     add_yes(parser)
     add_json(parser)
     add_work(parser)
+
+
+def diff(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", nargs="?", default="", metavar="ID", help=_WAITING)
+    parser.add_argument("--stat", action="store_true", help="only the files, with lines added and removed")
+
+
+def apply(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("id", nargs="?", default="", metavar="ID", help=_WAITING)
+    add_yes(parser)
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
 
 
 def undo(parser: argparse.ArgumentParser) -> None:

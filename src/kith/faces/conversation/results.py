@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from kith.app.project import Result
     from kith.faces.conversation.talk import Talk
 
-_WAITS: Final = "The change waits: /diff shows it, /apply asks again, /discard throws it away."
+_WAITS: Final = "Nothing applied. The change waits: /diff{id}, /apply{id}, /discard{id}"
 
 
 def show_result(talk: "Talk", result: "Result") -> None:
@@ -25,5 +25,6 @@ def show_result(talk: "Talk", result: "Result") -> None:
     if result.report["changes"]:
         screen, lines = talk.terminal, receipt_lines(result.report)
         screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])
-        if not result.report["applied"] and talk.project.tree.waiting_trials(talk.id):
-            talk.say(_WAITS, "dim")
+    if result.report["waiting"]:
+        session = result.report["session"]
+        talk.say(_WAITS.format(id="" if session == talk.id else f" {session[:6]}"), "dim")

@@ -280,7 +280,7 @@ class Talk:
                 raise
             if self.notes:
                 words, self.notes = "\n\n".join([words, *self.notes]), []
-            return await self._run(self.allowed, session, Task(words, "show" if plan else "no", keep=True))
+            return await self._run(self.allowed, session, Task(words, "show" if plan else "no"))
 
     async def _run(self, project: "Project", session: Any, task: Any) -> "Result":
         from kith.app.tasks import run_in
@@ -299,7 +299,7 @@ class Talk:
 
         with self.session() as session:
             await self.open_model()
-            return await self._run(self.project, session, Task("", resume=self.id, keep=True))
+            return await self._run(self.project, session, Task("", resume=self.id))
 
     def session(self) -> Any:
         """The session, open for one piece of work whose events are shown."""

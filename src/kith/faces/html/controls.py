@@ -29,6 +29,7 @@ class Controls:
     lost: bool = False  # its process has died before it ended
     resumable: bool = False
     applied: str = ""  # the change that can be taken back
+    waits: bool = False  # a change was not applied, and can be
 
     @property
     def working(self) -> bool:
@@ -51,13 +52,13 @@ class Controls:
             case "RunEnded":
                 self.begun = False
             case "Applied":
-                self.applied = "" if body.get("undoes") else body["change_id"]
+                self.applied, self.waits = "" if body.get("undoes") else body["change_id"], False
         if before != (self.working, self.applied):
             yield Patch("replace", "actions", self.actions())
 
-    def stand(self, lost: bool, resumable: bool) -> Iterator[Patch]:
-        """What no event tells: whether its process has died, and whether one can go on with it."""
-        self.lost, self.resumable = lost, resumable
+    def stand(self, lost: bool, resumable: bool, waits: bool) -> Iterator[Patch]:
+        """What no event tells: its process has died, one can go on with it, its change waits."""
+        self.lost, self.resumable, self.waits = lost, resumable, waits
         yield Patch("replace", "resume", self.resume())
         yield Patch("replace", "actions", self.actions())
 
@@ -76,6 +77,8 @@ class Controls:
             "div",
             self._form("cancel", "It is told to stop."),
             self._form("undo", "The change is taken back.", once=True),
+            self._form("apply", "It is checked again. You are asked then."),
+            self._form("discard", "The change is thrown away."),
             self.resume(),
             self._box(),
             element(
@@ -97,6 +100,9 @@ class Controls:
         if self.working:
             key = element("kbd", "Esc Esc", aria_hidden="true")
             buttons.append(element("button", "Stop ", key, form="cancel", class_="risky"))
+        elif self.waits:
+            buttons.append(element("button", "Apply the change", form="apply", title="It was not applied"))
+            buttons.append(element("button", "Discard it", form="discard", class_="risky"))
         elif self.applied:
             buttons.append(element("button", "Take the change back", form="undo"))
         return element("span", *buttons, id="actions", class_="working" if self.working else None)

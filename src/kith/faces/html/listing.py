@@ -12,6 +12,7 @@ _WORDS: Final = {
     "working": ("working", "working"),
     "asks": ("asks you", "asks"),
     "limit": ("stopped at a limit", ""),
+    "held": ("held back", ""),
     "unavailable": ("no model", ""),
     "unfinished": ("not finished", ""),
 }
@@ -34,6 +35,7 @@ class Row:
     status: str
     model: str = ""
     project: str = ""
+    waits: bool = False  # its change was not applied, and can be
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ def _list(rows: Sequence[Row], now: float, here: str = "") -> Html:
 def _item(row: Row, now: float, current: bool) -> Html:
     title = title_of(row.task)
     words, style = _WORDS.get(row.status, (row.status, ""))
+    words = f"{words}, change waits" if row.waits else words
     status = element("span", words, class_=f"{style}-word" if style else None)
     facts = [status, *(element("span", each) for each in (row.project, ago(now - row.at)) if each)]
     link = element(

@@ -24,6 +24,7 @@ from kith.faces.mcp import results
 from kith.faces.mcp.calls import TOO_LATE, Attendant, Call
 from kith.faces.review import as_json
 from kith.faces.scan import text_of
+from kith.faces.waiting import waiting_line
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 
@@ -183,7 +184,8 @@ class Offered:
         if report["status"] == "failed":  # a check said no, and nobody was asked
             refusal = self.project.log.past(call.session).refusal
             feedback = refusal.feedback if refusal else feedback
-        text = " ".join((text, *report["receipt"]["warnings"]))
+        waits = (waiting_line(call.session),) if report["waiting"] else ()
+        text = " ".join((text, *report["receipt"]["warnings"], *waits))
         files = [file["path"] for file in report["changes"]]
         return results.Applied(
             bool(report["applied"]), report["applied"] or "", text, feedback, files, call.session

@@ -3,12 +3,13 @@
 import asyncio
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kith.app.project import Project
+from kith.app.waiting_list import waiting_sessions
 from kith.app.worker import check_tool, start_worker
 from kith.core.errors import UsageError
 from kith.core.run import new_id
@@ -133,6 +134,16 @@ class Desk:
     def is_resumable(self, session: str) -> bool:
         """Whether the last task was cut short, and nobody has gone on with it yet."""
         return not self.is_working(session) and can_resume(self.log, session)
+
+    def is_waiting(self, session: str) -> bool:
+        """Whether a change of the session was not applied, and waits to be."""
+        project = None if self.is_working(session) else self.project_of(session)
+        return project is not None and project.waiting_in(session) is not None
+
+    def waiting(self, sessions: Iterable[str]) -> set[str]:
+        """Those of the sessions whose change waits."""
+        found = {each for each in waiting_sessions(self.log.path.parent) if not self.is_working(each)}
+        return found.intersection(sessions)
 
     # --- what a person sees --------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ from typing import Final, Literal
 from kith.core.codec import decode_event
 from kith.core.events import Applied, Event, Proposed, RunEnded, RunStarted, TodoSet
 from kith.core.values import FileChange, Question, TodoItem
+from kith.edits import summarise
 from kith.faces.serve.desk import Desk
 from kith.memory.log import Log
 
-ChangeState = Literal["waiting", "applied", "proposed", "none"]
+ChangeState = Literal["waiting", "kept", "applied", "proposed", "none"]
 _LOOK_S: Final = 0.1  # between two looks into the log
 
 
@@ -62,6 +63,9 @@ def last_change(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange
     question = desk.question(session)
     if question and question.files:
         return "waiting", question.files
+    if (project := desk.project_of(session)) and desk.is_waiting(session):
+        name = project.waiting_in(session)
+        return "kept", summarise(project.tree.waiting_change(name)) if name else ()
     match _last(desk.log, session, "Applied", "Proposed", "RunStarted"):
         case Applied(files=files):
             return "applied", files

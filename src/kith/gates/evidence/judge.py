@@ -20,6 +20,7 @@ from kith.gates.reports import SuiteReport
 from kith.gates.results.blocked import blocked_cases, why_blocked
 from kith.gates.signals import TROUBLE
 from kith.gates.toolchains import Toolchain
+from kith.gates.toolchains.python import test_modules
 
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
@@ -351,9 +352,11 @@ class _Case:
 
     def _affected(self, reach: Reach) -> list[str]:
         """The files of tests that reach the change, for runners that can be told files."""
+        if self.before.toolchain.runner not in ("pytest", "unittest") or reach.whole:
+            return []
         gone = {change.path for change in self.changes if change.after is None}
-        chooses = self.before.toolchain.runner in ("pytest", "unittest")
-        return sorted(reach.tests - gone) if chooses and not reach.whole else []
+        known = {case.id.partition("::")[0] for case in self.before.report.cases}
+        return sorted((reach.tests & known | set(test_modules(reach.tests))) - gone)
 
     async def _alone(self, reach: Reach) -> SuiteReport:
         return await self.bench.after(self.run, self.before, self.changes, only=self._affected(reach))

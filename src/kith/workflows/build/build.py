@@ -23,6 +23,7 @@ from kith.workflows.build.specifying import lock, specify
 from kith.workflows.build.state import Build
 from kith.workflows.build.work import Work
 from kith.workflows.judges import Judges
+from kith.workflows.keeping import kept_trial
 from kith.workflows.roles import Cast
 
 # What came of a step, and words about it: for the person, or for who works next.
@@ -48,14 +49,6 @@ STEPS: Final[Mapping[Step, Callable[[Work], Awaitable[Ended]]]] = {
 }
 
 
-class _Kept(Exception):
-    """Leaves the trial's block in a way that keeps the trial."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.text)
-        self.outcome = outcome
-
-
 async def build(
     run: Run,
     cast: Cast,
@@ -75,16 +68,12 @@ async def build(
     state = earlier or Build()
     run = replace(run, sink=_both(run.sink, state))
     said = {name: Thread(name, messages) for name, messages in (threads or {}).items()}
-    try:
-        async with run.workspace.trial(name) as trial:
-            inside = run.inside(trial)
-            work = Work(inside, run, trial, cast, judges, options, request, state, said)
-            outcome = await _drive(work)
-            if outcome.status == "failed":
-                raise _Kept(outcome)
-            return outcome
-    except _Kept as kept:
-        return kept.outcome
+    async with kept_trial(run.workspace, name) as held:
+        inside = run.inside(held.trial)
+        work = Work(inside, run, held.trial, cast, judges, options, request, state, said)
+        outcome = await _drive(work)
+        held.adopted, held.resumable = outcome.status == "done", outcome.status == "failed"
+    return outcome
 
 
 def _both(sink: Callable[[Event, tuple[str, ...]], None], state: Build) -> Callable[..., None]:
@@ -130,5 +119,6 @@ async def _take_step(work: Work, step: Step) -> None:
     with work.run.step(f"{step} {task}".strip()) as inside:
         outcome, text = await STEPS[step](replace(work, run=inside))
     if state.wrote(step, outcome):
-        work.seen[state.new_checkpoint] = await work.trial.checkpoint(state.new_checkpoint)
+        changes = await work.trial.checkpoint(state.new_checkpoint)
+        work.seen[state.new_checkpoint] = await work.trial.remember(changes)
     work.run.emit(Advanced(step, outcome, task, state.attempt, text))

@@ -17,6 +17,7 @@ from kith.workflows.confer.confer import Decision
 from kith.workflows.confer.members import Council, unless_hurried
 from kith.workflows.confer.replies import describe_proposal
 from kith.workflows.judges import Judges
+from kith.workflows.keeping import discard
 from kith.workflows.relay import Leg
 from kith.workflows.review.notes import notes_on
 from kith.workflows.roles import Player
@@ -69,8 +70,9 @@ async def settle(run: Run, council: Council, decision: Decision, how: Settling) 
     # Who was in a hurry to decide has decided now, and may be in a hurry once more.
     hurry = asyncio.Event() if council.hurry.is_set() else council.hurry
     made: list[Made] = []
-    for label in decision.order[:2]:
-        each = await unless_hurried(hurry, carry_out(run, council, label, how))
+    for number, label in enumerate(decision.order[:2]):
+        own = replace(run, trial_name=_numbered(run.trial_name, number))
+        each = await unless_hurried(hurry, carry_out(own, council, label, how))
         if each is None:
             break
         made.append(each)
@@ -85,8 +87,18 @@ async def settle(run: Run, council: Council, decision: Decision, how: Settling) 
     if best is None:
         return decision, Outcome("failed", f"Nothing was applied: {made[-1].text}" if made else "Stopped.")
     chosen = next(each for each in made if each.label == best.label)
-    outcome = await adopt_ready(run, chosen.changes, how.judges, chosen.text)
+    own = replace(run, trial_name=_numbered(run.trial_name, made.index(chosen)))
+    outcome = await adopt_ready(own, chosen.changes, how.judges, chosen.text)
+    for number, each in enumerate(made):
+        if each is not chosen and run.trial_name:
+            await discard(run.workspace, _numbered(run.trial_name, number))
     return _settled(decision, chosen, made), outcome
+
+
+def _numbered(name: str, number: int) -> str:
+    """The trial of the plan that is carried out first (0: the run's own), or after it."""
+    session, _, first = name.rpartition("-")
+    return f"{session}-{int(first) + number}" if name else ""
 
 
 async def _count_findings(run: Run, changes: Changes) -> int:
@@ -112,7 +124,7 @@ def _settled(decision: Decision, chosen: Made, made: Sequence[Made]) -> Decision
 
 
 async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Made:
-    """Let a plan's author do it in a trial, by the same attempts and gates as any task; nothing is kept."""
+    """Let a plan's author do it in the run's trial, by the same attempts and gates as any task."""
     made = Made(label)
     player = await how.worker(label)
     plan = describe_proposal(council.proposals[label])

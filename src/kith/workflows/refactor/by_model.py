@@ -41,10 +41,8 @@ class Rules:
     tests_locked: bool = True
 
 
-async def refactor_by_model(
-    run: Run, cast: Cast, words: str, judges: Judges, rules: Rules, name: str = ""
-) -> Outcome:
-    """Let the refactorer do what `words` say, in a trial called `name`; nothing more may fail than before."""
+async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, rules: Rules) -> Outcome:
+    """Let the refactorer do what `words` say, in the run's trial; nothing more may fail than before."""
     with run.step("before") as before:
         refusal = await _refuse(before, judges, rules)
     if refusal:
@@ -64,7 +62,7 @@ async def refactor_by_model(
 
     locked = replace(judges, gates=gates)
     leg = Leg(role, thread, words)
-    return await attempt(run, leg, words, locked, name=name, earlier=Progress(compared=True))
+    return await attempt(run, leg, words, locked, earlier=Progress(compared=True))
 
 
 async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import Notice
 from kith.core.run import Run
-from kith.core.workspace import ExecLimits
+from kith.core.workspace import ExecLimits, Trial
 from kith.workflows.attempt import Outcome, adopt
 from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
+from kith.workflows.keeping import kept_trial
 from kith.workflows.roles import Cast
 from kith.workflows.testgen.place import Place
 from kith.workflows.testgen.progress import tell
@@ -21,24 +22,39 @@ async def write_tests(
     run: Run, cast: Cast, work: Sequence[tuple[Target, Place]], limits: ExecLimits, wish: Wish, judges: Judges
 ) -> tuple[Outcome, tuple[Written, ...]]:
     """Tests for each target at its place, all in one trial; adopted when the person agrees."""
-    async with run.workspace.trial() as trial:
-        inside, desks = run.inside(trial), list[Desk]()
-        for target, place in work:
-            with inside.step(f"tests for {target.label}") as step:
-                desks.append(await set_up(step, cast, target, place, limits, wish))
-                await _play(step, desks[-1])
-        while True:
-            written, changes = tuple(desk.sum_up() for desk in desks), await trial.changes()
-            if not changes:
-                return Outcome("failed", "No test was kept."), written
-            decision = await decide(run, trial, judges, changes)
-            if decision.ok:
-                text = "\n".join(tell(each) for each in written)
-                return await adopt(run, trial, judges, changes, decision, text), written
-            if not decision.feedback:
-                return Outcome("rejected", "Nothing was applied."), written
-            await start_over(desks[-1], decision.feedback, wish)
-            await _play(inside, desks[-1])
+    async with kept_trial(run.workspace, run.trial_name) as held:
+        outcome, written = await _write(run, held.trial, cast, work, limits, wish, judges)
+        held.adopted = outcome.status == "done"
+    return outcome, written
+
+
+async def _write(
+    run: Run,
+    trial: Trial,
+    cast: Cast,
+    work: Sequence[tuple[Target, Place]],
+    limits: ExecLimits,
+    wish: Wish,
+    judges: Judges,
+) -> tuple[Outcome, tuple[Written, ...]]:
+    inside, desks = run.inside(trial), list[Desk]()
+    for target, place in work:
+        with inside.step(f"tests for {target.label}") as step:
+            desks.append(await set_up(step, cast, target, place, limits, wish))
+            await _play(step, desks[-1])
+    while True:
+        written, changes = tuple(desk.sum_up() for desk in desks), await trial.changes()
+        if not changes:
+            return Outcome("failed", "No test was kept."), written
+        await trial.remember(changes)
+        decision = await decide(run, trial, judges, changes)
+        if decision.ok:
+            text = "\n".join(tell(each) for each in written)
+            return await adopt(run, trial, judges, changes, decision, text), written
+        if not decision.feedback:
+            return Outcome("rejected", "Nothing was applied."), written
+        await start_over(desks[-1], decision.feedback, wish)
+        await _play(inside, desks[-1])
 
 
 async def _play(run: Run, desk: Desk) -> None:

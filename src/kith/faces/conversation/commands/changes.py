@@ -13,7 +13,7 @@ from kith.faces.lines import count
 from kith.faces.printing import printable
 from kith.faces.rendering.panels import pairs_lines
 from kith.faces.rendering.spans import words
-from kith.memory.applied import find_applied, find_undone, holds, short_id
+from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
 
 if TYPE_CHECKING:
     from kith.faces.conversation.talk import Talk
@@ -28,8 +28,12 @@ _ROLES: Final = {"+": "diff.added", "-": "diff.removed", "@": "diff.place"}
 
 async def diff(talk: "Talk", rest: str) -> None:
     """Show the change that waits, else the last one that was applied. Raises UsageError for no such file."""
-    head, files = await _newest(talk)
     wanted = split(rest)
+    if len(wanted) == 1 and (waiting := _waiting_elsewhere(talk, wanted[0])):
+        files, wanted = _files_of(talk, waiting), []
+        head = f"Not applied. To have it: /apply {rest}, to throw it away: /discard {rest}"
+    else:
+        head, files = await _newest(talk)
     if wanted:
         files = [file for file in files if any(_is_meant(file.path, each) for each in wanted)]
         if not files:
@@ -43,6 +47,18 @@ async def diff(talk: "Talk", rest: str) -> None:
     most = _NAMED if wanted else _MOST
     screen.show_lines(changes_lines(files, screen.width, screen.look.glyphs, most=most))
     talk.say(head, "dim")
+
+
+def _waiting_elsewhere(talk: "Talk", wanted: str) -> str:
+    """The trial of another session, if the word is an id that begins so, and a change waits there."""
+    found = [each.name for each in talk.project.tree.waiting() if each.session.startswith(wanted)]
+    return found[-1] if found and len(wanted) >= SHORT else ""
+
+
+def _files_of(talk: "Talk", name: str) -> Sequence[FileChange]:
+    from kith.edits import summarise
+
+    return summarise(talk.project.tree.waiting_change(name))
 
 
 async def _newest(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
@@ -77,32 +93,36 @@ def _is_meant(path: str, wanted: str) -> bool:
 
 async def apply(talk: "Talk", rest: str) -> None:
     """Check the change that waits, and ask for it again; words in place of a yes are the next task."""
-    from kith.app.waiting import apply_waiting
+    from kith.app.waiting import apply_in, apply_waiting, find_waiting
 
     said: list[str] = []
+    waiting = await find_waiting(talk.project, rest or f"{talk.id}-")
 
     async def answer(question: Question) -> Answer:
         given = await talk.answer(question)
         said.extend([given.text] if given.choice == "revise" else [])
         return replace(given, choice="none") if given.choice == "revise" else given
 
-    with talk.session() as session:
-        result = await apply_waiting(talk.project, session, answer)
+    if waiting.session == talk.id:
+        with talk.session() as session:
+            result = await apply_in(talk.project, session, waiting, answer)
+    else:
+        result = await apply_waiting(talk.project, waiting, answer, [talk.hear])
     talk.show_result(result)
     for each in said:
         talk.submit(each)
 
 
 async def discard(talk: "Talk", rest: str) -> None:
-    """Throw the change that waits away, once the person has said yes."""
-    from kith.app.waiting import discard_waiting, read_waiting
+    """Throw the change that waits away, once the person has said yes. Raises UsageError where none does."""
+    from kith.app.waiting import discard_waiting, find_waiting
 
-    files = [change.path for change in await read_waiting(talk.project, talk.id)]
-    if files:
-        named = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if files[3:] else "")
-        if await talk.terminal.press(f"Throw away the change of {named}?  [y]es  [n]o", "yn") != "y":
-            return
-    gone = await discard_waiting(talk.project, talk.id)
+    waiting = await find_waiting(talk.project, rest or f"{talk.id}-")
+    files = [change.path for change in talk.project.tree.waiting_change(waiting.name)]
+    named = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if files[3:] else "")
+    if await talk.terminal.press(f"Throw away the change of {named}?  [y]es  [n]o", "yn") != "y":
+        return
+    gone = await discard_waiting(talk.project, waiting)
     talk.say(f"Gone: the change of {count(len(gone), 'file')}. Your files are as they are.")
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kith.app.waiting_list import waiting_sessions
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.faces.conversation.commands.columns import in_rows
@@ -76,14 +77,16 @@ async def pick_session(talk: "Talk", words: str = "", asked: str = "Go on with w
         about = f" with {printable(words)}" if words else ""
         talk.say(f"There is no conversation{about} in this folder yet.")
         return ""
-    rows = in_rows([_row(each) for each in found], talk.terminal.width - 4)
+    waiting = waiting_sessions(talk.project.settings.state, talk.project.root)
+    rows = in_rows([_row(each, each.id in waiting) for each in found], talk.terminal.width - 4)
     at = next((number for number, each in enumerate(found) if each.id == talk.id), 0)
     chosen = await talk.terminal.pick(asked, rows, at)
     return "" if chosen is None else found[chosen].id
 
 
-def _row(summary: "Summary") -> tuple[str, str, str, str]:
+def _row(summary: "Summary", waits: bool) -> tuple[str, str, str, str]:
     title = f"(fork) {summary.title}" if summary.source else summary.title
+    title = f"(waits) {title}" if waits else title
     return summary.id[:_SHORT], when(summary.at), summary.status, title
 
 

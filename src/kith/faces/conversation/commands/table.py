@@ -109,15 +109,24 @@ _WORK: Final = (
     ),
 )
 _CHANGE: Final = (
-    Command("diff", "the change that waits, or the last one", "changes:diff", "[PATH ...]", anytime=True),
+    Command(
+        "diff",
+        "the change that waits, or the last one",
+        "changes:diff",
+        "[PATH ...]",
+        anytime=True,
+        more="The ID of another session in place of PATH shows the change that waits there.",
+    ),
     Command(
         "apply",
-        "bring in a change that was not applied",
+        "apply a change that waits",
         "changes:apply",
-        more="A task that was rejected, interrupted or that met a limit keeps its trial. The change is "
-        "checked again, and you are asked as always.",
+        "[ID]",
+        takes="session",
+        more="A change that was not applied waits in its trial. It is checked again on your files as they "
+        "are now, and you are asked. ID is another session: kith sessions shows where one waits.",
     ),
-    Command("discard", "throw away a change that was not applied", "changes:discard"),
+    Command("discard", "throw away a change that waits", "changes:discard", "[ID]", takes="session"),
     Command(
         "undo",
         "take a change back",

@@ -21,7 +21,7 @@ _DIFF: Final[dict[str, Any]] = {"content": {"text/x-diff": {"schema": {"type": "
 
 @_routes.get(
     "/sessions/{id}/diff",
-    summary="The change of the last task: one that waits for a yes, or what became of it",
+    summary="The change of the last task: one that waits for an answer or is kept, or what became of it",
     response_model=Diff,
     responses={200: _DIFF, **problems(404)},
 )
@@ -53,8 +53,9 @@ async def todo(desk: OneDesk, id: Id) -> Response:
     responses=problems(404),
 )
 async def receipt(desk: OneDesk, id: Id) -> Response:
-    found(desk, id)
-    return answer(await asyncio.to_thread(receipt_of, desk.log.path, id))
+    project = found(desk, id)
+    receipt = await asyncio.to_thread(receipt_of, desk.log.path, id)
+    return answer(receipt | {"waiting": None if desk.is_working(id) else project.waiting_in(id)})
 
 
 def receipt_of(log: Path, session: str) -> dict[str, Any]:

@@ -5,12 +5,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request, Response
 
 from kith.app.project import Project as Known
-from kith.core.errors import TreeError, UsageError
+from kith.app.waiting import discard_waiting, find_waiting
+from kith.core.errors import BusyError, TreeError, UsageError
+from kith.edits import summarise
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import Id, OneDesk, OneProject, found, who
 from kith.faces.serve.api.refusals import problems
 from kith.faces.serve.api.shapes import (
     Begun,
+    Discarded,
     Message,
     NewSession,
     Project,
@@ -54,6 +57,8 @@ async def list_sessions(
     project: OneProject = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
+    found_here = desk.sessions(project, limit)
+    waiting = desk.waiting(each.id for each in found_here)
     lines = [
         SessionLine(
             id=each.id,
@@ -62,8 +67,9 @@ async def list_sessions(
             at=each.at,
             status=each.status,
             working=desk.is_working(each.id),
+            waiting=each.id in waiting,
         )
-        for each in desk.sessions(project, limit)
+        for each in found_here
     ]
     return answer(SessionList(sessions=lines))
 
@@ -100,6 +106,7 @@ async def show_session(desk: OneDesk, id: Id) -> Response:
             text=stands.text,
             working=desk.is_working(id),
             resumable=desk.is_resumable(id),
+            waiting=desk.is_waiting(id),
             question=question_of(desk.question(id)),
             todo=todo_of(todo_list(desk.log, id)),
             position=str(position),
@@ -153,6 +160,43 @@ async def undo(desk: OneDesk, id: Id) -> Response:
         raise Refused(409, f"{str(error).rstrip('.')}.") from None
     files = [file_of(file) for file in undone.files]
     return answer(Undone(change=undone.change_id, undoes=undone.undoes, files=files))
+
+
+@_routes.post(
+    "/sessions/{id}/apply",
+    summary="Check the change that waits in a session again, ask, and apply it",
+    status_code=202,
+    response_model=Begun,
+    responses=problems(404, 409),
+)
+async def apply(desk: OneDesk, id: Id, request: Request) -> Response:
+    project, position = found(desk, id), desk.log.last(id)
+    _check_waiting(desk, id)
+    desk.write(project, id, Letter("", who(request), "apply", flags=dict(desk.flags)))
+    return answer(Begun(session=id, position=str(position)), 202)
+
+
+@_routes.post(
+    "/sessions/{id}/discard",
+    summary="Throw away the change that waits in a session",
+    response_model=Discarded,
+    responses=problems(404, 409),
+)
+async def discard(desk: OneDesk, id: Id) -> Response:
+    project = found(desk, id)
+    _check_waiting(desk, id)
+    try:
+        changes = await discard_waiting(project, await find_waiting(project, f"{id}-"))
+    except (UsageError, TreeError, BusyError) as error:
+        raise Refused(409, f"{str(error).rstrip('.')}.") from None
+    return answer(Discarded(files=[file_of(file) for file in summarise(changes)]))
+
+
+def _check_waiting(desk: Desk, id: str) -> None:
+    """Raises Refused where no change waits, or the session is at work."""
+    if not desk.is_waiting(id):
+        at_work = desk.is_working(id)
+        raise Refused(409, "The session is at work." if at_work else "No change waits in this session.")
 
 
 def _go_on(desk: Desk, project: Known, id: str, body: Message, by: str) -> None:

@@ -140,6 +140,7 @@ class SessionLine(TypedDict):
     at: float
     status: str
     working: bool
+    waiting: Annotated[bool, Field(description="A change was not applied, and waits: see `apply`.")]
 
 
 class SessionList(TypedDict):
@@ -156,11 +157,12 @@ class SessionNow(TypedDict):
     task: str
     model: str
     status: Annotated[
-        str, Field(description="done, failed, rejected, limit, unavailable, interrupted, unfinished")
+        str, Field(description="done, failed, rejected, held, limit, unavailable, interrupted, unfinished")
     ]
     text: str
     working: bool
     resumable: Annotated[bool, Field(description="It was cut short; a message with `resume` goes on.")]
+    waiting: Annotated[bool, Field(description="A change was not applied, and waits: see `apply`.")]
     question: Asked | None
     todo: list[Todo]
     position: str
@@ -188,9 +190,9 @@ class Answered(TypedDict):
 
 
 class Diff(TypedDict):
-    """A change that waits for a yes, that was applied, that was only proposed; or none."""
+    """A change: it waits for an answer, is kept for `apply`, was applied or only proposed; or none."""
 
-    state: Literal["waiting", "applied", "proposed", "none"]
+    state: Literal["waiting", "kept", "applied", "proposed", "none"]
     files: list[File]
 
 
@@ -198,6 +200,12 @@ class TodoList(TypedDict):
     """The model's list."""
 
     items: list[Todo]
+
+
+class Discarded(TypedDict):
+    """The change that waited, and was thrown away."""
+
+    files: list[File]
 
 
 class Undone(TypedDict):

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
+from kith.app.waiting_list import waiting_sessions
 from kith.faces.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
 from kith.faces.html.markup import element
 from kith.faces.html.page import frame, page, plain_page
@@ -82,16 +83,17 @@ async def models_piece(desk: OneDesk, first: Annotated[str, Query(max_length=300
 def rows_of(desk: Desk) -> list[Row]:
     """The sessions of all projects: those that ask something, those at work, then the newest."""
     several, at_work = len(desk.projects) > 1, desk.log.open_ids()
+    waiting = {*waiting_sessions(desk.log.path.parent)}.difference(at_work)
     rows = [
-        _row(desk, each, name if several else "")
+        _row(desk, each, name if several else "", each.id in waiting)
         for name, project in desk.projects.items()
         for each in desk.log.sessions(project.root, _MOST, at_work)
     ]
     return sorted(rows, key=lambda row: (_FIRST.get(row.status, len(_FIRST)), -row.at))[:_MOST]
 
 
-def _row(desk: Desk, summary: Summary, project: str) -> Row:
+def _row(desk: Desk, summary: Summary, project: str, waits: bool) -> Row:
     status = summary.status
     if status == "unfinished" and desk.is_working(summary.id):
         status = "asks" if desk.question(summary.id) else "working"
-    return Row(summary.id, summary.title, summary.at, status, summary.model, project)
+    return Row(summary.id, summary.title, summary.at, status, summary.model, project, waits)

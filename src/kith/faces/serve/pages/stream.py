@@ -35,7 +35,7 @@ class Shown:
         self.desk, self.watch = desk, desk.watch(session)
         self.scene = Scene(session, project=project, build=partial(draw_build, desk.log, session))
         self.controls = Controls(session, project)
-        self._stands: tuple[bool, bool] | None = None
+        self._stands: tuple[bool, bool, bool] | None = None
 
     def html(self, newest: int | None) -> Html:
         """The page's own part, with so many of the newest items (None: all)."""
@@ -73,7 +73,7 @@ class Shown:
 
     def _look_at_work(self) -> list[Patch]:
         desk, talk, session = self.desk, self.controls, self.scene.session
-        stands = desk.is_lost(session), desk.is_resumable(session)
+        stands = desk.is_lost(session), desk.is_resumable(session), desk.is_waiting(session)
         if stands == self._stands:
             return []
         self._stands, died = stands, stands[0]

@@ -1,0 +1,93 @@
+"""`kith diff` and `kith apply`: a change that was not applied, shown and applied after all."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kith.app.project import Project
+from kith.core.errors import EXIT_DONE
+from kith.core.values import FileChange
+from kith.faces.arguments import settings_flags
+from kith.faces.folder import find_root
+from kith.faces.lines import count
+from kith.faces.printing import printable
+from kith.faces.signals import run_until_signal
+
+_SAYS_SO: Final = ("Nothing was applied", "Held back")  # ends that need not be told again
+
+
+def diff_command(args: argparse.Namespace) -> int:
+    """Print a change that waits as a unified diff; on a terminal in colour, and in a pager."""
+    from kith.app.waiting import NothingWaits, find_waiting
+    from kith.edits import summarise
+
+    project = Project.open(find_root(args.folder), {})
+    try:
+        waiting = asyncio.run(find_waiting(project, args.id))
+    except NothingWaits as nothing:
+        print(f"kith: {nothing}", file=sys.stderr)
+        return EXIT_DONE
+    files = summarise(project.tree.waiting_change(waiting.name))
+    if args.stat:
+        _print_stat(files)
+    elif sys.stdout.isatty():
+        _page(files)
+    else:
+        sys.stdout.write("".join(file.diff for file in files))
+    return EXIT_DONE
+
+
+def apply_command(args: argparse.Namespace) -> int:
+    """Judge a change that waits on the files as they are now, ask, and apply it."""
+    from kith.app.waiting import apply_waiting, find_waiting
+    from kith.faces.run import print_event, print_text
+    from kith.faces.terminal import choose_voice
+
+    project, format = Project.open(find_root(args.folder), settings_flags(args)), args.output_format
+    waiting = asyncio.run(find_waiting(project, args.id))
+    voice, answerer, asked = choose_voice(format == "text", args.yes)
+    listeners = [voice.hear] if format != "stream-json" else [print_event]
+    try:
+        result = run_until_signal(apply_waiting(project, waiting, answerer, listeners, yes=args.yes))
+    finally:
+        voice.close()
+    if format == "json":
+        print(json.dumps(result.report, indent=2))
+    elif format == "text":
+        print_text(result.report, asked=asked)
+    return result.code
+
+
+def print_waiting(report: Mapping[str, Any]) -> None:
+    """How to see and to apply a change that was not applied, on stderr."""
+    if report.get("waiting"):
+        head = "" if report["text"].startswith(_SAYS_SO) else "Nothing applied. "
+        print(f"{head}{waiting_line(report['session'])}", file=sys.stderr)
+
+
+def waiting_line(session: str) -> str:
+    """How to see and to apply the change that waits in a session."""
+    return f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}"
+
+
+def _print_stat(files: Sequence[FileChange]) -> None:
+    for file in files:
+        print(f"{printable(file.path)}  +{file.added} -{file.removed}")
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    print(f"{count(len(files), 'file')}, +{added} -{removed}")
+
+
+def _page(files: Sequence[FileChange]) -> None:
+    import os
+    import pydoc
+    import shutil
+
+    from kith.faces.rendering.diffs import changes_lines
+    from kith.faces.rendering.look import Look
+
+    look = Look.choose()
+    os.environ.setdefault("LESS", "FRX")  # colours, and no pager for what fits, as git asks for them
+    pydoc.pager(look.paint(changes_lines(files, shutil.get_terminal_size().columns, look.glyphs)))
