@@ -120,6 +120,15 @@ def test_what_a_project_says_of_its_tests(path: str, text: str, run: str) -> Non
     assert lines(tree)[0] == run
 
 
+def test_a_few_tests_do_not_stand_for_all() -> None:
+    tree = {f"tests/test_{name}.py": PYTEST for name in "abc"}
+    tree["AGENTS.md"] = "```\npytest tests\n```\n"
+    tree["tox.ini"] = "[testenv]\ncommands = pytest tests/test_a.py\n"
+    assert lines(tree) == [f"{PLAIN} tests"]
+    del tree["AGENTS.md"]
+    assert lines(tree) == [PLAIN, f"{PLAIN} tests/test_a.py"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

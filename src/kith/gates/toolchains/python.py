@@ -51,6 +51,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     """
     tests, settings = test_modules(files), read_settings(files, read)
     asked = [each for each in (stated_pytest(one, files) for one in stated) if each]
+    asked.sort(key=lambda each: -_reached(each, tests))  # one of them may be about a few tests only
     scripts = [each for each in (_by_script(one, files) for one in stated) if each]
     if not (settings.where or tests or scripts):
         return ()
@@ -60,7 +61,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     plain_unittest = not settings.where and not conftest and bool(sources) and all(map(_is_unittest, sources))
     why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
     by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, PYTEST, "pytest")]
-    if settings.narrows or not why:
+    if settings.narrows or not why or (asked and 2 * _reached(asked[0], tests) < len(tests)):
         by_pytest.reverse()
     if asked and _is_all_of(asked[0], tests):
         by_pytest.pop()
@@ -76,11 +77,17 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     return _complete(found, files, read, settings)
 
 
+def _reached(stated: Toolchain, tests: list[str]) -> int:
+    """How many modules of tests a stated command names."""
+    targets = shlex.split(stated.targets)
+    folders = tuple(f"{target}/" for target in targets)
+    return sum(path in targets or path.startswith(folders) for path in tests) if targets else len(tests)
+
+
 def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
-    """Whether a stated command names nothing but the folders in which all tests are."""
-    folders = tuple(f"{target}/" for target in shlex.split(stated.targets))
+    """Whether a stated command says nothing but where all tests are."""
     whole = stated.run == f"{PYTEST} {stated.targets}" and not stated.env
-    return whole and bool(tests) and all(path.startswith(folders) for path in tests)
+    return whole and bool(tests) and _reached(stated, tests) == len(tests)
 
 
 def _complete(
