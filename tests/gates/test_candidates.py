@@ -287,13 +287,16 @@ def test_make_beside_cmake_is_another_way_to_the_same_tests() -> None:
             "make build && ./acceptance.sh",
         ),
         ("test:\n\t./acceptance.sh\n", ""),
-        ("test: lint\n\t@echo done\nlint:\n\tblack .\n", ""),
         ("check:\n\truff check .\n\t./acceptance.sh $(WHERE)\n", ""),
     ],
 )
 def test_a_target_without_its_linters(script: str, alone: str) -> None:
     found = lines({"Makefile": script})
     assert found[1:] == ([alone] if alone else [])
+
+
+def test_a_target_of_linters_alone_tests_nothing() -> None:
+    assert groups({"Makefile": "check: lint\n\t@echo done\nlint:\n\tblack --check .\n"}) == []
 
 
 @pytest.mark.parametrize("recipe", ["tox -p", "uv run pytest", "pixi run test-all", "python -m unittest"])
