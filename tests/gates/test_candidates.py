@@ -167,8 +167,11 @@ def test_scripts_and_packages_that_test() -> None:
         "pkg/test/web_test.py": UNITTEST,
     }
     assert lines(tree)[-1] == f"{PYTHON} -m pkg.test"
-    tree = {"manage.py": "", "app/tests.py": "", ".travis.yml": "script:\n  - python manage.py test\n"}
+    tree = {"manage.py": "", "app/tests.py": ""}
     assert lines(tree) == [f"{PYTHON} manage.py test --noinput -v 2"]
+    tree[".travis.yml"] = "script:\n  - A=1 python -W error manage.py test app\n"
+    assert lines(tree) == [f"A=1 {PYTHON} manage.py test app --noinput -v 2"]
+    assert lines({"manage.py": "", "app/test_a.py": UNITTEST})[0] == f"{PYTHON} manage.py test --noinput -v 2"
     assert (
         groups({"README.md": "", "setup.py": "", ".travis.yml": "script:\n  - python setup.py build\n"}) == []
     )

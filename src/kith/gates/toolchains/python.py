@@ -40,6 +40,7 @@ _COVERAGE_TABLES: Final = {
     "setup.cfg": "[coverage:",
     "tox.ini": "[coverage:",
 }
+_DJANGO: Final = (Stated(("python", "manage.py", "test"), "manage.py"),)  # where there is such a script
 # Where packages lie that are not at the top; the second and third only if a manifest names them.
 _SOURCE_FOLDERS: Final = ("src", "lib", "python")
 
@@ -52,7 +53,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     tests, settings = test_modules(files), read_settings(files, read)
     asked = [each for each in (stated_pytest(one, files) for one in stated) if each]
     asked.sort(key=lambda each: -_reached(each, tests))  # one of them may be about a few tests only
-    scripts = [each for each in (_by_script(one, files) for one in stated) if each]
+    scripts = [each for each in (_by_script(one, files) for one in (*stated, *_DJANGO)) if each]
     if not (settings.where or tests or scripts):
         return ()
     sources = [text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))]
@@ -73,7 +74,8 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
         why = f"{tests[0]} uses unittest"
         own = Toolchain("unittest", "Python", why, _unittest_line(tests, files), "unittest")
         found = [own, *found] if plain_unittest else [*found[:2], own, *found[2:]]
-    found += scripts[:1]
+    django = "manage.py" in files and not settings.where
+    found = [*scripts[:1], *found] if django else [*found, *scripts[:1]]
     return _complete(found, files, read, settings)
 
 
