@@ -13,6 +13,7 @@ from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, Trial
 from kith.gates.reports import SuiteReport
 from kith.gates.results import run_unittest
+from kith.gates.results.blocked import Blocked, blocked_cases, why_blocked
 from kith.gates.results.explain import explain_report, first_fault
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
@@ -225,6 +226,40 @@ def test_reports_of_a_command_that_starts_pytest(tmp_path: Path) -> None:
 
 def test_the_unittest_runner_is_for_python_3_8() -> None:
     ast.parse(Path(run_unittest.__file__).read_text(), feature_version=(3, 8))
+
+
+LACKING = {
+    "pyproject.toml": "[project]\ndependencies = ['leftpad-of-nobody']\n[tool.pytest.ini_options]\n"
+    "addopts = '--nowhere=1'\nrequired_plugins = ['pytest-nowhere']\nfilterwarnings = ['error']\n",
+    "test_a.py": """\
+import subprocess, urllib.request
+import pytest
+
+def test_plain(): ...
+@pytest.mark.unknown
+def test_marked(): ...
+def test_network(): urllib.request.urlopen("http://example.org/")
+def test_tool(): subprocess.run(["protoc-of-nobody"])
+def test_import(): import leftpad_of_nobody
+def test_wrong(): assert 0
+""",
+}
+
+
+@pytest.mark.slow
+def test_what_can_run_runs_and_the_rest_is_told(tmp_path: Path) -> None:
+    async def work(home: Run, run: Run) -> tuple[list[Blocked | None], dict[str, str], frozenset[str]]:
+        contents = {path: text.encode() for path, text in LACKING.items()}
+        ((first, second),) = find_candidates(contents, contents.get)
+        whole, rest = await run_suite(run, first, LIMITS), await run_suite(run, second, LIMITS)
+        why = [why_blocked(each, told.ran, told.cases) for each, told in ((first, whole), (second, rest))]
+        lacks = blocked_cases(rest.cases, second)
+        return why, {id.rpartition("::")[2]: each.kind for id, each in lacks.items()}, rest.passed
+
+    why, lacks, passed = in_trial(make_repository(tmp_path / "project", LACKING), work)
+    assert why[0] and (why[0].kind, why[0].what, why[1]) == ("runner", "pytest-nowhere", None)
+    assert lacks == {"test_network": "network", "test_tool": "tool", "test_import": "import"}
+    assert passed == {"test_a.py::test_plain", "test_a.py::test_marked"}
 
 
 # --- C and C++ -------------------------------------------------------------------------------
