@@ -103,6 +103,128 @@ a program's own words
 {"Action":"fail","Package":"example.org/n/half","Elapsed":0.25}
 """
 
+RUST_PANIC = """
+running 1 test
+test deep ... FAILED
+
+failures:
+
+---- deep stdout ----
+
+thread 'deep' (7) panicked at src/lib.rs:3:5:
+index out of bounds: the len is 0 but the index is 1
+stack backtrace:
+   0: __rustc::rust_begin_unwind
+             at /rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/std/src/panicking.rs:689:5
+   3: sample::inner
+             at ./src/lib.rs:3:5
+   4: sample::deep::{{closure}}
+             at ./src/lib.rs:8:9
+note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.
+
+failures:
+    deep
+"""
+
+_GO_PANIC = """panic: runtime error: index out of range [recovered]
+
+goroutine 6 [running]:
+testing.tRunner.func1.2({0x4f8ea0, 0xc00001c0f0})
+	/usr/lib/go-1.19/src/testing/testing.go:1396 +0x24e
+example.org/n/half.inner(...)
+	/work tree/p/half/half.go:3
+example.org/n/half.TestDeep(0xc000007ba0)
+	/work tree/p/half/half.go:9 +0x1d
+"""
+GO_PANIC = "\n".join(
+    json.dumps({"Package": "example.org/n/half", "Test": "TestDeep", **event})
+    for event in ({"Action": "output", "Output": _GO_PANIC}, {"Action": "fail", "Elapsed": 0})
+)
+
+VITEST = json.dumps(
+    {
+        "testResults": [
+            {
+                "name": "/work tree/p/broken.test.js",
+                "status": "failed",
+                "message": "Failed to load url ./nowhere.js",
+                "assertionResults": [],
+            },
+            {
+                "name": "/work tree/p/a.test.js",
+                "status": "failed",
+                "assertionResults": [
+                    {"fullName": " half halves", "status": "passed", "duration": 1.5, "failureMessages": []},
+                    {
+                        "fullName": " half breaks",
+                        "status": "failed",
+                        "failureMessages": [
+                            "AssertionError: expected 2 to be 3 // Object.is equality\n"
+                            "    at /work tree/p/a.test.js:6:21\n"
+                            "    at file:///work tree/p/node_modules/@vitest/runner/dist/index.js:533:5"
+                        ],
+                    },
+                    {"fullName": " half later", "status": "skipped", "failureMessages": []},
+                ],
+            },
+        ]
+    }
+)
+
+MOCHA = json.dumps(
+    [
+        {"title": "half halves", "state": "passed", "seconds": 0.001, "stack": ""},
+        {
+            "title": "half breaks",
+            "state": "failed",
+            "seconds": 0.002,
+            "stack": "AssertionError [ERR_ASSERTION]: 2 == 3\n    at half (a.test.js:2:9)\n"
+            "    at Context.<anonymous> (a.test.js:6:12)\n    at process.next (node:internal:478:21)",
+        },
+        {"title": "half later", "state": "skipped", "seconds": 0, "stack": ""},
+    ]
+)
+
+DOCTEST = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="tests" errors="1" failures="1" tests="3">
+    <testcase classname="/work tree/p/unit.cpp" name="adds" time="0.000011" status="run"/>
+    <testcase classname="/work tree/p/unit.cpp" name="breaks/inner" time="0.000028" status="run">
+      <failure message="2 == 3" type="CHECK">
+/work tree/p/unit.cpp(9):
+CHECK( half(4) == 3 ) is NOT correct!
+  values: CHECK( 2 == 3 )
+
+      </failure>
+    </testcase>
+    <testcase classname="/work tree/p/unit.cpp" name="throws" time="0.00002" status="run">
+      <error message="exception">
+        negative
+      </error>
+    </testcase>
+  </testsuite>
+</testsuites>"""
+
+VERBOSE = """test_two (app.tests.Half.test_two) ... ok
+test_zero (app.tests.Half)
+What it says of itself ... ERROR
+test_later (app.tests.Half.test_later) ... skipped 'no'
+
+======================================================================
+ERROR: test_zero (app.tests.Half)
+What it says of itself
+----------------------------------------------------------------------
+Traceback (most recent call last):
+  File "/work tree/p/tests/test_a.py", line 9, in test_zero
+    half(0)
+ValueError: 0
+
+----------------------------------------------------------------------
+Ran 3 tests in 0.001s
+
+FAILED (errors=1, skipped=1)
+"""
+
 NODE = """<testsuites><testcase name="adds" time="0.004" classname="test"/>
 <testsuite name="outer"><testcase name="breaks" time="0.001" classname="test" failure="1 !== 2">
 <failure type="testCodeFailure" message="1 !== 2">

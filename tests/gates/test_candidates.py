@@ -120,6 +120,15 @@ def test_what_a_project_says_of_its_tests(path: str, text: str, run: str) -> Non
     assert lines(tree)[0] == run
 
 
+def test_a_few_tests_do_not_stand_for_all() -> None:
+    tree = {f"tests/test_{name}.py": PYTEST for name in "abc"}
+    tree["AGENTS.md"] = "```\npytest tests\n```\n"
+    tree["tox.ini"] = "[testenv]\ncommands = pytest tests/test_a.py\n"
+    assert lines(tree) == [f"{PLAIN} tests"]
+    del tree["AGENTS.md"]
+    assert lines(tree) == [PLAIN, f"{PLAIN} tests/test_a.py"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -158,8 +167,11 @@ def test_scripts_and_packages_that_test() -> None:
         "pkg/test/web_test.py": UNITTEST,
     }
     assert lines(tree)[-1] == f"{PYTHON} -m pkg.test"
-    tree = {"manage.py": "", "app/tests.py": "", ".travis.yml": "script:\n  - python manage.py test\n"}
+    tree = {"manage.py": "", "app/tests.py": ""}
     assert lines(tree) == [f"{PYTHON} manage.py test --noinput -v 2"]
+    tree[".travis.yml"] = "script:\n  - A=1 python -W error manage.py test app\n"
+    assert lines(tree) == [f"A=1 {PYTHON} manage.py test app --noinput -v 2"]
+    assert lines({"manage.py": "", "app/test_a.py": UNITTEST})[0] == f"{PYTHON} manage.py test --noinput -v 2"
     assert (
         groups({"README.md": "", "setup.py": "", ".travis.yml": "script:\n  - python setup.py build\n"}) == []
     )
@@ -278,13 +290,16 @@ def test_make_beside_cmake_is_another_way_to_the_same_tests() -> None:
             "make build && ./acceptance.sh",
         ),
         ("test:\n\t./acceptance.sh\n", ""),
-        ("test: lint\n\t@echo done\nlint:\n\tblack .\n", ""),
         ("check:\n\truff check .\n\t./acceptance.sh $(WHERE)\n", ""),
     ],
 )
 def test_a_target_without_its_linters(script: str, alone: str) -> None:
     found = lines({"Makefile": script})
     assert found[1:] == ([alone] if alone else [])
+
+
+def test_a_target_of_linters_alone_tests_nothing() -> None:
+    assert groups({"Makefile": "check: lint\n\t@echo done\nlint:\n\tblack --check .\n"}) == []
 
 
 @pytest.mark.parametrize("recipe", ["tox -p", "uv run pytest", "pixi run test-all", "python -m unittest"])

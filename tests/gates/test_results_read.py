@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,14 +12,20 @@ from recorded import (
     CATCH2,
     COVERAGE_PY,
     CTEST,
+    DOCTEST,
     GCOV,
     GCOVR,
     GO,
+    GO_PANIC,
     GOOGLETEST,
     JEST,
     LISTED,
+    MOCHA,
     NODE,
     PYTEST,
+    RUST_PANIC,
+    VERBOSE,
+    VITEST,
 )
 
 from kith.core.values import Ran
@@ -162,6 +169,71 @@ def test_node_and_jest(runner: Runner, files: dict[str, str], ids: list[str]) ->
     assert (cases[1].path, cases[1].line) == ("a.test.js", 3) and "1 !== 2" in cases[1].message
 
 
+def test_vitest_and_mocha() -> None:
+    broken, *vitest = read("vitest", {"vitest.json": VITEST})
+    assert (broken.id, broken.outcome, broken.message) == (
+        "broken.test.js",
+        "error",
+        "Failed to load url ./nowhere.js",
+    )
+    for cases in (vitest, read("mocha", {"mocha.json": MOCHA})):
+        assert brief(tuple(cases)) == [
+            ("half halves", "passed", ""),
+            ("half breaks", "failed", "a.test.js:6" if cases is vitest else "a.test.js:2"),
+            ("half later", "skipped", ""),
+        ]
+        assert cases[1].error == "AssertionError" and "2" in cases[1].message
+
+
+def test_doctest_by_itself() -> None:
+    adds, breaks, throws = read("program", {"catch2/tests.xml": DOCTEST})
+    assert (adds.id, adds.outcome) == ("adds", "passed")
+    assert (breaks.id, breaks.path, breaks.line, breaks.error) == ("breaks/inner", "unit.cpp", 9, "CHECK")
+    assert breaks.message.startswith("CHECK( half(4) == 3 ) is NOT correct!")
+    assert (throws.outcome, throws.message) == ("error", "negative")
+    assert read("program", {"googletest/unit.xml": GOOGLETEST})[0].id == "Math.Adds"
+
+
+@pytest.mark.parametrize(
+    ("runner", "files", "frames"),
+    [
+        (
+            "cargo",
+            {"cargo.txt": RUST_PANIC},
+            ("src/lib.rs:8 in sample::deep::{{closure}}", "src/lib.rs:3 in sample::inner"),
+        ),
+        (
+            "go",
+            {"go.jsonl": GO_PANIC},
+            ("half/half.go:9 in example.org/n/half.TestDeep", "half/half.go:3 in example.org/n/half.inner"),
+        ),
+    ],
+)
+def test_a_panic_names_its_functions(runner: Runner, files: dict[str, str], frames: tuple[str, ...]) -> None:
+    (case,) = read(runner, files)
+    assert (case.outcome, case.error, case.frames) == ("failed", "panic", frames)
+    assert "stack backtrace" not in case.message
+
+
+def test_errors_have_their_types() -> None:
+    pytests = {case.id: case.error for case in read("pytest", {"pytest.xml": PYTEST})}
+    assert pytests["tests/test_a.py::test_deep"] == "AssertionError"
+    assert pytests["tests/test_a.py"] == "ModuleNotFoundError"
+    ctest = read("ctest", {"ctest.xml": CTEST, "ctest.json": LISTED, "googletest/unit.xml": GOOGLETEST})
+    assert [case.error for case in ctest if case.outcome == "failed"] == ["failure", "assertion", ""]
+    crash = (
+        "1/1 Test #1: a ...***Exception: SegFault  0.10 sec\n2/2 Test #2: b ...***Exception: SEGFAULT  1 sec"
+    )
+    assert "SIGSEGV" in {case.error for case in read("ctest", {}, crash)}
+
+
+def test_unittest_that_somebody_else_started() -> None:
+    two, zero, later = read("command", {}, VERBOSE)
+    assert (two.id, two.outcome, later.outcome) == ("app.tests.Half.test_two", "passed", "skipped")
+    assert (zero.id, zero.error, zero.message) == ("app.tests.Half.test_zero", "ValueError", "ValueError: 0")
+    assert zero.frames == ("tests/test_a.py:9 in test_zero",)
+
+
 def test_without_a_report_the_output_names_what_failed() -> None:
     assert brief(read("command", {}, "FAILED tests/test_a.py::test_x - assert 0")) == [
         ("tests/test_a.py::test_x", "failed", "")
@@ -222,6 +294,8 @@ _NAMES = [
     "cargo.txt",
     "go.jsonl",
     "node.xml",
+    "mocha.json",
+    "vitest.json",
 ]
 _WORDS = st.sampled_from(
     [
@@ -244,7 +318,7 @@ REPORT = st.one_of(st.binary(max_size=200), st.lists(_WORDS, max_size=8).map(b""
 NAMES = st.sampled_from(
     [*_NAMES, "jest.json", "catch2/a.xml", "coverage.json", "gcovr.json", "gcov.jsonl", "built"]
 )
-RUNNERS: list[Runner] = ["pytest", "unittest", "ctest", "cargo", "go", "node", "jest", "command"]
+RUNNERS: list[Runner] = [*get_args(Runner)]
 
 
 @given(

@@ -13,9 +13,10 @@ from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, Trial
 from kith.gates.reports import SuiteReport
 from kith.gates.results import run_unittest
+from kith.gates.results.blocked import Blocked, blocked_cases, why_blocked
 from kith.gates.results.explain import explain_report, first_fault
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_toolchains
+from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -110,8 +111,11 @@ def test_pytest(tmp_path: Path) -> None:
     }
     one, zero, library = report.failed
     assert (one.path, one.line, one.message.splitlines()[0]) == ("tests/test_lib.py", 8, "assert 1.5 == 1")
-    assert zero.frames == ("tests/test_lib.py:11", "lib.py:4") and zero.message == "ValueError: 0"
-    assert library.frames == ("tests/test_lib.py:14",)  # the library's own are nobody's business
+    assert zero.frames == ("tests/test_lib.py:11 in test_zero", "lib.py:4 in half")
+    assert (zero.message, one.error, zero.error) == ("ValueError: 0", "AssertionError", "ValueError")
+    assert library.frames == (
+        "tests/test_lib.py:14 in test_library",
+    )  # the library's own are nobody's business
     assert (
         report.coverage and report.coverage.missed["lib.py"] == {8} and "lib.py" in report.coverage.branches
     )
@@ -147,6 +151,7 @@ def test_unittest(tmp_path: Path) -> None:
     assert (
         zero.frames == ("tests/test_lib.py:9 in test_zero", "lib.py:4 in half")
         and zero.message == "ValueError: 0"
+        and zero.error == "ValueError"
     )
     assert told["tests.test_lib.Half.test_each"].message == "AssertionError: 2.0 != 1 : <?[0m]]>"
     assert told["tests.test_gone"].message == "ModuleNotFoundError: No module named 'nowhere'"
@@ -155,11 +160,31 @@ def test_unittest(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_module_that_cannot_be_loaded_is_no_build(tmp_path: Path) -> None:
-    files = {"pytest.ini": "[pytest]\n", "test_a.py": "import nowhere\n", "test_b.py": "def test_b(): ...\n"}
+def test_a_module_that_cannot_be_loaded_stops_no_other(tmp_path: Path) -> None:
+    files = {"pytest.ini": "[pytest]\naddopts = -x\n", "test_a.py": "import nowhere\n"}
     report, _ = report_on(tmp_path, files)
     assert not report.built and [case.id for case in report.failed] == ["test_a.py"]
     assert first_fault(report) == "A test fails: test_a.py: ModuleNotFoundError: No module named 'nowhere'"
+    more = {"test_b.py": "def test_b(): ...\n", "test_c.py": "def test_c(): assert 0\ndef test_d(): ...\n"}
+    report, _ = report_on(tmp_path / "more", {**files, **more})
+    assert report.built and report.passed == {"test_b.py::test_b", "test_c.py::test_d"}
+    assert [case.id for case in report.failed] == ["test_a.py", "test_c.py::test_c"]
+
+
+@pytest.mark.slow
+def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None:
+    asks = "import subprocess, sys, pkg\n\ndef test_it(tmp_path):\n"
+    asks += "    subprocess.run([sys.executable, '-c', 'import pkg'], cwd=tmp_path, check=True)\n"
+    files = {"src/pkg/__init__.py": "", "tests/test_a.py": asks, "pytest.ini": "[pytest]\n"}
+
+    async def work(home: Run, run: Run) -> SuiteReport:
+        contents = {path: text.encode() for path, text in files.items()}
+        ((first, _),) = find_candidates(contents, contents.get)
+        return await run_suite(run, first, LIMITS)
+
+    report = in_trial(make_repository(tmp_path / "project", files), work)
+    assert report.passed == {"tests/test_a.py::test_it"}
+    assert report.ran.command == "PYTHONPATH=src python3 -m pytest -q"
 
 
 @pytest.mark.slow
@@ -201,6 +226,40 @@ def test_reports_of_a_command_that_starts_pytest(tmp_path: Path) -> None:
 
 def test_the_unittest_runner_is_for_python_3_8() -> None:
     ast.parse(Path(run_unittest.__file__).read_text(), feature_version=(3, 8))
+
+
+LACKING = {
+    "pyproject.toml": "[project]\ndependencies = ['leftpad-of-nobody']\n[tool.pytest.ini_options]\n"
+    "addopts = '--nowhere=1'\nrequired_plugins = ['pytest-nowhere']\nfilterwarnings = ['error']\n",
+    "test_a.py": """\
+import subprocess, urllib.request
+import pytest
+
+def test_plain(): ...
+@pytest.mark.unknown
+def test_marked(): ...
+def test_network(): urllib.request.urlopen("http://example.org/")
+def test_tool(): subprocess.run(["protoc-of-nobody"])
+def test_import(): import leftpad_of_nobody
+def test_wrong(): assert 0
+""",
+}
+
+
+@pytest.mark.slow
+def test_what_can_run_runs_and_the_rest_is_told(tmp_path: Path) -> None:
+    async def work(home: Run, run: Run) -> tuple[list[Blocked | None], dict[str, str], frozenset[str]]:
+        contents = {path: text.encode() for path, text in LACKING.items()}
+        ((first, second),) = find_candidates(contents, contents.get)
+        whole, rest = await run_suite(run, first, LIMITS), await run_suite(run, second, LIMITS)
+        why = [why_blocked(each, told.ran, told.cases) for each, told in ((first, whole), (second, rest))]
+        lacks = blocked_cases(rest.cases, second)
+        return why, {id.rpartition("::")[2]: each.kind for id, each in lacks.items()}, rest.passed
+
+    why, lacks, passed = in_trial(make_repository(tmp_path / "project", LACKING), work)
+    assert why[0] and (why[0].kind, why[0].what, why[1]) == ("runner", "pytest-nowhere", None)
+    assert lacks == {"test_network": "network", "test_tool": "tool", "test_import": "import"}
+    assert passed == {"test_a.py::test_plain", "test_a.py::test_marked"}
 
 
 # --- C and C++ -------------------------------------------------------------------------------
@@ -319,6 +378,28 @@ def test_googletest_and_catch2_inside_ctest(tmp_path: Path) -> None:
     assert some.ok and {case.id for case in some.cases} == {"unit::Math.Adds", "unit::Math.Later"}
 
 
+PROGRAM = {
+    "CMakeLists.txt": "cmake_minimum_required(VERSION 3.13)\nproject(sample CXX)\n"
+    'option(SAMPLE_BUILD_TESTS "Tests" OFF)\nif(SAMPLE_BUILD_TESTS)\n  add_subdirectory(test)\nendif()\n',
+    "test/CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)\nadd_executable(SAMPLE_TESTS caught.cpp)\n"
+    "set_target_properties(SAMPLE_TESTS PROPERTIES OUTPUT_NAME tests)\n",
+    "test/caught.cpp": CPP["caught.cpp"],
+}
+
+
+@needs_cmake
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/usr/include/catch2/catch.hpp").exists(), reason="needs Catch2 2")
+def test_a_program_that_an_option_builds(tmp_path: Path) -> None:
+    report, changes = report_on(tmp_path, PROGRAM, limits=ExecLimits(seconds=240.0))
+    told = {case.id: (case.outcome, f"{case.path}:{case.line}", case.error) for case in report.cases}
+    assert told == {
+        "adds, well": ("passed", ":0", ""),
+        "breaks/inner": ("failed", "test/caught.cpp:4", "REQUIRE"),
+    }
+    assert (report.built, report.ok, changes) == (True, False, ())
+
+
 # --- where the tools are there ---------------------------------------------------------------
 
 RUST = """\
@@ -352,3 +433,45 @@ def test_node(tmp_path: Path) -> None:
     )
     assert report.passed <= {"good"} and report.ran.code != 0
     assert "bad" in {case.id for case in report.failed}
+
+
+MOCHA = """\
+const path = require("path");
+const { EventEmitter } = require("events");
+const runner = new EventEmitter();
+const Reporter = require(path.resolve(process.argv[process.argv.indexOf("--reporter") + 1]));
+new Reporter(runner, {});
+const test = (name) => ({ fullTitle: () => name, duration: 5 });
+runner.emit("pass", test("good"));
+runner.emit("pending", test("later"));
+try { require("../../half.js")(-1); } catch (error) { runner.emit("fail", test("bad"), error); }
+runner.emit("end");
+process.exit(1);
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("npm"), reason="needs Node")
+def test_mocha_leaves_a_report(tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "mocha"}}',
+        "half.js": "module.exports = (n) => {\n  throw new RangeError('negative');\n};\n",
+        "node_modules/mocha/package.json": '{"name": "mocha", "main": "index.js"}',
+        "node_modules/mocha/index.js": "exports.reporters = { Spec: class {} };\n",
+        "node_modules/mocha/cli.js": MOCHA,
+        "node_modules/.bin/mocha": '#!/bin/sh\nexec node node_modules/mocha/cli.js "$@"\n',
+    }
+    root = make_repository(tmp_path / "project", files)
+    (root / "node_modules/.bin/mocha").chmod(0o755)
+
+    async def work(home: Run, run: Run) -> SuiteReport:
+        return await run_suite(run, await find(run), LIMITS)
+
+    report = in_trial(root, work)
+    assert {case.id: case.outcome for case in report.cases} == {
+        "good": "passed",
+        "later": "skipped",
+        "bad": "failed",
+    }
+    (bad,) = report.failed
+    assert (bad.error, bad.path, bad.line) == ("RangeError", "half.js", 2)

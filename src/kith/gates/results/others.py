@@ -17,7 +17,7 @@ _RUST_PANIC: Final = re.compile(
 )
 _RUST_NOTE: Final = re.compile(r"^(?:note: run with `RUST_BACKTRACE|stack backtrace:$).*", re.M | re.S)
 _RUST_FRAME: Final = re.compile(r"^ +\d+: (?:0x\w+ - )?(\S+)[^\n]*\n +at (?:\./)?([^\s:]+):(\d+)", re.M)
-_GO_FRAME: Final = re.compile(r"^(\S+)\([^\n]*\)\n\t(\S+\.go):(\d+)", re.M)
+_GO_FRAME: Final = re.compile(r"^(\S+)\([^\n]*\)\n\t([^\n]+\.go):(\d+)", re.M)
 _OUTCOMES: Final[Mapping[str, Outcome]] = {
     "ok": "passed",
     "FAILED": "failed",
@@ -137,9 +137,8 @@ def _jest_file(file: Any, place: Place) -> Iterator[CaseResult]:
         took = seconds / 1_000 if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9 else 0.0
         yield _js_case(str(test["fullName"]).strip(), outcome, text, place, took)
     if not file["assertionResults"] and file.get("status") == "failed":
-        path = place.locate(str(file.get("name", "")))
-        if path:
-            yield _js_case(path, "error", str(file.get("message") or ""), place)
+        path = str(file.get("name", "")).removeprefix(f"{place.root}/")
+        yield _js_case(path, "error", str(file.get("message") or ""), place)
 
 
 def _js_case(name: str, outcome: Outcome, text: str, place: Place, seconds: float = 0.0) -> CaseResult:

@@ -75,7 +75,7 @@ _VERBOSE: Final = re.compile(
     re.M,
 )
 _BLOCK: Final = re.compile(
-    r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)[^\n]*\n(.*?)(?=^(?:={20}|-{20}\nRan )|\Z)", re.M | re.S
+    r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)[^\n]*\n(.*?)(?=^(?:={20}|-{20,}\nRan )|\Z)", re.M | re.S
 )
 _HOW: Final[Mapping[str, Outcome]] = {"FAIL": "failed", "ERROR": "error", "skipped": "skipped"}
 

@@ -27,8 +27,8 @@ _READERS: Final = {
     "program": read_program,
 }
 _NOT_COLLECTED: Final = re.compile(
-    r"^(?:[^\n]*: (?:fatal )?error: |error(?:\[E\d+\])?: |CMake Error|make: \*\*\* No rule|ERROR collecting )"
-    r"|\[(?:build|setup) failed\]|Interrupted: \d+ errors? during collection",
+    r"^(?:[^\n]*: (?:fatal )?error: |error(?:\[E\d+\])?: |CMake Error|make: \*\*\* No rule)"
+    r"|^_+ ERROR collecting |\[(?:build|setup) failed\]|Interrupted: \d+ errors? during collection",
     re.M,
 )
 

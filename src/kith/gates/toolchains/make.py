@@ -29,7 +29,7 @@ def find_make(files: Collection[str], read: Read, found: tuple[Toolchain, ...]) 
     script = read_text(read, path) if path else ""
     for target in TARGETS:
         recipe = recipe_lines(script, target)
-        if recipe and not _known("\n".join(recipe), found):
+        if recipe and not _is_beside(script, target) and not _known("\n".join(recipe), found):
             return _toolchains(target, path, script)
     return ()
 

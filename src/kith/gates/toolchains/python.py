@@ -40,6 +40,7 @@ _COVERAGE_TABLES: Final = {
     "setup.cfg": "[coverage:",
     "tox.ini": "[coverage:",
 }
+_DJANGO: Final = (Stated(("python", "manage.py", "test"), "manage.py"),)  # where there is such a script
 # Where packages lie that are not at the top; the second and third only if a manifest names them.
 _SOURCE_FOLDERS: Final = ("src", "lib", "python")
 
@@ -51,7 +52,8 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     """
     tests, settings = test_modules(files), read_settings(files, read)
     asked = [each for each in (stated_pytest(one, files) for one in stated) if each]
-    scripts = [each for each in (_by_script(one, files) for one in stated) if each]
+    asked.sort(key=lambda each: -_reached(each, tests))  # one of them may be about a few tests only
+    scripts = [each for each in (_by_script(one, files) for one in (*stated, *_DJANGO)) if each]
     if not (settings.where or tests or scripts):
         return ()
     sources = [text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))]
@@ -60,7 +62,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     plain_unittest = not settings.where and not conftest and bool(sources) and all(map(_is_unittest, sources))
     why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
     by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, PYTEST, "pytest")]
-    if settings.narrows or not why:
+    if settings.narrows or not why or (asked and 2 * _reached(asked[0], tests) < len(tests)):
         by_pytest.reverse()
     if asked and _is_all_of(asked[0], tests):
         by_pytest.pop()
@@ -72,15 +74,22 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
         why = f"{tests[0]} uses unittest"
         own = Toolchain("unittest", "Python", why, _unittest_line(tests, files), "unittest")
         found = [own, *found] if plain_unittest else [*found[:2], own, *found[2:]]
-    found += scripts[:1]
+    django = "manage.py" in files and not settings.where
+    found = [*scripts[:1], *found] if django else [*found, *scripts[:1]]
     return _complete(found, files, read, settings)
 
 
+def _reached(stated: Toolchain, tests: list[str]) -> int:
+    """How many modules of tests a stated command names."""
+    targets = shlex.split(stated.targets)
+    folders = tuple(f"{target}/" for target in targets)
+    return sum(path in targets or path.startswith(folders) for path in tests) if targets else len(tests)
+
+
 def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
-    """Whether a stated command names nothing but the folders in which all tests are."""
-    folders = tuple(f"{target}/" for target in shlex.split(stated.targets))
+    """Whether a stated command says nothing but where all tests are."""
     whole = stated.run == f"{PYTEST} {stated.targets}" and not stated.env
-    return whole and bool(tests) and all(path.startswith(folders) for path in tests)
+    return whole and bool(tests) and _reached(stated, tests) == len(tests)
 
 
 def _complete(
