@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from typing import Final
 
 LARGEST: Final = 1_000_000  # bytes of a file that is parsed
-# Whoever speaks of these may bind names that no statement shows.
-_TRICKS: Final = frozenset({"__getattr__", "__path__", "exec", "globals", "locals", "vars", "modules"})
+_WRITERS: Final = frozenset({"__setitem__", "setdefault", "update"})
 
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
     """The names at the top of a module; `stars` are its star imports, `exports` the entries of `__all__`.
 
-    `open`: it may bind names in ways that are not looked at.
+    `injects`: it may write names that no statement shows. `moved`: its modules may lie elsewhere.
     """
 
     names: frozenset[str]
     stars: tuple[ast.ImportFrom, ...]
     exports: tuple[tuple[str, int], ...]
-    open: bool
+    injects: bool = False
+    moved: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether it may offer names that are not among `names`."""
+        return self.injects or self.moved or "__getattr__" in self.names
 
 
 def parse_python(content: bytes) -> ast.Module | None:
@@ -42,26 +47,55 @@ def find_bindings(content: bytes) -> Bindings | None:
     if tree is None:
         return None
     names, stars, exports = set[str](), list[ast.ImportFrom](), list[tuple[str, int]]()
-    is_open = False
-    for node in ast.walk(tree):
-        is_open = is_open or _is_trick(node)
-        if isinstance(node, ast.Global):
-            names.update(node.names)
     for node in _top(tree):
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             stars.append(node)
         else:
             names.update(_bound_by(node))
         exports += _exported_by(node)
-    return Bindings(frozenset(names), tuple(stars), tuple(exports), is_open)
+    every = [*ast.walk(tree)]
+    names.update(name for node in every if isinstance(node, ast.Global) for name in node.names)
+    injects = any(_injects(node) for node in every)
+    moved = any(_replaces(node) for node in every)
+    return Bindings(frozenset(names), tuple(stars), tuple(exports), injects, moved)
 
 
-def _is_trick(node: ast.AST) -> bool:
+def _injects(node: ast.AST) -> bool:
+    """Code that is run from a string, and writing into a table of names."""
     match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(asname=str() as name):
-            return name in _TRICKS
-        case ast.alias(name=name) | ast.FunctionDef(name=name):
-            return name in _TRICKS
+        case ast.Call(func=ast.Name(id="exec" | "execfile")):
+            return True
+        case ast.Subscript(value=ast.Call(func=ast.Name(id=name)), ctx=ast.Store()):
+            return name in ("globals", "locals", "vars")
+        case ast.Attribute(value=ast.Call(func=ast.Name(id=name)), attr=attribute):
+            return name in ("globals", "locals", "vars") and attribute in _WRITERS
+        case ast.Assign(value=ast.Call(func=ast.Name(id="globals" | "vars", ctx=ast.Load()))):
+            return True
+        case ast.Call(args=arguments):  # who gets the table may write into it
+            return any(_is_table(each) for each in arguments)
+    return False
+
+
+def _is_table(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="globals")):
+            return True
+        case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id="self"), *_]):
+            return False
+        case ast.Call(func=ast.Name(id="vars"), args=[]):
+            return True
+    return False
+
+
+def _replaces(node: ast.AST) -> bool:
+    """A module that puts something else in its own place, or looks for its modules elsewhere."""
+    match node:
+        case ast.Name(id="__path__"):
+            return True
+        case ast.Subscript(
+            value=ast.Attribute(attr="modules"), slice=ast.Name() | ast.BinOp() | ast.JoinedStr()
+        ):
+            return True
     return False
 
 

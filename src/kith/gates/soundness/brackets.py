@@ -1,4 +1,4 @@
-"""The first bracket of a C-like text that has no partner: comments, strings and macro definitions apart."""
+"""The first bracket or quote of a C-like text without a partner; comments and macro definitions apart."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _TOKEN: Final = re.compile(
       |(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
       |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?<![\w.])\.?\d(?:[\w.']|(?<=[eEpP])[+-])*)
     |(?P<directive>^[ \t]*\#(?:[^\\\n]|\\.)*)
-    |(?P<bracket>[()\[\]{}])
+    |(?P<bracket>[()\[\]{}"])
     """,
     re.X | re.S | re.M,
 )
@@ -21,12 +21,14 @@ _WORD: Final = re.compile(r"\s*#\s*(\w*)")
 
 
 def find_unmatched(text: str, branch: Branch) -> int:
-    """The line of a bracket without a partner, 0 when all have one.
+    """The line of a bracket without a partner, or of a string that its line does not end; else 0.
 
     Of `#if ... #else ... #endif` only the `first` or the `last` branch counts.
     """
     waiting: list[tuple[str, int]] = []
     for bracket, place in _brackets(text, branch):
+        if bracket == '"':
+            return _line(text, place)
         opening = _PAIRS.get(bracket)
         if opening is None:
             waiting.append((bracket, place))

@@ -26,11 +26,13 @@ _SHELL: Final = (".bash", ".sh")
 class Heard:
     """What the tools said; what is not there was not asked, or is not known.
 
-    `foreign`: the interpreter is none that could run the project, so what it lacks says nothing.
+    `old`: the interpreter is too old or too new for the project, so what it does not know says nothing.
+    `foreign`: it lacks packages that the project needs, so that others are missing says nothing either.
     """
 
     parses: Mapping[str, bool] = field(default_factory=dict)
     imports: Mapping[str, bool] = field(default_factory=dict)
+    old: bool = True
     foreign: bool = True
 
 
@@ -46,15 +48,18 @@ def _counts(suspect: Suspect, heard: Heard, declared: Declared, moved: bool) -> 
     fault = suspect.fault
     if fault.kind == "syntax":
         parsed = heard.parses.get(fault.path)
-        known = parsed is False and (not heard.foreign or fault.path.endswith(_SHELL))
+        known = parsed is False and (not heard.old or fault.path.endswith(_SHELL))
         return parsed is not True and (suspect.sure or known)
     found = heard.imports.get(suspect.asks) if suspect.asks else None
     if suspect.sure:
         return found is not True
-    standard = suspect.asks.partition(".")[0].partition(":")[0] in sys.stdlib_module_names
-    if found is not False or heard.foreign:
+    if found is not False or heard.old:
         return False
-    return standard or not (moved or declared.names(suspect.asks))
+    return _is_standard(suspect.asks) or not (heard.foreign or moved or declared.names(suspect.asks))
+
+
+def _is_standard(asked: str) -> bool:
+    return asked.partition(":")[0].partition(".")[0] in sys.stdlib_module_names
 
 
 async def ask_tools(run: Run, suspects: Suspects, declared: Declared) -> Heard:
@@ -75,17 +80,14 @@ async def ask_tools(run: Run, suspects: Suspects, declared: Declared) -> Heard:
         "roots": _ROOTS,
     }
     said = await _ask_python(trial, question)
-    imports = said.get("imports", {})
     parses = {**shell, **said.get("parses", {})}
-    return Heard(parses, imports, _is_foreign(said, suspects, declared))
-
-
-def _is_foreign(said: Mapping[str, Any], suspects: Suspects, declared: Declared) -> bool:
-    """Whether the interpreter lacks what the project had anyway."""
     if not said or said["version"][0] != 3 or said["version"][1] < declared.least:
-        return True
-    lacking = not all(said["installed"].get(name) for name in declared.needed)
-    return lacking or not all(said["imports"].get(module, True) for module in suspects.familiar)
+        return Heard(parses)
+    imports: Mapping[str, bool] = said["imports"]
+    lacking = {module for module in suspects.familiar if not imports.get(module, True)}
+    old = any(map(_is_standard, lacking))
+    foreign = bool(lacking) or not all(said["installed"].get(name) for name in declared.needed)
+    return Heard(parses, imports, old, foreign)
 
 
 async def _shell_parses(trial: Trial, path: str) -> bool:

@@ -51,7 +51,8 @@ def read_declared(files: Collection[str], read: Read) -> Declared:
     words = frozenset(_plain(word) for text in texts.values() for word in re.findall(r"[\w.-]+", text))
     table = _toml(texts.get("pyproject.toml", ""))
     lines = [*_strings(_inner(table, "project").get("dependencies"))]
-    lines += texts.get("requirements.txt", "").splitlines()
+    if not {"pyproject.toml", "setup.cfg", "setup.py"} & texts.keys():  # else it is for developers
+        lines += texts.get("requirements.txt", "").splitlines()
     needed = frozenset(found[1] for line in lines if (found := _REQUIREMENT.match(line.partition(" #")[0])))
     asked = _inner(table, "project").get("requires-python")
     poetry = _inner(table, "tool", "poetry", "dependencies").get("python")

@@ -142,7 +142,7 @@ def _undefined_in(view: View, path: str) -> dict[str, int]:
     if content is None or not path.endswith((*_PYTHON, ".pyi")):
         return {}
     bindings = view.bindings(path)
-    if bindings is None or bindings.open:
+    if bindings is None or bindings.injects:
         return {}
     found = undefined_names(path, content)
     if path.endswith(_PYTHON):

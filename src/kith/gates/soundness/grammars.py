@@ -24,14 +24,17 @@ _GRAMMARS: Final[dict[str, tuple[str, str]]] = {
     ".go": ("tree_sitter_go", "language"),
     ".rs": ("tree_sitter_rust", "language"),
 }
+_NO_SEMICOLON: Final = "; is missing"
+_MARKER: Final = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} )", re.M)
+_MACRO: Final = re.compile(rb"\b[A-Z][A-Z0-9_]{2,}\b|^\s*#")
 
 
 def find_broken(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
     """The fault of a file whose text the grammar took as a whole before, and does not now.
 
-    C and C++ count where a bracket has lost its partner, too: macros look like errors to any parser. A shell
-    script counts when a shell says so. A new file, in which nobody knows what the grammar makes of the
-    project's style, is C-like and has such a bracket, or does not count.
+    Macros look like errors to any parser, so C and C++ count where a bracket has lost its partner, too, or
+    a semicolon is missing where no macro is near. A shell script counts when a shell says so. Of new files,
+    in which nobody knows what the grammar makes of the project's style, only such brackets count.
     """
     ending = splitext(path)[1].lower()
     if ending not in _GRAMMARS:
@@ -50,13 +53,26 @@ def find_broken(path: str, before: bytes | None, after: bytes) -> Iterator[Suspe
 
 
 def _c_like(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
-    line = _unmatched(after)
-    if not line or (before is not None and _unmatched(before)):
-        return
     parser = _parser(splitext(path)[1].lower())
-    if parser is None or not _first_error(parser, after):
+    error = _first_error(parser, after) if parser else None
+    if parser is None or error is None:
         return
-    yield Suspect(Fault(path, line, "syntax", "a bracket has no partner"))
+    line = _unmatched(after)
+    mark = _conflict(after)
+    if mark and not _conflict(before or b""):
+        yield Suspect(Fault(path, mark, "syntax", "a marker of a merge conflict"))
+    elif line and not (before is not None and _unmatched(before)):
+        yield Suspect(Fault(path, line, "syntax", "a bracket or a quote has no partner"))
+    elif error[1] == _NO_SEMICOLON and before is not None and not _first_error(parser, before):
+        around = after.splitlines()[max(0, error[0] - 2) : error[0] + 1]
+        if not any(_MACRO.search(each) for each in around):
+            yield Suspect(Fault(path, error[0], "syntax", error[1]))
+
+
+def _conflict(content: bytes) -> int:
+    """The line of a merge conflict's marker, 0 without one."""
+    found = _MARKER.search(content)
+    return content.count(b"\n", 0, found.start()) + 1 if found else 0
 
 
 def _unmatched(content: bytes) -> int:

@@ -110,7 +110,7 @@ def _lost_relative(view: View, path: str, node: ast.ImportFrom) -> Iterator[Lost
         inner = "/".join(filter(None, (folder, node.module.replace(".", "/"))))
         outer = view.modules.file(dirname(inner))
         bindings = view.bindings(outer) if outer else None
-        if not _is_made(view, inner) and not (bindings and bindings.open):
+        if not _is_made(view, inner) and not (bindings and bindings.moved):
             yield Lost(node.lineno, written)
         return
     yield from _lost_names(view, path, node, stem or folder)
@@ -176,7 +176,7 @@ def _lost_module(view: View, path: str, module: str, line: int, unsure: bool) ->
             continue
         bindings = view.bindings(file)
         missing = f"{stem}/{parts[length]}"
-        known = bindings is not None and not bindings.open
+        known = bindings is not None and not bindings.moved
         if known and _is_certain(view, path, stem, ".".join(parts[:length])) and not _is_made(view, missing):
             yield Lost(line, ".".join(parts[: length + 1]))
         return

@@ -55,7 +55,9 @@ def find_lost_scripts(view: View, path: str) -> Iterator[tuple[int, str]]:
     content = view.content(path)
     if content is None or not any(word in content for word in (b"import", b"export", b"require")):
         return
-    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), content.decode("utf-8", "replace"))
+    # Behind the first backtick may be a text that holds code; imports stand before it.
+    head = content.decode("utf-8", "replace").partition("`")[0]
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), head)
     for found in _IMPORT.finditer(text):
         target = normpath(f"{dirname(path)}/{found[2]}" if dirname(path) else found[2])
         if not target.startswith("..") and not _is_there(view, target):

@@ -135,8 +135,8 @@ def _toml_fault(path: str, content: bytes) -> tuple[int, str] | None:
     except tomllib.TOMLDecodeError as error:
         words = str(error)
         found = re.search(r" \(at line (\d+)", words)
-        if "inline table" in words:  # newer TOML lets it go over several lines
-            return None
+        if any(line.count(b"{") > line.count(b"}") for line in content.splitlines()):
+            return None  # newer TOML lets an inline table go over several lines
         return (int(found[1]) if found else 1), words.partition(" (at ")[0]
     except (UnicodeDecodeError, RecursionError):
         return None
