@@ -259,3 +259,8 @@ def test_a_name_that_may_be_given_is_none(text: str) -> None:
 def test_names_that_a_linter_is_told_of_are_none() -> None:
     tree = PACKAGE | {"pyproject.toml": "[tool.ruff]\nbuiltins = ['undefined']\n"}
     assert find(tree, {"src/shop/tax.py": "print(undefined)\n"}) == ()
+
+
+def test_names_that_a_file_puts_among_the_builtins_are_none() -> None:
+    tree = PACKAGE | {"src/shop/start.py": "import builtins\n\nbuiltins.undefined = 1\n"}
+    assert find(tree, {"src/shop/tax.py": "print(undefined)\n"}) == ()

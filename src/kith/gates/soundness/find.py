@@ -55,7 +55,9 @@ def find_suspects(
     known = {each.fault.detail for each in lost_before}
     for path in sorted(whole | touched):
         found += (each for each in _lost_in(after, path) if each.fault.detail not in known)
-    found += _new_names(before, after, old, whole)
+    named = [*_new_names(before, after, old, whole)]
+    given = _given_names(after, named, holding)
+    found += (each for each in named if each.fault.detail not in given)
     familiar = frozenset(each.asks for each in lost_before if not each.sure)
     return Suspects(tuple(_each_once(found)), familiar)
 
@@ -135,6 +137,19 @@ def _new_names(before: View, after: View, old: set[str], whole: set[str]) -> Ite
         for name, line in _undefined_in(after, path).items():
             if name not in known and not _is_configured(after, name):
                 yield Suspect(Fault(path, line, "name", name))
+
+
+def _given_names(view: View, suspects: Iterable[Suspect], holding: Holding | None) -> frozenset[str]:
+    """The names that some file puts among the builtins."""
+    names = frozenset(each.fault.detail for each in suspects)
+    if not names:
+        return names
+    wanted = re.compile(
+        rb"builtin[^\n]*\b(%s)\b" % b"|".join(re.escape(name.encode()) for name in sorted(names))
+    )
+    paths = holding(names) if holding else view.paths
+    texts = (view.content(path) or b"" for path in paths if path.endswith(_PYTHON))
+    return frozenset(found[1].decode() for text in texts for found in wanted.finditer(text))
 
 
 def _undefined_in(view: View, path: str) -> dict[str, int]:

@@ -14,6 +14,7 @@ from kith.gates.soundness.confirm import ask_tools, settle
 from kith.gates.soundness.declared import read_declared
 from kith.gates.soundness.fault import Fault
 from kith.gates.soundness.find import find_suspects
+from kith.gates.soundness.syntax import is_readable
 
 BY: Final = "soundness"
 _TOLD: Final = 20  # faults in one letter
@@ -40,6 +41,8 @@ def soundness_gate() -> Gate:
 
 async def find_faults(run: Run, changes: Changes) -> tuple[Fault, ...]:
     """The new faults of a change in the trial that `run.workspace` is."""
+    if not any(is_readable(change.path) for change in changes):
+        return ()
     loop = asyncio.get_running_loop()
     files = await run.workspace.files()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SHELL: Final = frozenset({".bash", ".sh"})
 _C: Final = (".c", ".cc", ".cpp", ".cu", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".tpp")
-_GRAMMARS: Final[dict[str, tuple[str, str]]] = {
+GRAMMARS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(_SHELL, ("tree_sitter_bash", "language")),
     **dict.fromkeys(_C, ("tree_sitter_cpp", "language")),
     **dict.fromkeys((".cjs", ".js", ".jsx", ".mjs"), ("tree_sitter_javascript", "language")),
@@ -37,7 +37,7 @@ def find_broken(path: str, before: bytes | None, after: bytes) -> Iterator[Suspe
     in which nobody knows what the grammar makes of the project's style, only such brackets count.
     """
     ending = splitext(path)[1].lower()
-    if ending not in _GRAMMARS:
+    if ending not in GRAMMARS:
         return
     if ending in _C:
         yield from _c_like(path, before, after)
@@ -87,7 +87,7 @@ def _parser(ending: str) -> "Parser | None":
     """The parser of a language, None where its grammar is not installed."""
     import tree_sitter
 
-    name, function = _GRAMMARS[ending]
+    name, function = GRAMMARS[ending]
     try:
         module = importlib.import_module(name)
     except ImportError:

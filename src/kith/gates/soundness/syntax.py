@@ -11,9 +11,10 @@ from typing import Final
 from kith.core.values import SYMLINK, Change
 from kith.gates.soundness.bindings import LARGEST
 from kith.gates.soundness.fault import Fault, Suspect
-from kith.gates.soundness.grammars import find_broken
+from kith.gates.soundness.grammars import GRAMMARS, find_broken
 
 PYTHON: Final = (".py", ".pyi", ".pyw")
+_DATA: Final = (".json", ".toml", ".yaml", ".yml")
 # Tests and templates hold files that are meant not to parse.
 _ODD_FOLDERS: Final = frozenset(
     (
@@ -44,6 +45,11 @@ _COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
 
 
+def is_readable(path: str) -> bool:
+    """Whether anything can be said of a file, by its name."""
+    return splitext(path)[1].lower() in (*PYTHON, *_DATA, *GRAMMARS)
+
+
 def broken_files(change: Change) -> Iterator[Suspect]:
     """The fault of a file that a change breaks; one that did not parse before is nobody's business."""
     after, before = change.after, change.before
@@ -54,7 +60,7 @@ def broken_files(change: Change) -> Iterator[Suspect]:
     ending = splitext(change.path)[1].lower()
     if ending in PYTHON:
         yield from _python(change.path, before, after)
-    elif ending in (".json", ".toml", ".yaml", ".yml"):
+    elif ending in _DATA:
         yield from _data(ending, change.path, before, after)
     else:
         yield from find_broken(change.path, before, after)
