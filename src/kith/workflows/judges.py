@@ -12,6 +12,7 @@ from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import check_before, command_gate, name_command, not_allowed
 from kith.gates.human import human_gate
 from kith.gates.limits import limits_gate
+from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_toolchains
 
 # Commits the applied paths of the real tree under a message.
@@ -76,7 +77,7 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
         return list(await find_project_toolchains(run))
 
     async def gates() -> list[Gate]:
-        chosen: list[Gate] = [limits_gate(checking.sizes)]
+        chosen: list[Gate] = [limits_gate(checking.sizes), soundness_gate()]
         for check in await checks():
             ask = command_gate(check, checking.limits, found, home)
             chosen.append(ask if await may_run(check) else not_allowed(check))
