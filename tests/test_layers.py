@@ -41,6 +41,7 @@ ALLOWED = {
 HEAVY = {"httpx2", "rich", "prompt_toolkit", "tree_sitter", "rapidfuzz", "json_repair", "pathspec", "numpy"}
 HEAVY |= {"fastapi", "uvicorn", "pydantic", "mcp", "acp", "nh3", "markdown_it", "prometheus_client"}
 HEAVY |= {"yaml", "tomlkit"}  # only where a file is in YAML, or is changed
+HEAVY |= {"pyflakes"}  # only where a Python file is changed
 HEAVY |= {"statistics"}  # it brings fractions and decimals
 # What only some tasks need: the cloud, councils, errands, routes, and all that learns from the log.
 SELDOM = {

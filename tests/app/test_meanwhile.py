@@ -52,8 +52,8 @@ def test_an_edit_of_the_same_lines_is_never_written_over(repository: Path) -> No
 
 
 def test_a_new_file_that_somebody_else_made_is_never_written_over(repository: Path) -> None:
-    report, _ = propose(repository, Change("new.py", None, b"kith's\n"), b"somebody's\n")
-    assert not report["applied"] and (repository / "new.py").read_bytes() == b"somebody's\n"
+    report, _ = propose(repository, Change("new.txt", None, b"kith's\n"), b"somebody's\n")
+    assert not report["applied"] and (repository / "new.txt").read_bytes() == b"somebody's\n"
 
 
 def test_the_question_warns_of_what_runs_by_itself(repository: Path) -> None:

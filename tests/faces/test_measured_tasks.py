@@ -54,6 +54,7 @@ def test_a_mended_test_is_worth_a_whole_solution(kith: Kith, play: Play) -> None
     assert sum(call.usage.output for call in found.calls) == leg.usage.output
     assert [(each.gate, each.ok, each.call) for each in found.verdicts] == [
         ("limits", True, 2),
+        ("soundness", True, 2),
         (CHECK, True, 2),
     ]
     assert measured(kith.folder.parent).legs == ()

@@ -13,7 +13,7 @@ from kith.core.events import Asked, Event, Proposed, Reviewed
 from kith.memory.log import Log
 from kith.memory.past import fold
 
-WRONG = "    return sum(numbers) / max(count, 1)\n"
+WRONG = '    return sum(numbers) / max(len(numbers), int(f"1"))\n'
 RISK = {"path": "utils.py", "line": 6, "evidence": NEW.rstrip(), "why": "A generator has no length."}
 
 
@@ -42,7 +42,7 @@ def test_linters_speak_of_the_changed_lines_before_anybody_is_asked(kith: Kith, 
     )
     assert report["status"] == "done" and WRONG in (kith.folder / "utils.py").read_text()
     (note,) = report["notes"]
-    assert (note["path"], note["line"], note["rule"]) == ("utils.py", 7, "F821")
+    assert (note["path"], note["line"], note["rule"]) == ("utils.py", 7, "F541")
     kinds = [type(event) for event in events(home, report["session"])]
     assert kinds.index(Proposed) < kinds.index(Reviewed) < kinds.index(Asked)
 

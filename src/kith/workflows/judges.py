@@ -17,6 +17,7 @@ from kith.gates.evidence.judge import Check, Claims, Disputes, evidence_gate
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
+from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
 
 # Commits the applied paths of the real tree under a message.
@@ -129,7 +130,7 @@ class _Checks:
 
     async def gates(self, claimed: Sequence[str] = ()) -> list[Gate]:
         claims = Claims(self.checking.request, tuple(claimed))
-        chosen: list[Gate] = [limits_gate(self.checking.sizes)]
+        chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate()]
         checks = await self._find()
         for check in checks:
             allowed = await self._may_run(check)

@@ -1,0 +1,144 @@
+"""Which names a Python module offers to those that import it."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+LARGEST: Final = 1_000_000  # bytes of a file that is parsed
+_WRITERS: Final = frozenset({"__setitem__", "setdefault", "update"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """The names at the top of a module; `stars` are its star imports, `exports` the entries of `__all__`.
+
+    `injects`: it may write names that no statement shows. `moved`: its modules may lie elsewhere.
+    """
+
+    names: frozenset[str]
+    stars: tuple[ast.ImportFrom, ...]
+    exports: tuple[tuple[str, int], ...]
+    injects: bool = False
+    moved: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether it may offer names that are not among `names`."""
+        return self.injects or self.moved or "__getattr__" in self.names
+
+
+def parse_python(content: bytes) -> ast.Module | None:
+    """The tree of a file's bytes, None where Python refuses them."""
+    if len(content) > LARGEST:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def find_bindings(content: bytes) -> Bindings | None:
+    """What a module binds, on whatever branch; None when it does not parse."""
+    tree = parse_python(content)
+    if tree is None:
+        return None
+    names, stars, exports = set[str](), list[ast.ImportFrom](), list[tuple[str, int]]()
+    for node in _top(tree):
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            stars.append(node)
+        else:
+            names.update(_bound_by(node))
+        exports += _exported_by(node)
+    every = [*ast.walk(tree)]
+    names.update(name for node in every if isinstance(node, ast.Global) for name in node.names)
+    injects = any(_injects(node) for node in every)
+    moved = any(_replaces(node) for node in every)
+    return Bindings(frozenset(names), tuple(stars), tuple(exports), injects, moved)
+
+
+def _injects(node: ast.AST) -> bool:
+    """Code that is run from a string, and writing into a table of names."""
+    match node:
+        case ast.Call(func=ast.Name(id="exec" | "execfile")):
+            return True
+        case ast.Subscript(value=ast.Call(func=ast.Name(id=name)), ctx=ast.Store()):
+            return name in ("globals", "locals", "vars")
+        case ast.Attribute(value=ast.Call(func=ast.Name(id=name)), attr=attribute):
+            return name in ("globals", "locals", "vars") and attribute in _WRITERS
+        case ast.Assign(value=ast.Call(func=ast.Name(id="globals" | "vars", ctx=ast.Load()))):
+            return True
+        case ast.Call(args=arguments):  # who gets the table may write into it
+            return any(_is_table(each) for each in arguments)
+    return False
+
+
+def _is_table(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="globals")):
+            return True
+        case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id="self"), *_]):
+            return False
+        case ast.Call(func=ast.Name(id="vars"), args=[]):
+            return True
+    return False
+
+
+def _replaces(node: ast.AST) -> bool:
+    """A module that puts something else in its own place, or looks for its modules elsewhere."""
+    match node:
+        case ast.Name(id="__path__"):
+            return True
+        case ast.Subscript(
+            value=ast.Attribute(attr="modules"), slice=ast.Name() | ast.BinOp() | ast.JoinedStr()
+        ):
+            return True
+    return False
+
+
+def _top(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run with the module: all but the bodies of functions and classes."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _top(child)
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            yield from (each.asname or each.name.partition(".")[0] for each in aliases)
+        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+            yield name
+        case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+            yield name
+
+
+def _exported_by(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """The entries that a statement writes into `__all__`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+            yield from _entries(value)
+        case ast.AnnAssign(target=ast.Name(id="__all__"), value=ast.expr() as value):
+            yield from _entries(value)
+        case ast.AugAssign(target=ast.Name(id="__all__"), value=value):
+            yield from _entries(value)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr="extend"), args=[value]):
+            yield from _entries(value)
+
+
+def _entries(value: ast.expr) -> Iterator[tuple[str, int]]:
+    if isinstance(value, ast.BinOp):
+        yield from _entries(value.left)
+        yield from _entries(value.right)
+    elif isinstance(value, ast.List | ast.Tuple):
+        for each in value.elts:
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                yield each.value, each.lineno

@@ -1,0 +1,110 @@
+"""The gate for changes that cannot be right, whatever any test says."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+from kith.context.git import list_paths
+from kith.core.errors import TreeError
+from kith.core.run import Gate, Run
+from kith.core.values import Changes, Verdict
+from kith.core.workspace import ExecLimits
+from kith.gates.soundness.confirm import ask_tools, settle
+from kith.gates.soundness.declared import read_declared
+from kith.gates.soundness.fault import Fault
+from kith.gates.soundness.find import find_suspects
+from kith.gates.soundness.syntax import is_readable
+
+BY: Final = "soundness"
+_TOLD: Final = 20  # faults in one letter
+_GREP_LIMITS: Final = ExecLimits(seconds=20.0, output=8_000_000)
+_WORTH_GREP: Final = 100  # files; fewer are read sooner than git starts
+_MOST_WORDS: Final = 200
+T = TypeVar("T")
+
+
+def soundness_gate() -> Gate:
+    """Refuses a change that breaks a file's syntax, or brings imports that lead nowhere, or undefined names.
+
+    The figures count the faults by kind: syntax, import, name. What was wrong before does not count.
+    """
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        faults = await find_faults(run, changes)
+        counts = Counter(each.kind for each in faults)
+        figures = {kind: float(counts[kind]) for kind in ("syntax", "import", "name")}
+        return Verdict(not faults, write_letter(faults) if faults else "", BY, figures=figures)
+
+    return judge
+
+
+async def find_faults(run: Run, changes: Changes) -> tuple[Fault, ...]:
+    """The new faults of a change in the trial that `run.workspace` is."""
+    if not any(is_readable(change.path) for change in changes):
+        return ()
+    loop = asyncio.get_running_loop()
+    files = await run.workspace.files()
+
+    def wait(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    def read(path: str) -> bytes | None:
+        return wait(_read(run, path))
+
+    # Parsing takes a while, and a face must stay alive meanwhile.
+    suspects = await asyncio.to_thread(
+        find_suspects, changes, files, read, lambda words: wait(_holding(run, words, files))
+    )
+    if not suspects.found:
+        return ()
+    declared = await asyncio.to_thread(read_declared, files, read)
+    return settle(suspects, await ask_tools(run, suspects, declared), declared, changes)
+
+
+async def _read(run: Run, path: str) -> bytes | None:
+    try:
+        return await run.workspace.read(path)
+    except TreeError:
+        return None
+
+
+async def _holding(run: Run, words: frozenset[str], files: Sequence[str]) -> Iterable[str]:
+    """The files that may hold one of the words: all of them, or what git finds in a large tree."""
+    if len(files) < _WORTH_GREP or len(words) > _MOST_WORDS or not run.workspace.confined:
+        return files
+    wanted = [part for word in sorted(words) for part in ("-e", word)]
+    found = await list_paths(run, ["grep", "-lIzF", "--untracked", *wanted], _GREP_LIMITS)
+    return files if found is None else found
+
+
+def write_letter(faults: Sequence[Fault]) -> str:
+    """The faults as a letter to the model."""
+    lines = [f"{each.path}:{each.line}: {_words(each)}" for each in faults[:_TOLD]]
+    if len(faults) > _TOLD:
+        lines.append(f"and {len(faults) - _TOLD} more")
+    told = "\n".join(lines)
+    return f"Your change cannot work as it is:\n\n{told}\n\n{' '.join(_advice(faults))}"
+
+
+def _words(fault: Fault) -> str:
+    if fault.kind == "syntax":
+        return f"syntax error: {fault.detail}"
+    if fault.kind == "name":
+        return f"`{fault.detail}` is not defined"
+    module, _, name = fault.detail.partition(":")
+    return f"`{module}` has no `{name}` to import" if name else f"there is no `{module}` to import"
+
+
+def _advice(faults: Sequence[Fault]) -> Iterable[str]:
+    """One sentence for each kind of fault."""
+    kinds = {each.kind for each in faults}
+    if "syntax" in kinds:
+        yield "Correct the syntax."
+    if "import" in kinds:
+        yield (
+            "Import what exists, and update the files that still import what you moved or removed. A package "
+            "that is not installed must be declared as a dependency."
+        )
+    if "name" in kinds:
+        yield "Define or import the names."
