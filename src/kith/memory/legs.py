@@ -143,7 +143,9 @@ class Draft:
     @property
     def mended(self) -> bool:
         failed_before = {gate for gate, ok in self.before.items() if not ok}
-        return self.locked or any(self.verdicts[gate].ok for gate in failed_before & self.verdicts.keys())
+        return self.locked or any(
+            _mends(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
+        )
 
     @property
     def late(self) -> bool:
@@ -208,6 +210,13 @@ def _sort_of(event: ToolEnded, began: bool) -> str:
     if event.name not in _EDITS:
         return ""
     return "wrong_file" if any(words in event.line for words in _ABSENT) else "malformed_edit"
+
+
+def _mends(judged: Judged) -> bool:
+    """Whether a check that failed before the change succeeds with it, or at least one of its tests does."""
+    if not judged.ok:
+        return False
+    return judged.evidence is None or judged.evidence.grade == "proven" or judged.ran[-1].code == 0
 
 
 def _sort_of_no(event: Judged) -> str:

@@ -172,7 +172,7 @@ async def _run_leg(
         except GIVING_UP as error:
             tried = await _judge_rest(inside, trial, leg, judges, progress)
             progress = tried.after(progress)
-            if not _mends(tried, progress):
+            if not _mends(tried):
                 return GivenUp(leg.role.model.name, str(error), error), progress
         if not tried.verdict.ok:
             continue
@@ -212,9 +212,10 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
     return Tried(changes, *await judge(run, judges, changes, progress.attempts, compare=compare))
 
 
-def _mends(tried: Tried, progress: Progress) -> bool:
-    """Whether all checks pass with a change, and did not without it."""
-    return bool(tried.changes) and tried.verdict.ok and not all(each.ok for each in progress.before)
+def _mends(tried: Tried) -> bool:
+    """Whether a test that failed without a change passes with it, and none is lost."""
+    evidence = tried.verdict.evidence
+    return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
 
 
 async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:

@@ -136,8 +136,16 @@ async def _attempt(
     before = [each for each in judged if each.when == "before" and not each.skipped]
     if before and all(each.ok for each in before):
         return Outcome("rejected", "The checks pass before anything is done.")
-    # A change that the gates let pass was shown, and refused.
-    return Outcome("done", "Solved.") if outcome.status == "rejected" else Outcome("failed", outcome.text)
+    # A change that the gates let pass was shown, and refused; one that only lost nothing has solved nothing.
+    last = {each.gate: each for each in judged if each.when == "after" and each.ran}
+    solved = outcome.status == "rejected" and all(_is_solved(each) for each in last.values())
+    return Outcome("done", "Solved.") if solved else Outcome("failed", outcome.text)
+
+
+def _is_solved(judged: Judged) -> bool:
+    """Whether a check succeeds with the change, or a test that failed before it passes."""
+    proven = judged.evidence is not None and judged.evidence.grade == "proven"
+    return judged.ok and (judged.ran[-1].code == 0 or proven)
 
 
 def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:

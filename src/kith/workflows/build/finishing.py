@@ -33,7 +33,9 @@ async def finish(work: Work) -> tuple[Literal["yes", "no"], str]:
 async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
     """The person reads one diff: yes, no, a part of it, or what to do differently."""
     changes = await work.changes()
-    decision = await work.judges.person(work.run, changes)
+    decision = await work.judges.person(work.run, changes, work.tools.evidence)
+    if decision.unmet:
+        return "no", "Held back: the evidence is not enough for --yes."
     if not decision.ok:
         return (
             ("revise", _wish(work, changes, decision))

@@ -4,20 +4,23 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kith.core.events import Judged
+from kith.core.evidence import CheckEvidence, Evidence, Names, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.gates.commands import commands_gate
 from kith.gates.coverage import coverage_gate
+from kith.gates.evidence.bench import standing_of
 from kith.gates.limits import limits_gate
 from kith.gates.lint import lint_gate
 from kith.gates.reports import SuiteReport
 from kith.gates.secrets import secrets_gate
 from kith.gates.size import size_gate
+from kith.gates.toolchains import Toolchain
 from kith.gates.types import types_gate
 from kith.gates.untouched import find_unlocked, untouched_gate
 from kith.workflows.build.suite import GATE, Standing, hold, run_tests
 from kith.workflows.build.work import Work, alone, beside, between
+from kith.workflows.verdicts import told
 
 # What is there for the model and not for the tests.
 _MISSES: Final = re.compile(r"No module named|cannot import name|No such file|not found", re.I)
@@ -74,10 +77,27 @@ async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Stand
     if rewritten:
         said = _REWRITTEN.format(", ".join(rewritten))
         return _tell(work, Verdict(False, said, GATE, (report.ran,))), None
+    work.tools.evidence = evidence = _evidence(toolchains, standing)
     said = standing.letter()
     if _MISSES.search(said):
         said += f"\n\n{_IGNORED}"
-    return _tell(work, Verdict(standing.ok, said, GATE, (report.ran,), figures=standing.figures)), standing
+    verdict = Verdict(standing.ok, said, GATE, (report.ran,), figures=standing.figures, evidence=evidence)
+    return _tell(work, verdict), standing
+
+
+def _evidence(toolchains: Sequence[Toolchain], standing: Standing) -> Evidence:
+    """What the tests say of a build; they came with it, so they prove nothing of what was there before."""
+    report, against = standing.report, {*standing.missing, *standing.broken}
+    held = standing.ok and bool(report.passed)
+    seen = CheckEvidence(
+        " && ".join(each.test for each in toolchains),
+        "held" if held else "unproven",
+        "reached" if held else "broken" if against else "no_tests",
+        after=standing_of(report),
+        broken=Names.of(against),
+        failing=Names.of({case.id for case in report.failed} - against),
+    )
+    return combine([seen])
 
 
 async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdict:
@@ -106,17 +126,7 @@ async def _ask(work: Work, gate: Gate, changes: Changes) -> Verdict:
 
 
 def _tell(work: Work, verdict: Verdict) -> Verdict:
-    work.run.emit(
-        Judged(
-            verdict.by,
-            verdict.ok,
-            work.build.attempt,
-            verdict.feedback,
-            verdict.ran,
-            skipped=verdict.ok and bool(verdict.feedback),
-            figures=dict(verdict.figures),
-        )
-    )
+    work.run.emit(told(verdict, work.build.attempt))
     return verdict
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import HopelessError, LimitError
 from kith.core.events import Notice
+from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.run import Run, Thread
 from kith.core.values import Change, Changes, say
@@ -29,11 +30,15 @@ _LANDINGS: Final = 3  # tries to write edits in words so that they fit
 
 @dataclass(slots=True)
 class Tools:
-    """What the project is tested and looked at with, once it was found; None: nobody has looked yet."""
+    """What the project is tested and looked at with, once it was found; None: nobody has looked yet.
+
+    `evidence` is what the last run of all tests said.
+    """
 
     toolchains: tuple[Toolchain, ...] = ()
     linters: tuple[Linter, ...] | None = None
     files: frozenset[str] | None = None
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

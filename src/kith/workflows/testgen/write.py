@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import Notice
+from kith.core.evidence import CheckEvidence, combine
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits, Trial
-from kith.workflows.attempt import Outcome, adopt
+from kith.workflows.attempt import Outcome, adopt, not_adopted
 from kith.workflows.deciding import decide
 from kith.workflows.judges import Judges
 from kith.workflows.keeping import kept_trial
@@ -47,7 +48,10 @@ async def _write(
         if not changes:
             return Outcome("failed", "No test was kept."), written
         await trial.remember(changes)
-        decision = await decide(run, trial, judges, changes)
+        evidence = combine([CheckEvidence("mutation testing", "held", "reached")])
+        decision = await decide(run, trial, judges, changes, evidence)
+        if decision.unmet:
+            return not_adopted(decision), written
         if decision.ok:
             text = "\n".join(tell(each) for each in written)
             return await adopt(run, trial, judges, changes, decision, text), written
