@@ -6,6 +6,7 @@ from typing import Final
 
 from kith.context.brief import EXCERPTS
 from kith.context.notes import OF_PROJECT, OF_USER, TOLD
+from kith.core.passages import passage_of
 from kith.core.values import Message
 
 NAMED: Final = "# Named in the task"
@@ -32,7 +33,7 @@ def _files_of(message: Message) -> Iterator[str]:
         if call.name == "skill" and isinstance(call.args.get("name"), str):
             yield f"skill {call.args['name']}"
         if call.name == "read":
-            yield from (path for path in call.args.get("paths", ()) if isinstance(path, str))
+            yield from (passage_of(path).path for path in call.args.get("paths", ()) if isinstance(path, str))
         elif call.name in ("edit", "write") and isinstance(call.args.get("path"), str):
             yield call.args["path"]
 
