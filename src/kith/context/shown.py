@@ -11,8 +11,11 @@ from kith.core.values import Message
 
 NAMED: Final = "# Named in the task"
 _NOTES: Final = re.compile(rf"^(?:{OF_USER}|{OF_PROJECT}|{NAMED}) \((.+)\)$", re.M)
-_IN_PART: Final = re.compile(r" \(\d+ lines, in part\)$")
-_NO_PATH: Final = ("...", "defines ")
+# A file's heading, its outline, and its lines between two fences.
+_EXCERPT: Final = re.compile(
+    r"(.+?)(?:, (?:lines [\d, -]+ of|definitions in) \d+(?: lines)?)?\n(?:defines .*\n)?"
+    r"(`{3,})\n(?:.*\n)*?\2(?:\n|$)"
+)
 
 
 def files_shown(messages: Sequence[Message]) -> tuple[str, ...]:
@@ -39,8 +42,9 @@ def _files_of(message: Message) -> Iterator[str]:
 
 
 def _excerpts(text: str) -> Iterator[str]:
-    """The headings of excerpts: what has no line number in front of it."""
-    _, found, excerpts = text.partition(f"{EXCERPTS}\n")
-    for line in excerpts.partition("\n# ")[0].splitlines() if found else ():
-        if line.strip() and "\t" not in line and not line.startswith(_NO_PATH):
-            yield _IN_PART.sub("", line)
+    """The files of the excerpts, which follow each other without a break."""
+    place = text.find(f"{EXCERPTS}\n")
+    at = place + len(EXCERPTS) + 1
+    while place >= 0 and (found := _EXCERPT.match(text, at)):
+        yield found[1]
+        at = found.end()
