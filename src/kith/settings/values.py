@@ -134,7 +134,7 @@ class Settings:
     model_folders: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     check_timeout: float = 900.0
-    command_timeout: float = 300.0
+    command_timeout: float = 600.0  # a C++ project of middling size builds from nothing on two cores
     tries: int = 3
     max_steps: int = 50
     max_task_tokens: int | None = None

@@ -39,7 +39,17 @@ async def open_overlay(
         for layer in ("upper", "work"):
             (folder / layer).mkdir(exist_ok=True)
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        box = Box(root, root, True, toolchains, (state,), _excludes(root), folder, hosts=hosts)
+        box = Box(
+            root,
+            root,
+            True,
+            toolchains,
+            (state,),
+            _excludes(root),
+            folder,
+            hosts=hosts,
+            scratch=folder / "tmp",
+        )
         yield SideTrial(OverlayGround(box, Layers(root, folder / "upper")), folder)
 
 
@@ -112,8 +122,8 @@ class OverlayGround:
             found |= {path for path in asked if not SKIPPED.isdisjoint(path.split("/"))}
         return found
 
-    async def run(self, command: Command, limits: ExecLimits) -> Ran:
-        return await run_boxed(self.box, command, limits)
+    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
+        return await run_boxed(replace(self.box, scratch=None) if clean else self.box, command, limits)
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         done = await self._capture(git_argv(*args), input)
