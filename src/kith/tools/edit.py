@@ -80,7 +80,7 @@ def _around(lines: Sequence[str], first: int, last: int) -> list[str]:
 
 EDIT = Tool(
     "edit",
-    "Replace old, copied from the file, with new.",
+    "Replace old, copied exactly from the file, with new.",
     {
         "type": "object",
         "properties": {
