@@ -132,6 +132,7 @@ def test_the_tree_itself_may_lie_below_tmp(root: Path) -> None:
     play("overlay", root, scene)
 
 
+@pytest.mark.slow
 def test_too_much_in_it_ends_the_command_and_empties_it(ground: str, root: Path) -> None:
     small = ExecLimits(seconds=30.0, scratch=2_000_000)
 
@@ -174,6 +175,7 @@ def test_a_file_in_the_way_of_an_output_is_left_alone(root: Path, tmp_path: Path
     play("plain", root, scene)
 
 
+@pytest.mark.slow
 def test_a_command_out_of_time_says_what_it_printed(ground: str, root: Path) -> None:
     async def scene(trial: Trial, shell: Shell) -> None:
         ran = await shell("seq 1 90000; sleep 60", ExecLimits(seconds=3.0, output=3000))
