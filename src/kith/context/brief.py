@@ -29,7 +29,7 @@ _READ = 24  # files looked into
 _LARGEST = 500_000  # bytes of a file that is looked into
 _RELEVANT = 0.4  # of the best file's score
 _FEW = 6  # files: where more define what plain words say, the words tell none of them apart
-_LEAST_NAME = 5  # letters; "run", "list" and "fail" are verbs of any task
+_LEAST_NAME = 5  # letters; shorter ones (run, list, test, fail) are words of any task
 _LEAST_HELD = 3  # plain words of the task; fewer stand in any file
 _EXACT, _PLAIN = 8.0, 4.0  # added to a file's score when it holds a name, all plain words of the task
 _NAMES = 4  # names that git looks for
@@ -142,7 +142,8 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
     }
     stems = frozenset(words.stems)
     defining = {path for path, text in texts.items() if _defines(path, text, stems)}
-    starts = [re.compile(rf"(?<![a-z]){re.escape(stem)}") for stem in words.stems]
+    telling = [stem for stem in words.stems if len(stem) >= _LEAST_NAME]
+    starts = [re.compile(rf"(?<![a-z]){re.escape(stem)}") for stem in telling]
     enough = max(_LEAST_HELD, len(starts) / 2)
     about = {
         path
