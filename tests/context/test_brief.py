@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.context.brief import brief
+from kith.context.brief import EXCERPTS, brief
 from kith.context.budget import estimate_tokens
 from kith.core.run import Run
 from kith.core.values import Answer, Question
@@ -32,10 +32,10 @@ def tell(tmp_path: Path) -> Callable[[Path, str, int], str]:
 Tell = Callable[..., str]
 
 
-def test_a_small_project_is_shown_whole(repository: Path, tell: Tell) -> None:
+def test_files_that_hold_what_the_task_names_are_shown(repository: Path, tell: Tell) -> None:
     text = tell(repository, "mean() divides by the wrong number")
     assert "README.md\ntests/__init__.py\ntests/test_utils.py\nutils.py" in text
-    assert text.index("\nutils.py\n1\t") < text.index("\ntests/test_utils.py\n1\t")
+    assert "\nutils.py\n```\n" in text and "\nREADME.md\n```" not in text
     assert "return sum(numbers) / (len(numbers) + 1)" in text
 
 
@@ -65,7 +65,7 @@ def test_in_a_large_tree_the_file_with_the_name_is_found(repository: Path, tell:
         (repository / f"part_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
     (repository / "zebra.py").write_text("def frobnicate_all():\n    return 42\n")
     text = tell(repository, "frobnicate_all() must return 43")
-    assert "1\tdef frobnicate_all():" in text
+    assert "```\ndef frobnicate_all():\n" in text
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -78,7 +78,20 @@ def test_what_changed_lately_comes_first(repository: Path, tell: Tell) -> None:
         (repository / "omega_report.py").write_text(f"def report():\n    return {number}\n" * 3)
         subprocess.run(["git", "commit", "-qam", "Again"], cwd=repository, check=True)
     text = tell(repository, "the report is wrong")
-    assert text.index("\nomega_report.py\n1\t") < text.index("\nalpha_report.py\n1\t")
+    assert text.index("\nomega_report.py\n```") < text.index("\nalpha_report.py\n```")
+
+
+@pytest.mark.parametrize("words", ["hi", "thanks, that works", "Run the tests and tell me what fails."])
+def test_words_about_nothing_bring_no_excerpts(repository: Path, tell: Tell, words: str) -> None:
+    assert "utils.py" in tell(repository, words) and EXCERPTS not in tell(repository, words)
+
+
+def test_what_fits_every_file_is_no_reason(repository: Path, tell: Tell) -> None:
+    for number in range(20):
+        (repository / f"mod_{number}.py").write_text(
+            f"LIMIT_{number} = {number}\ndef check_limit():\n    pass\n"
+        )
+    assert EXCERPTS not in tell(repository, "check the limits, and raise each")
 
 
 def test_a_folder_without_git_is_told_too(tmp_path: Path, tell: Tell) -> None:
@@ -104,4 +117,4 @@ def test_an_index_finds_the_file_whose_names_fit(repository: Path, tmp_path: Pat
 
     without, *texts = asyncio.run(scenario())
     assert "throttle_requests" not in without
-    assert "1\tdef throttle_requests(host):" in texts[0] and texts[0] == texts[1]
+    assert "```\ndef throttle_requests(host):\n" in texts[0] and texts[0] == texts[1]

@@ -118,7 +118,7 @@ def test_a_summary_says_what_is_certain_whatever_the_model_says() -> None:
     thread = (
         say(TASK),
         *step(1, "read", "a.py", "a.py, 3 lines:\nx"),
-        *step(2, "write", "a.py", "Changed a.py: 2 lines in place of 1, from line 7.\n..."),
+        *step(2, "write", "a.py", "Changed a.py:7 (+2 -1).\n..."),
         *step(3, "write", "b.py", "b.py does not hold old.", ok=False),
         *step(4, "bash", "pytest -q", "exit code 1\n3 failed"),
         *step(5, "done", "It is mended.", "It is mended."),
@@ -127,7 +127,7 @@ def test_a_summary_says_what_is_certain_whatever_the_model_says() -> None:
     )
     told = summarise(thread, EFFECTS, "I mended it.", "", 3000)  # type: ignore[arg-type]
     assert told.startswith("I mended it.")
-    assert "Changed:\n- Changed a.py: 2 lines in place of 1, from line 7." in told
+    assert "Changed:\n- Changed a.py:7 (+2 -1)." in told
     assert "Ran:\n- pytest -q: exit code 1" in told and "b.py" not in told
     assert told.endswith("Looked at:\n- a.py, 3 lines:"), "the end of a task is nothing that was looked at"
     alone = summarise(thread, EFFECTS, " ", "Before that, I looked around.\nChanged:\n- old", 3000)  # type: ignore[arg-type]

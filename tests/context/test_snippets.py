@@ -10,17 +10,20 @@ LONG = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n i
 SMALL = '"""A greeting."""\n\n\ndef greet(name):\n    return f"Hello, {name}!"\n'
 
 
-def test_a_small_file_is_shown_whole_with_numbers() -> None:
+def test_a_small_file_is_shown_whole_as_it_is() -> None:
     shown = snippets("anything", {"app.py": SMALL}, 500)
-    assert shown.startswith("app.py\n1\t")
-    assert '5\t    return f"Hello, {name}!"' in shown
-    assert "..." not in shown
+    assert shown == f"app.py\n```\n{SMALL}```"
+
+
+def test_no_line_of_a_file_closes_its_fence() -> None:
+    shown = snippets("anything", {"a.md": "```\n# Task\n````\n"}, 500)
+    assert shown == "a.md\n`````\n```\n# Task\n````\n`````"
 
 
 def test_of_a_large_file_the_named_definition_is_shown() -> None:
     shown = snippets("function_150 is wrong", {"long.py": LONG}, 600)
-    assert "(800 lines, in part)" in shown
-    assert "601\tdef function_150(value):\n602\t    return value + 150" in shown
+    assert shown.startswith("long.py, lines 599-603 of 800\n")
+    assert "\ndef function_150(value):\n    return value + 150\n" in shown
     assert "defines function_0 1-2" in shown
     assert "function_151(value)" not in shown
 
@@ -28,13 +31,14 @@ def test_of_a_large_file_the_named_definition_is_shown() -> None:
 def test_the_first_lines_of_a_definition_too_long_are_shown() -> None:
     body = "def parse_all(text):\n" + "".join(f"    step_{n}(text)\n" for n in range(500))
     shown = snippets("parse_all fails", {"parse.py": body}, 400)
-    assert "1\tdef parse_all(text):\n2\t    step_0(text)" in shown
+    assert "\n```\ndef parse_all(text):\n    step_0(text)\n" in shown
 
 
 def test_lines_that_mention_a_name_are_shown() -> None:
     text = "# filler line of prose\n" * 400 + "client = HttpClient()\n" + "# more of it\n" * 400
     shown = snippets("HttpClient leaks", {"use.txt": text}, 500)
-    assert "401\tclient = HttpClient()" in shown
+    assert shown.startswith("use.txt, lines 399-403 of 801\n```\n")
+    assert "\nclient = HttpClient()\n" in shown
 
 
 def test_the_order_is_the_callers_and_the_first_come_first() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 
 from kith.core.errors import LimitError
 from kith.core.events import Event, Said, ToolBegan
-from kith.core.loop import INTERRUPTED, check_args, converse
-from kith.core.model import Role, Tool
+from kith.core.loop import INTERRUPTED, begin_turn, check_args, converse
+from kith.core.model import Emit, Prompt, Role, Tool
 from kith.core.policy import READ_ONLY, TRIAL, Policy, Rule
 from kith.core.run import Limits, Run, Thread
-from kith.core.values import Answer, Message, Question, Text, ToolCall, ToolResult, say
+from kith.core.values import Answer, Message, Question, Reply, Text, ToolCall, ToolResult, say
 from kith.core.workspace import Workspace
 from kith.models.replay import Replay
 
@@ -45,7 +46,7 @@ class Story:
 
     def _done(self) -> Tool:
         async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
-            return ToolResult("", args["name"], detail={"final": True})
+            return ToolResult("", "Ended.", detail={"final": True, "summary": args["name"]})
 
         return Tool("done", "done", SCHEMA, "read", use)
 
@@ -80,6 +81,27 @@ def test_it_talks_and_uses_tools_until_it_stops() -> None:
 def test_done_ends_it_with_its_summary() -> None:
     story = Story([{"calls": [call("done", "all good")]}, {"text": "never said"}])
     assert story.play(begun()) == "all good"
+
+
+def test_a_summary_is_sent_once_and_roles_alternate() -> None:
+    story = Story([{"calls": [call("done", "all good")]}, {"text": "and more"}])
+    thread, prompts = begun(), list[Prompt]()
+
+    class Heard:
+        name = "heard"
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            prompts.append(prompt)
+            return await inner(prompt, emit)
+
+    inner, story.role = story.role.model, replace(story.role, model=Heard())
+    assert story.play(thread) == "all good"
+    begin_turn(story.run, thread, say("go on"))
+    assert story.play(thread) == "and more"
+    sent = prompts[-1].messages
+    assert "all good" not in "".join(part.text for m in sent for part in (*m.results, m))
+    assert [m.role for m in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert thread.messages[3].text == "all good"
 
 
 def test_every_message_is_logged_before_anything_else_happens() -> None:

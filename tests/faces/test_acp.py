@@ -49,7 +49,7 @@ def test_a_task_is_shown_approved_and_told_again(
     repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
     todo = {"name": "todo", "args": {"items": [{"text": "mend it", "state": "active"}]}}
-    look = {"name": "read", "args": {"paths": ["utils.py"], "start": 4}}
+    look = {"name": "read", "args": {"paths": ["utils.py:4-"]}}
     file = script(
         {"thinking": "Where is it?", "text": "I look.", "calls": [look, todo]}, EDIT, "Mended **it**."
     )

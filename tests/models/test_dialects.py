@@ -104,7 +104,7 @@ REAL: dict[str, tuple[str, str, list[tuple[str, Args]]]] = {
         "<tool_call>read\n<arg_key>paths</arg_key>\n<arg_value>src/a.py</arg_value>\n"
         "<arg_key>start</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
         "",
-        [("read", {"paths": ["src/a.py"], "start": 3})],
+        [("read", {"paths": ["src/a.py:3-"]})],
     ),
     "glm, no breaks": (
         "ok<tool_call>bash<arg_key>command</arg_key><arg_value>ls -la</arg_value></tool_call>",
@@ -408,9 +408,11 @@ def test_long_noise_is_read_in_time(noise: str) -> None:
     ("name", "args", "wanted"),
     [
         ("read", {"path": "a.py"}, {"paths": ["a.py"]}),
-        ("read", {"file_path": "a.py", "start_line": "3"}, {"paths": ["a.py"], "start": 3}),
+        ("read", {"file_path": "a.py", "start_line": "3"}, {"paths": ["a.py:3-"]}),
+        ("read", {"path": "a.py", "offset": 3, "line_end": "8"}, {"paths": ["a.py:3-8"]}),
         ("read", {"paths": '["a.py", "b.py"]'}, {"paths": ["a.py", "b.py"]}),
-        ("read", {"paths": "['a.py']", "end": 9.0}, {"paths": ["a.py"], "end": 9}),
+        ("read", {"paths": "['a.py']", "end": 9.0}, {"paths": ["a.py:1-9"]}),
+        ("read", {"paths": ["a", "b"], "start": 2}, {"paths": ["a", "b"], "start": 2}),
         ("bash", {"cmd": "ls", "timeout": "60"}, {"command": "ls", "timeout": 60}),
         ("bash", {"arguments": {"command": "ls"}}, {"command": "ls"}),
         ("edit", {"filePath": "a", "oldString": "x", "newString": "y"},

@@ -3,7 +3,6 @@
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,34 +17,52 @@ TEXT_LINES = st.lists(
 )
 
 
+_HEAD = re.compile(r".+?, (?:(\d+) lines?|lines (\d+)-(\d+) of \d+)[^\n]*:$")
+
+
 def shown_lines(text: str) -> dict[int, str]:
-    """The numbered lines in an answer."""
-    rows = (re.fullmatch(r" *(\d+)\t(.*)", row, re.DOTALL) for row in text.split("\n"))
-    return {int(row[1]): row[2] for row in rows if row}
+    """The lines in an answer, by the numbers that its heading gives them."""
+    heading, *rows = text.split("\n")
+    found = _HEAD.match(heading)
+    if not found:
+        return {}
+    first, last = (1, int(found[1])) if found[1] else (int(found[2]), int(found[3]))
+    return dict(zip(range(first, last + 1), rows[: last - first + 1], strict=True))
 
 
-def test_a_file_is_shown_whole_with_numbers(bench: Bench) -> None:
+def test_a_file_is_shown_whole_as_it_is(bench: Bench) -> None:
     bench.write("src/a.py", "import os\n\n\tprint(os)\n")
     result = bench.use(READ, paths=["src/a.py"])
-    assert result.text == "src/a.py, 3 lines:\n1\timport os\n2\t\n3\t\tprint(os)"
+    assert result.text == "src/a.py, 3 lines:\nimport os\n\n\tprint(os)"
     assert result.ok and result.detail["line"] == "3 lines of src/a.py"
 
 
 def test_a_range_is_shown_and_one_past_the_end_is_cut(bench: Bench) -> None:
     bench.write("a.txt", "".join(f"{n}\n" for n in range(1, 31)))
-    assert bench.use(READ, paths="./a.txt", start="29", end=99).text == (
-        "a.txt, lines 29-30 of 30:\n29\t29\n30\t30"
+    assert bench.use(READ, paths="./a.txt:29-99").text == "a.txt, lines 29-30 of 30:\n29\n30"
+    assert list(shown_lines(bench.use(READ, paths="a.txt:0-2").text)) == [1, 2]
+    assert list(shown_lines(bench.use(READ, paths="a.txt:29").text)) == [29, 30]
+
+
+def test_each_path_has_its_own_range(bench: Bench) -> None:
+    bench.write("a.txt", "1\n2\n3\n")
+    bench.write("b.txt", "4\n5\n6\n")
+    assert bench.use(READ, paths=["a.txt:2-3", "b.txt:1-1"]).text == (
+        "a.txt, lines 2-3 of 3:\n2\n3\n\nb.txt, lines 1-1 of 3:\n4"
     )
-    assert list(shown_lines(bench.use(READ, paths="a.txt", start=-5, end=2).text)) == [1, 2]
+
+
+def test_a_policy_sees_files_without_their_lines() -> None:
+    assert READ.target({"paths": ["./.env:1-5", "a//b.py:3-", "c:x"]}) == ".env a/b.py c:x"
 
 
 def test_a_long_file_says_how_to_read_on(bench: Bench) -> None:
     bench.write("long.txt", "x\n" * 900)
     result = bench.use(READ, paths=["long.txt"])
     assert result.text.startswith("long.txt, lines 1-250 of 900:\n")
-    assert result.text.endswith("\n[650 lines left out: read again with start=251]")
-    asked = bench.use(READ, paths=["long.txt"], start=300, end=600)
-    assert asked.text.endswith("\n[51 lines left out: read again with start=550]")
+    assert result.text.endswith("\n[650 lines left out: read long.txt:251-]")
+    asked = bench.use(READ, paths=["long.txt:300-600"])
+    assert asked.text.endswith("\n[51 lines left out: read long.txt:550-]")
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,27 +74,27 @@ def test_every_line_is_reached_by_reading_on(lines: list[str], most: int, size: 
         bench = Bench(Path(folder), Path(folder) / ".kith")
         bench.write("f", "".join(line + ("\r\n" if crlf else "\n") for line in lines))
         seen: dict[int, str] = {}
-        more: dict[str, Any] = {}
+        asked = "f"
         for _ in range(len(lines) + 1):
-            text = bench.use(tool, paths=["f"], **more).text
+            text = bench.use(tool, paths=[asked]).text
             page = shown_lines(text)
             assert len(page) <= most and len(text.encode()) <= size + WIDTH * 4 + 200
             seen |= page
-            hint = re.search(r"read again with start=(\d+)\]$", text)
+            hint = re.search(r"\[\d+ lines? left out: read (f:\d+-)\]$", text)
             if not hint:
                 break
-            more = {"start": int(hint[1])}
+            asked = hint[1]
     assert [seen[number] for number in sorted(seen)] == lines
     assert sorted(seen) == list(range(1, len(lines) + 1))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 30), st.integers(-3, 40), st.integers(-3, 40))
+@given(st.integers(0, 30), st.integers(0, 40), st.integers(0, 40))
 def test_a_range_shows_exactly_its_lines_or_says_why_not(count: int, start: int, end: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), Path(folder) / ".kith")
         bench.write("f", "".join(f"line {n}\n" for n in range(1, count + 1)))
-        result = bench.use(READ, paths=["f"], start=start, end=end)
+        result = bench.use(READ, paths=[f"f:{start}-{end}"])
     wanted = list(range(max(start, 1), min(end, count) + 1))
     assert list(shown_lines(result.text)) == wanted
     assert result.ok == (bool(wanted) or count == 0)
@@ -86,19 +103,19 @@ def test_a_range_shows_exactly_its_lines_or_says_why_not(count: int, start: int,
 def test_very_long_lines_are_cut_and_say_so(bench: Bench) -> None:
     bench.write("a.js", "x" * 50_000 + "\nshort\n")
     text = bench.use(READ, paths=["a.js"]).text
-    assert "x… [48,000 more characters]\n2\tshort" in text and len(text) < 2200
+    assert "x… [48,000 more characters]\nshort" in text and len(text) < 2200
 
 
 @pytest.mark.parametrize(
-    ("args", "answer"),
+    ("path", "answer"),
     [
-        ({"start": 4}, "a.txt has 3 lines: start=4 is past its end."),
-        ({"start": 3, "end": 2}, "end=2 comes before start=3: send end=3 or more."),
+        ("a.txt:4-", "a.txt has 3 lines: line 4 is past its end."),
+        ("a.txt:3-2", "a.txt: line 2 comes before line 3."),
     ],
 )
-def test_impossible_ranges(bench: Bench, args: dict[str, int], answer: str) -> None:
+def test_impossible_ranges(bench: Bench, path: str, answer: str) -> None:
     bench.write("a.txt", "1\n2\n3")
-    result = bench.use(READ, paths=["a.txt"], **args)
+    result = bench.use(READ, paths=[path])
     assert (result.ok, result.text) == (False, answer)
 
 
@@ -113,9 +130,9 @@ def test_what_cannot_be_shown_is_explained(bench: Bench) -> None:
         "big.log has 8,000,001 bytes, too many to read: search it instead."
     )
     assert bench.use(READ, paths=["empty"]).text == "empty is empty."
-    latin = "latin.txt, 1 line (not UTF-8, shown as Latin-1):\n1\tcafé"
+    latin = "latin.txt, 1 line (not UTF-8, shown as Latin-1):\ncafé"
     assert bench.use(READ, paths=["latin.txt"]).text == latin
-    assert bench.use(READ, paths=["bom.txt"]).text == "bom.txt, 2 lines:\n1\tfirst\n2\tsecond"
+    assert bench.use(READ, paths=["bom.txt"]).text == "bom.txt, 2 lines:\nfirst\nsecond"
     assert bench.use(READ, paths=[]).text == "paths is a list of file names: send at least one."
     assert not bench.use(READ, paths=["empty", 3]).ok
 

@@ -9,7 +9,7 @@ from tools_bench import Bench
 from kith.core.run import Limits
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
-from kith.tools.shell import BASH, make_powershell, powershell_program
+from kith.tools.shell import BASH, make_powershell, powershell_program, report
 
 
 def test_output_follows_the_exit_code(bench: Bench) -> None:
@@ -52,6 +52,13 @@ def test_no_command_gets_more_time_than_the_run_allows(bench: Bench) -> None:
     bench.limits = Limits(exec=ExecLimits(seconds=0.3))
     assert bench.use(BASH, command="sleep 20", timeout=500).text.startswith("timed out: stopped after 0.3 s,")
     assert bench.use(BASH, command="sleep 20", timeout=-1).text.startswith("timed out: stopped after 0.3 s,")
+
+
+def test_a_cut_output_names_the_file_with_all_of_it() -> None:
+    ran = Ran("make", 0, "first\n[... 9 bytes left out ...]\nlast", 1.0, cut=9, whole="/tmp/output-1.txt")
+    assert report(ran, 60.0).text.startswith(
+        "exit code 0, 9 bytes of the output left out: /tmp/output-1.txt has all of it\nfirst"
+    )
 
 
 def test_long_output_keeps_its_end_and_says_what_is_missing(bench: Bench) -> None:

@@ -84,8 +84,14 @@ def test_an_empty_list_has_no_step_to_change(bench: Bench) -> None:
     assert (result.ok, result.text) == (False, "The list is empty: set it with items first.")
 
 
-def test_done_ends_the_loop_with_the_summary(bench: Bench) -> None:
+def test_done_keeps_its_summary_for_people(bench: Bench) -> None:
     result = bench.use(DONE, summary="  Fixed mean.\nNot checked: speed.\n")
-    assert result.text == "Fixed mean.\nNot checked: speed."
-    assert result.detail == {"line": "Fixed mean.", "final": True}
-    assert bench.use(DONE, summary=" ").text == "Done."
+    assert result.text == "Ended."
+    summary = "Fixed mean.\nNot checked: speed."
+    assert result.detail == {"line": "Fixed mean.", "final": True, "summary": summary}
+    assert bench.use(DONE, summary=" ").detail["summary"] == "Done."
+
+
+def test_done_names_tests_that_had_to_change(bench: Bench) -> None:
+    result = bench.use(DONE, summary="Done.", tests=["tests/test_a.py::test_old", " "])
+    assert result.detail["tests"] == ["tests/test_a.py::test_old"]

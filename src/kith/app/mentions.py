@@ -16,6 +16,7 @@ from kith.context.shown import NAMED
 from kith.core.errors import TreeError
 from kith.core.events import Notice
 from kith.core.model import Tool
+from kith.core.passages import Passage
 from kith.core.run import Run
 from kith.core.values import Message, ToolResult
 from kith.models.stack import Opened
@@ -96,14 +97,14 @@ def find_named(words: str) -> Iterator[Named]:
 
 async def _read(run: Run, named: Named, read: Tool, root: Path) -> ToolResult | None:
     """The file, the folder as a list, or why it is not shown; None for what is no path (`@property`)."""
-    lines = {"start": named.start, "end": named.end} if named.start else {}
     if is_secret_file(named.path):
         return refused(f"{visible(named.path)} holds secrets by its name.")
     try:
         path = inner_path(run, named.path)
         if is_secret_file(os.path.relpath(os.path.realpath(root / path), root)):
             return refused(f"{visible(named.path)} leads to a file that holds secrets by its name.")
-        result = await read.fn({"paths": [path], **lines}, run)
+        passage = Passage(path, named.start or 1, named.end or None)
+        result = await read.fn({"paths": [str(passage)]}, run)
     except TreeError as error:
         result = refused(sentence(error))
     return result if result.ok or _PATH.search(named.path) else None

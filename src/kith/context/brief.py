@@ -1,6 +1,7 @@
 """The block in front of a task: the repository's layout and the parts the task is likely about."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
@@ -11,7 +12,7 @@ from kith.context.layout import show_layout
 from kith.context.rank import kind_of, rank, weigh_kind
 from kith.context.showing import ALL, Showing, show_signatures
 from kith.context.snippets import fit_blocks, snippets
-from kith.context.words import Words, find_words
+from kith.context.words import Words, find_words, stems_of
 from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
@@ -25,12 +26,17 @@ _NOTES: Final = frozenset({"AGENTS.md", "CLAUDE.md", "SKILL.md"})
 _KEPT: Final = frozenset({".kith", ".agents", ".claude"})  # folders of theirs at the top
 _LEAST = 100  # tokens; a smaller block says nothing
 _READ = 24  # files looked into
-_SMALL = 12  # files of a tree that is shown in whole when it fits
 _LARGEST = 500_000  # bytes of a file that is looked into
-_RELEVANT = 0.25  # of the best file's score
+_RELEVANT = 0.4  # of the best file's score
+_FEW = 6  # files: where more define what plain words say, the words tell none of them apart
+_LEAST_NAME = 5  # letters; shorter ones (run, list, test, fail) are words of any task
+_LEAST_HELD = 3  # plain words of the task; fewer stand in any file
 _EXACT, _PLAIN = 8.0, 4.0  # added to a file's score when it holds a name, all plain words of the task
 _NAMES = 4  # names that git looks for
 _SEARCHED = 4_000  # files; git greps 10,000 of them in about 0.2 s
+_DEFINED: Final = re.compile(
+    r"\b(?:class|def|enum|fn|func|function|interface|namespace|struct|trait|type)\s+(\w+)"
+)
 _GIT_LIMITS = ExecLimits(seconds=0.4, output=400_000)
 
 
@@ -67,7 +73,7 @@ async def brief(
         scores = dict.fromkeys((path for path in files if kind_of(path) != "secret"), 0.0) | scores
     shown = (path for path in scores if path in words.paths or not _is_for_agents(path))
     likely = sorted(shown, key=lambda path: (-scores[path], path))[:_READ]
-    sources = showing.choose(_order(words, await _read(run, likely), scores))
+    sources = showing.choose(_order(words, _fitting(words, await _read(run, likely)), scores))
     layout = f"{HEADING}\n{show_layout(files, budget_tokens // 4)}"
     left = budget_tokens - estimate_tokens(f"{layout}\n\n{EXCERPTS}\n")
     if showing.signatures:
@@ -116,11 +122,47 @@ def _order(words: Words, texts: Mapping[str, str], scores: Mapping[str, float]) 
     total = {
         path: scores[path] + weigh_kind(path, words) * _held(words, text) for path, text in texts.items()
     }
+    least = _RELEVANT * max(total.values(), default=0.0)
     ordered = sorted(texts, key=lambda path: (-total[path], path))
-    if len(ordered) > _SMALL:
-        least = _RELEVANT * total[ordered[0]]
-        ordered = [path for path in ordered if total[path] > least]
-    return {path: texts[path] for path in ordered}
+    return {path: texts[path] for path in ordered if total[path] > least}
+
+
+def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts that hold what the task names, or are about what it says; a greeting fits none.
+
+    An excerpt that has nothing to do with the task costs as many tokens as one that has.
+    """
+    exact = [
+        re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in dict.fromkeys(words.names + words.quoted)
+    ]
+    named = {
+        path
+        for path, text in texts.items()
+        if _is_named(path, words) or any(pattern.search(text) for pattern in exact)
+    }
+    stems = frozenset(words.stems)
+    defining = {path for path, text in texts.items() if _defines(path, text, stems)}
+    telling = [stem for stem in words.stems if len(stem) >= _LEAST_NAME]
+    starts = [re.compile(rf"(?<![a-z]){re.escape(stem)}") for stem in telling]
+    enough = max(_LEAST_HELD, len(starts) / 2)
+    about = {
+        path
+        for path, text in texts.items()
+        if len(starts) >= _LEAST_HELD and sum(bool(start.search(text.lower())) for start in starts) >= enough
+    }
+    fitting = named | about | (defining if len(defining) <= _FEW else set())
+    return {path: text for path, text in texts.items() if path in fitting}
+
+
+def _is_named(path: str, words: Words) -> bool:
+    return any(f"/{path}".endswith(f"/{each}") for each in words.paths)
+
+
+def _defines(path: str, text: str, stems: frozenset[str]) -> bool:
+    """Whether the file's name, or the name of a definition in it, is made of the task's words alone."""
+    stem = stems_of(path.rpartition("/")[2].partition(".")[0])
+    defined = (parts for parts in map(stems_of, _DEFINED.findall(text)) if len("".join(parts)) >= _LEAST_NAME)
+    return any(parts and stems.issuperset(parts) for parts in (stem, *defined))
 
 
 def _held(words: Words, text: str) -> float:

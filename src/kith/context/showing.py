@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from kith.context.snippets import fenced
 from kith.context.symbols import find_symbols
 
 
@@ -32,4 +33,4 @@ def show_signatures(path: str, text: str) -> str:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     firsts = dict.fromkeys(symbol.first for symbol in find_symbols(path, "\n".join(lines)))
     shown = [f"{first}\t{lines[first - 1]}" for first in firsts]
-    return "\n".join([f"{path} ({len(lines)} lines, definitions only)", *shown]) if shown else ""
+    return fenced(f"{path}, definitions in {len(lines)} lines", shown) if shown else ""

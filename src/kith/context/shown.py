@@ -6,12 +6,16 @@ from typing import Final
 
 from kith.context.brief import EXCERPTS
 from kith.context.notes import OF_PROJECT, OF_USER, TOLD
+from kith.core.passages import passage_of
 from kith.core.values import Message
 
 NAMED: Final = "# Named in the task"
 _NOTES: Final = re.compile(rf"^(?:{OF_USER}|{OF_PROJECT}|{NAMED}) \((.+)\)$", re.M)
-_IN_PART: Final = re.compile(r" \(\d+ lines, in part\)$")
-_NO_PATH: Final = ("...", "defines ")
+# A file's heading, its outline, and its lines between two fences.
+_EXCERPT: Final = re.compile(
+    r"(.+?)(?:, (?:lines [\d, -]+ of|definitions in) \d+(?: lines)?)?\n(?:defines .*\n)?"
+    r"(`{3,})\n(?:.*\n)*?\2(?:\n|$)"
+)
 
 
 def files_shown(messages: Sequence[Message]) -> tuple[str, ...]:
@@ -32,14 +36,15 @@ def _files_of(message: Message) -> Iterator[str]:
         if call.name == "skill" and isinstance(call.args.get("name"), str):
             yield f"skill {call.args['name']}"
         if call.name == "read":
-            yield from (path for path in call.args.get("paths", ()) if isinstance(path, str))
+            yield from (passage_of(path).path for path in call.args.get("paths", ()) if isinstance(path, str))
         elif call.name in ("edit", "write") and isinstance(call.args.get("path"), str):
             yield call.args["path"]
 
 
 def _excerpts(text: str) -> Iterator[str]:
-    """The headings of excerpts: what has no line number in front of it."""
-    _, found, excerpts = text.partition(f"{EXCERPTS}\n")
-    for line in excerpts.partition("\n# ")[0].splitlines() if found else ():
-        if line.strip() and "\t" not in line and not line.startswith(_NO_PATH):
-            yield _IN_PART.sub("", line)
+    """The files of the excerpts, which follow each other without a break."""
+    place = text.find(f"{EXCERPTS}\n")
+    at = place + len(EXCERPTS) + 1
+    while place >= 0 and (found := _EXCERPT.match(text, at)):
+        yield found[1]
+        at = found.end()

@@ -1,4 +1,4 @@
-"""Numbered excerpts of files around what a task speaks of, sized to a budget of tokens."""
+"""Excerpts of files around what a task speaks of, sized to a budget of tokens."""
 
 import math
 import re
@@ -19,6 +19,11 @@ _AROUND = 2  # lines before and after a mention
 _MENTIONS = 4  # places shown per name
 _SHORTEST_HEAD = 6  # lines; less of a definition says nothing
 _GAP: Final = "..."
+_PIECE: Final = 10  # tokens of a gap, and of the lines' numbers in the heading
+_FENCES: Final = 6  # tokens
+_SHARE: Final = 0.7  # of what is left, for one file
+_OUTLINE: Final = 16  # part of the room that the outline may take
+_TICKS: Final = re.compile("`{3,}")
 _DEFINES: Final = "defines "
 _NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
 _WORTH = 1.0
@@ -39,7 +44,7 @@ def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
 
     A file that fits into what is left is shown whole. Of a larger one the definitions whose names the task
     uses are shown, the lines that mention names or quotes of the task, and an outline of the rest; it gets at
-    most half of what is left. The count of tokens is `estimate_tokens`.
+    most `_SHARE` of what is left. The count of tokens is `estimate_tokens`.
     """
     words, blocks, left = find_words(task), [], budget
     for path, text in sources.items():
@@ -72,25 +77,38 @@ def _lines_of(text: str) -> list[str]:
 
 def _excerpt(words: Words, path: str, lines: Sequence[str], room: int) -> str:
     """The best of one file in about `room` tokens, or an empty string when there is nothing to show."""
-    # A line costs three tokens or more with its number, so most files that cannot fit are known at once.
-    if 3 * len(lines) <= room:
-        whole = "\n".join([path, *_numbered(range(1, len(lines) + 1), lines)])
+    # A line costs two tokens or more, so most files that cannot fit are known at once.
+    if 2 * len(lines) <= room:
+        whole = fenced(path, lines)
         if estimate_tokens(whole + "\n") <= room:
             return whole
     symbols = find_symbols(path, "\n".join(lines))
-    outline = _outline(symbols, room // 8)
-    heading = "\n".join([f"{path} ({len(lines)} lines, in part)", *outline]) + "\n"
-    shown = _choose(_spans(words, symbols, lines), lines, room // 2 - estimate_tokens(heading))
-    return heading + "\n".join(_numbered(shown, lines)) if shown or outline else ""
+    outline = _outline(symbols, room // _OUTLINE)
+    heading = "\n".join([f"{path}, in part (of {len(lines)} lines)", *outline]) + "\n"
+    spare = round(room * _SHARE) - estimate_tokens(heading) - _FENCES
+    shown = _choose(_spans(words, symbols, lines), lines, spare)
+    if not shown:
+        return ""
+    pieces = [lines[first - 1 : last] for first, last in shown]
+    listed = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in shown)
+    heading = "\n".join([f"{path}, lines {listed} of {len(lines)}", *outline])
+    return fenced(heading, [line for piece in pieces for line in (_GAP, *piece)][1:])
 
 
-def _choose(spans: Sequence[_Span], lines: Sequence[str], room: int) -> list[int]:
-    """The numbers of the lines that fit, from the best span down; of one too long, its head."""
+def fenced(heading: str, lines: Sequence[str]) -> str:
+    """Lines of a file as they stand there, between fences that none of them can close."""
+    longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join((heading, fence, *lines, fence))
+
+
+def _choose(spans: Sequence[_Span], lines: Sequence[str], room: int) -> list[tuple[int, int]]:
+    """The pieces (first and last line) that fit, from the best span down; of one too long, its head."""
     shown: set[int] = set()
     for span in spans:
-        left, added = room - estimate_tokens(_GAP + "\n"), []
+        left, added = room - _PIECE, []
         for number in range(span.first, span.last + 1):
-            cost = 0 if number in shown else estimate_tokens(_row(number, lines[number - 1]) + "\n")
+            cost = 0 if number in shown else estimate_tokens(lines[number - 1] + "\n")
             if cost > left:
                 break
             left -= cost
@@ -98,7 +116,18 @@ def _choose(spans: Sequence[_Span], lines: Sequence[str], room: int) -> list[int
         if len(added) >= min(_SHORTEST_HEAD, span.last - span.first + 1) and not shown.issuperset(added):
             shown.update(added)
             room = left
-    return sorted(shown)
+    return _pieces(sorted(shown))
+
+
+def _pieces(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as runs without gaps."""
+    pieces = list[tuple[int, int]]()
+    for number in numbers:
+        if pieces and number == pieces[-1][1] + 1:
+            pieces[-1] = (pieces[-1][0], number)
+        else:
+            pieces.append((number, number))
+    return pieces
 
 
 def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_Span]:
@@ -159,19 +188,3 @@ def _outline(symbols: Sequence[Symbol], room: int) -> list[str]:
             break
         shown.append(entry)
     return [_DEFINES + ", ".join(shown)] if shown else []
-
-
-def _numbered(numbers: Iterable[int], lines: Sequence[str]) -> list[str]:
-    """Lines with their numbers; a mark stands where some are missing."""
-    numbered, before = [], 0
-    for number in numbers:
-        if number != before + 1:
-            numbered.append(_GAP)
-        numbered.append(_row(number, lines[number - 1]))
-        before = number
-    return numbered
-
-
-def _row(number: int, line: str) -> str:
-    """A line as the read tool shows it too: its number, a tab, its text."""
-    return f"{number}\t{line}"

@@ -1,7 +1,7 @@
 """The one loop: finish what is unanswered, hear what was said meanwhile, then think."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
 UNHELD = ", though nothing here holds it to that"
 # Effects that are no verbs themselves.
 _TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}
+CLOSED = "(done)"  # where the words stand in the call already
 EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
@@ -64,7 +65,27 @@ def begin_turn(run: Run, thread: Thread, message: Message) -> None:
 
 
 def _prompt(role: Role, thread: Thread, attempt: int) -> Prompt:
-    return Prompt(role.system, thread.messages, role.tools, role.purpose, attempt, role.sampling, thread.name)
+    messages = once(thread.messages)
+    return Prompt(role.system, messages, role.tools, role.purpose, attempt, role.sampling, thread.name)
+
+
+def once(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages as a model gets them: a summary that it gave to a tool is not said to it again.
+
+    The message that closes such a turn stays, as chat templates want roles to alternate.
+    """
+    before = (None, *messages)
+    return tuple(
+        replace(message, parts=(Text(CLOSED),)) if last and _repeats(message, last) else message
+        for last, message in zip(before, messages, strict=False)
+    )
+
+
+def _repeats(message: Message, last: Message) -> bool:
+    """True for kith's closing message behind the result of a tool that was given the same words."""
+    if message.role != "assistant" or message.author != "kith":
+        return False
+    return any(each.detail.get("final") and each.detail.get("summary") for each in last.results)
 
 
 async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:

@@ -118,7 +118,7 @@ class Thread:
                 return ""
             for result in message.results:
                 if result.detail.get("final"):
-                    return result.text or "(done)"
+                    return str(result.detail.get("summary") or result.text or "(done)")
         return ""
 
     @property

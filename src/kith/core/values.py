@@ -258,6 +258,7 @@ class Ran:
     cut: int = 0  # bytes left out of `output`
     sandboxed: bool = True
     reached: tuple[Reached, ...] = ()  # over the network, where kith stands in between
+    whole: str = ""  # the file with all of the output, where commands see it
 
 
 # --- what is decided -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ class ExecLimits:
     memory: int = 0  # 0: three quarters of the machine's
     processes: int = 4096
     file_size: int = 1 << 30
+    scratch: int = 4 << 30  # what all commands of a trial may leave in its /tmp
 
 
 @dataclass(frozen=True, slots=True)

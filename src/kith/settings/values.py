@@ -137,7 +137,7 @@ class Settings:
     check_timeout: float = 600.0
     require: Literal["unproven", "held", "proven"] = "unproven"  # what --yes needs
     unproven: bool = False  # --yes applies what would be held back, too
-    command_timeout: float = 300.0
+    command_timeout: float = 600.0  # a C++ project of middling size builds from nothing on two cores
     tries: int = 3
     max_steps: int = 50
     max_task_tokens: int | None = None

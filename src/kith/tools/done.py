@@ -12,13 +12,23 @@ from kith.tools.lines import clip
 
 async def _end(args: Mapping[str, Any], run: Run) -> ToolResult:
     summary = args["summary"].strip() or "Done."
-    return told(summary, clip(summary.split("\n", 1)[0], 100), final=True)
+    tests = [name.strip() for name in args.get("tests", ()) if isinstance(name, str) and name.strip()]
+    line = clip(summary.split("\n", 1)[0], 100)
+    # The model has just written the summary: it is kept for people, and not sent back.
+    return told("Ended.", line, final=True, summary=summary, **({"tests": tests} if tests else {}))
 
 
 DONE = Tool(
     "done",
     "End the task.",
-    {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]},
+    {
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string"},
+            "tests": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["summary"],
+    },
     "read",
     _end,
 )

@@ -42,7 +42,8 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
     # A text that stood there exactly needs no second look: what the model wrote is what stands there now.
     exact = args["old"].encode("utf-8", "surrogatepass") in before and not args.get("all", False)
     shown = [] if exact and not note else _around(new, first, last)
-    return told("\n".join((f"Changed {line}.", *shown, *([note] if note else []))), line)
+    changed = f"Changed {visible(path)}:{first + 1} (+{last - first} -{removed})."
+    return told("\n".join((changed, *shown, *([note] if note else []))), line)
 
 
 def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
@@ -80,7 +81,7 @@ def _around(lines: Sequence[str], first: int, last: int) -> list[str]:
 
 EDIT = Tool(
     "edit",
-    "Replace old, copied from the file, with new.",
+    "Replace old, copied exactly from the file, with new.",
     {
         "type": "object",
         "properties": {

@@ -8,17 +8,18 @@ from typing import Any
 from kith.context.rooms import output_room
 from kith.core.errors import TreeError
 from kith.core.model import Tool
+from kith.core.passages import Passage, passage_of
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.tools.answers import in_words, refused, sentence, told
-from kith.tools.lines import clip, count, decode, numbered, split_lines
+from kith.tools.lines import clip, count, decode, split_lines
 from kith.tools.paths import (
     choose,
+    clean_path,
     inner_path,
     inside,
     is_place,
     path_of,
-    paths_of,
     similar,
     visible,
 )
@@ -64,19 +65,21 @@ def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
                 shown.append(refused(f"This answer is full. Read these with another call: {rest}."))
                 break
             fitting = replace(limits, bytes=min(limits.bytes, room))
-            shown.append(await _read_one(run, path, args, fitting))
+            shown.append(await _read_one(run, passage_of(path), fitting))
             room -= len(shown[-1].text.encode("utf-8", "replace"))
         return shown[0] if len(shown) == 1 else _joined(shown, len(paths))
 
-    properties = {
-        "paths": {"type": "array", "items": {"type": "string"}},
-        "start": {"type": "integer"},
-        "end": {"type": "integer"},
+    schema = {
+        "type": "object",
+        "properties": {"paths": {"type": "array", "items": {"type": "string"}}},
+        "required": ["paths"],
     }
-    schema = {"type": "object", "properties": properties, "required": ["paths"]}
-    return Tool(
-        "read", "Show files with line numbers.", schema, "read", read, lambda args: " ".join(paths_of(args))
-    )
+    return Tool("read", "Show files, or lines of them: a.py:10-40.", schema, "read", read, _files_named)
+
+
+def _files_named(args: Mapping[str, Any]) -> str:
+    """The files alone: a policy decides about them, whichever of their lines are asked for."""
+    return " ".join(clean_path(passage_of(str(path)).path) for path in args.get("paths", ()))
 
 
 def _joined(shown: Sequence[ToolResult], asked: int) -> ToolResult:
@@ -85,9 +88,9 @@ def _joined(shown: Sequence[ToolResult], asked: int) -> ToolResult:
     return told(text, f"{good} of {count(asked, 'file')}") if good else refused(text)
 
 
-async def _read_one(run: Run, path: str, args: Mapping[str, Any], limits: ReadLimits) -> ToolResult:
+async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:
     try:
-        path = inner_path(run, path)
+        path = inner_path(run, asked.path)
     except TreeError as error:
         return refused(sentence(error))
     try:
@@ -101,22 +104,26 @@ async def _read_one(run: Run, path: str, args: Mapping[str, Any], limits: ReadLi
     text, is_utf8 = decode(data)
     note = "" if is_utf8 else " (not UTF-8, shown as Latin-1)"
     lines = split_lines(text)
-    start, end = max(args.get("start", 1), 1), args.get("end", len(lines))
+    start, end = max(asked.start, 1), len(lines) if asked.end is None else asked.end
     if not lines:
         return told(f"{visible(path)} is empty.", f"{visible(path)} is empty")
     if start > len(lines):
-        return refused(f"{visible(path)} has {count(len(lines), 'line')}: start={start} is past its end.")
+        return refused(f"{visible(path)} has {count(len(lines), 'line')}: line {start} is past its end.")
     if end < start:
-        return refused(f"end={end} comes before start={start}: send end={start} or more.")
+        return refused(f"{visible(path)}: line {end} comes before line {start}.")
     return _page(visible(path), lines, start, min(end, len(lines)), limits, note)
 
 
 def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLimits, note: str) -> ToolResult:
-    """Lines `start` to `end` as far as they fit (one always does), and where to read on."""
+    """Lines `start` to `end` as far as they fit (one always does), and where to read on.
+
+    They stand there as in the file, so that they can be copied into an edit: numbers in front of them would
+    be a fifth of the tokens, and the heading says where they begin.
+    """
     rows: list[str] = []
     room = limits.bytes
     for number in range(start, min(end, start + limits.lines - 1) + 1):
-        row = numbered(number, clip(lines[number - 1], WIDTH))
+        row = clip(lines[number - 1], WIDTH)
         room -= len(row.encode("utf-8", "replace")) + 1
         if rows and room < 0:
             break
@@ -126,7 +133,7 @@ def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLim
     extent = count(len(lines), "line") if whole else f"lines {start}-{last} of {len(lines)}"
     head = f"{path}, {extent}{note}:"
     if last < end:
-        rows.append(f"[{count(end - last, 'line')} left out: read again with start={last + 1}]")
+        rows.append(f"[{count(end - last, 'line')} left out: read {Passage(path, last + 1)}]")
     return told("\n".join((head, *rows)), f"{count(last - start + 1, 'line')} of {path}")
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from kith.context.notes import Note, add_notes
 from kith.core.model import Tool
+from kith.core.passages import passage_of
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.tools.paths import clean_path
@@ -38,7 +39,9 @@ def _telling(tool: Tool, find: FindNotes, told: Told, known: set[str], room: int
 
 
 def _paths(args: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(path := args.get("path"), str):
+        yield clean_path(path)
     several = args.get("paths")
-    for path in (args.get("path"), *(several if isinstance(several, list) else ())):
+    for path in several if isinstance(several, list) else ():
         if isinstance(path, str):
-            yield clean_path(path)
+            yield clean_path(passage_of(path).path)

@@ -115,6 +115,7 @@ def report(ran: Ran, seconds: float) -> ToolResult:
     line = f"{head}, {ran.seconds:.1f} s"
     if ran.cut:
         head += f", {ran.cut:,} bytes of the output left out"
+        head += f": {ran.whole} has all of it" if ran.whole else ""
     text = f"{head}\n{output}" if output.strip() else f"{head}, no output"
     if notes := _about_network(ran):
         text = "\n".join([text.removesuffix("\n"), *notes])

@@ -8,11 +8,12 @@ from kith.context.definitions import Definition, Found, choose_named, find_defin
 from kith.context.outline import is_readable
 from kith.context.references import find_references
 from kith.core.model import Tool
+from kith.core.passages import Passage
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.core.workspace import Trial
 from kith.tools.answers import in_words, refused, told
-from kith.tools.lines import clip, count, lines_of, numbered
+from kith.tools.lines import clip, count, lines_of
 from kith.tools.paths import inner_path, path_of, visible
 
 SHOWN = 12  # definitions of one answer
@@ -90,9 +91,9 @@ async def _body(each: Definition, run: Run) -> list[str]:
     """A short definition's own lines; of a long one the place to read."""
     length = each.last - each.first + 1
     if length > BODY:
-        return [f"[{length} lines: read {visible(each.path)} with start={each.first}, end={each.last}]"]
+        return [f"[{length} lines: read {Passage(visible(each.path), each.first, each.last)}]"]
     lines = lines_of(await run.workspace.read(each.path))[each.first - 1 : each.last]
-    return [numbered(number, clip(line, WIDTH)) for number, line in enumerate(lines, each.first)]
+    return [clip(line, WIDTH) for line in lines]
 
 
 def _users(found: Found, defined: Sequence[Definition]) -> list[str]:

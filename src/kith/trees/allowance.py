@@ -1,6 +1,7 @@
 """What the processes of a command use together, watched while it runs: the kernel limits each, if at all."""
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -9,7 +10,10 @@ from typing import Final
 
 from kith.core.workspace import ExecLimits
 from kith.trees.limits import machine_memory, memory_limit
+from kith.trees.scratch import Scratch
 
+_LOOK_S: Final = 0.5  # between two looks into the scratch folder, and how many times as long as one took
+_PAUSE: Final = 20
 _LITTLE: Final = 32  # a machine that has one part in so many left of its memory has almost none
 
 
@@ -20,7 +24,8 @@ class Allowance:
     filled by many small files as well.
     """
 
-    def __init__(self, limits: ExecLimits, place: Path | None = None) -> None:
+    def __init__(self, limits: ExecLimits, place: Path | None = None, scratch: Scratch | None = None) -> None:
+        self._scratch, self._next_look = scratch, time.monotonic() + _LOOK_S
         self._memory, self._processes, self._place = memory_limit(limits), limits.processes, place
         self._was_short = _is_short()
         self._room = _room_on(place)
@@ -36,7 +41,19 @@ class Allowance:
             return "the machine had almost no memory left"
         if any(now < before // 2 for now, before in zip(_room_on(self._place), self._room, strict=True)):
             return "it used half of what was free on the disk"
+        if self._scratch and self._fills_scratch():
+            return f"it left too much in {self._scratch.seen}"
         return ""
+
+    def _fills_scratch(self) -> bool:
+        """Look into the scratch folder now and then: counting many files takes long."""
+        began = time.monotonic()
+        if not self._scratch or began < self._next_look:
+            return False
+        overdrawn = self._scratch.overdrawn()
+        ended = time.monotonic()
+        self._next_look = ended + max(_LOOK_S, _PAUSE * (ended - began))
+        return overdrawn
 
 
 def below(pid: int) -> Iterator[int]:

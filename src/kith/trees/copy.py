@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import stat
+import tempfile
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kith.core.errors import TreeError
@@ -52,7 +53,8 @@ async def open_copy(
         box = None
         if boxed:
             objects = ((root / ".git/objects", folder / "objects"),)
-            box = Box(root, folder / "tree", True, toolchains, (state,), objects, hosts=hosts)
+            tmp = folder / "tmp"
+            box = Box(root, folder / "tree", True, toolchains, (state,), objects, hosts=hosts, scratch=tmp)
         ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]), confined)
 
         def above() -> AbstractAsyncContextManager[SideTrial]:
@@ -160,10 +162,16 @@ class CopyGround:
     async def ignored(self, paths: Collection[str]) -> set[str]:
         return await ignored(self.tree, paths)
 
-    async def run(self, command: Command, limits: ExecLimits) -> Ran:
+    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
         if self.box:
-            return await run_boxed(self.box, command, limits)
-        return await run_plain(self.tree, self.folder, self.toolchains, command, limits)
+            return await run_boxed(replace(self.box, scratch=None) if clean else self.box, command, limits)
+        if not clean:
+            return await run_plain(self.tree, self.folder, self.toolchains, command, limits)
+        fresh = Path(tempfile.mkdtemp(dir=self.folder))
+        try:
+            return await run_plain(self.tree, fresh, self.toolchains, command, limits)
+        finally:
+            remove_tree(fresh)
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         ran = await run_git(self.tree, *args, input=input)

@@ -18,6 +18,7 @@ from kith.trees.allowance import Allowance, below, children_of
 from kith.trees.keeper import MARK, keep, let_go
 from kith.trees.launch import PLAIN, Launch
 from kith.trees.limits import limit_lines, process_lines
+from kith.trees.scratch import Outflow, Scratch
 
 TIMED_OUT = 124  # what timeout(1) answers
 _KILLED = 128 + 9
@@ -65,6 +66,7 @@ class Captured:
     seconds: float
     timed_out: bool
     stopped: str  # what it used too much of, in words; "" if nothing
+    whole: str = ""  # the file with all of the output, "" for none
 
     @property
     def output(self) -> bytes:
@@ -78,7 +80,8 @@ class Captured:
         words = self.output.decode("utf-8", errors="replace")
         if self.stopped:
             words += f"\n[stopped: {self.stopped}]\n"
-        return Ran(command, self.code, words, self.seconds, self.timed_out, self.cut, sandboxed)
+        whole = self.whole if self.cut else ""
+        return Ran(command, self.code, words, self.seconds, self.timed_out, self.cut, sandboxed, whole=whole)
 
 
 async def run_process(
@@ -90,6 +93,7 @@ async def run_process(
     limits: ExecLimits,
     input: bytes = b"",
     sandboxed: bool,
+    scratch: Scratch | None = None,
 ) -> Ran:
     """Run `argv` and say how it went, with `command` as its name; stdout and stderr are one stream.
 
@@ -97,7 +101,14 @@ async def run_process(
     together. A program that cannot be started is a `Ran` with code 127.
     """
     done = await capture(
-        argv, env=env, cwd=cwd, limits=limits, input=input, sandboxed=sandboxed, hear=who_hears()
+        argv,
+        env=env,
+        cwd=cwd,
+        limits=limits,
+        input=input,
+        sandboxed=sandboxed,
+        hear=who_hears(),
+        scratch=scratch,
     )
     return done.as_ran(command, sandboxed)
 
@@ -115,14 +126,18 @@ async def capture(
     pass_fds: Sequence[int] = (),
     place: Path | None = None,
     hear: Hear = _nobody,
+    scratch: Scratch | None = None,
 ) -> Captured:
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed.
+
+    A long output is kept whole in `scratch`.
 
     `prepare` is called while the shell in front of it starts, and has to be done before `argv` does.
     """
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
+    outflow = Outflow(scratch) if scratch else None
     start = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(limits.output, mark, hear),
+        lambda: _Watch(limits.output, mark, hear, outflow),
         *_behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
         stdin=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -140,9 +155,10 @@ async def capture(
     try:
         prepare()
         _feed(transport, _GO + input)
-        ending = await _watch_over(watch, tree, limits, Allowance(limits, place))
+        ending = await _watch_over(watch, tree, limits, Allowance(limits, place, scratch))
     finally:
         await _end(transport, watch, tree)
+        watch.output.close()
     code = _exit_code(transport.get_returncode())
     return _capture_of(watch, code, ending, time.monotonic() - began)
 
@@ -151,7 +167,8 @@ def _capture_of(watch: "_Watch", code: int, ending: str, seconds: float) -> Capt
     timed_out = ending == _TIME
     head, tail, cut = watch.output.parts()
     code = TIMED_OUT if timed_out else _KILLED if ending else code
-    return Captured(code, head, tail, cut, seconds, timed_out, "" if timed_out else ending)
+    stopped = "" if timed_out else ending
+    return Captured(code, head, tail, cut, seconds, timed_out, stopped, watch.output.whole)
 
 
 def _behind_a_shell(
@@ -180,8 +197,8 @@ async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Start
 class _Watch(asyncio.SubprocessProtocol):
     """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
 
-    def __init__(self, most: int, mark: str, hear: Hear) -> None:
-        self.output = _Clipped(most)
+    def __init__(self, most: int, mark: str, hear: Hear, outflow: Outflow | None) -> None:
+        self.output = _Clipped(most, outflow)
         self._hear = hear
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
@@ -207,13 +224,16 @@ _Started = tuple[asyncio.SubprocessTransport, _Watch]
 
 
 class _Clipped:
-    """The first third and the last two thirds of a stream of bytes, in bounded memory."""
+    """The first third and the last two thirds of a stream of bytes, in bounded memory; all of it on disk."""
 
-    def __init__(self, keep: int) -> None:
+    def __init__(self, keep: int, outflow: Outflow | None = None) -> None:
+        self._outflow = outflow
         self._first, self._last = keep // 3, keep - keep // 3
         self._head, self._tail, self._dropped = bytearray(), bytearray(), 0
 
     def add(self, data: bytes) -> None:
+        if self._outflow and self._outflow.begun:
+            self._outflow.add(data)
         room = self._first - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
@@ -223,8 +243,20 @@ class _Clipped:
 
     def _trim(self) -> None:
         surplus = max(0, len(self._tail) - self._last)
+        if surplus and not self._dropped and self._outflow:
+            self._outflow.begin(bytes(self._head + self._tail))
         self._dropped += surplus
         del self._tail[:surplus]
+
+    @property
+    def whole(self) -> str:
+        """The file with all of it, "" where nothing was dropped."""
+        return self._outflow.path if self._outflow else ""
+
+    def close(self) -> None:
+        self._trim()
+        if self._outflow:
+            self._outflow.close()
 
     def parts(self) -> tuple[bytes, bytes, int]:
         """Head, tail and the number of bytes between them that were dropped."""

@@ -50,7 +50,17 @@ async def open_overlay(
         if base is not None:
             (folder / BASE).symlink_to(base / "upper")
         (folder / "upper").chmod(root.stat().st_mode & 0o7777)
-        box = Box(root, root, True, toolchains, (state,), _excludes(root), folder, hosts=hosts)
+        box = Box(
+            root,
+            root,
+            True,
+            toolchains,
+            (state,),
+            _excludes(root),
+            folder,
+            hosts=hosts,
+            scratch=folder / "tmp",
+        )
 
         def above() -> AbstractAsyncContextManager[SideTrial]:
             return open_overlay(root, state, toolchains, hosts=hosts, base=folder)
@@ -128,8 +138,8 @@ class OverlayGround:
             found |= {path for path in asked if not SKIPPED.isdisjoint(path.split("/"))}
         return found
 
-    async def run(self, command: Command, limits: ExecLimits) -> Ran:
-        return await run_boxed(self.box, command, limits)
+    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
+        return await run_boxed(replace(self.box, scratch=None) if clean else self.box, command, limits)
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         done = await self._capture(git_argv(*args), input)

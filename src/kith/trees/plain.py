@@ -1,12 +1,15 @@
 """Run a command where there is no sandbox: in a folder, with the allowed variables and a home of its own."""
 
-from pathlib import Path
+import asyncio
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.exec import run_process
 from kith.trees.files import follow_links
 from kith.trees.sandbox import shell
+from kith.trees.scratch import Scratch
 from kith.trees.toolchains import allowed_environment
 
 
@@ -19,7 +22,8 @@ async def run_plain(
     for each in (home, temporary):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
     private = {"HOME": str(home), "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
-    return await run_process(
+    kept = Scratch(temporary, limits.scratch, PurePosixPath(temporary))
+    ran = await run_process(
         [*shell(), command.line],
         command=command.line,
         env=allowed_environment(root, toolchains, command.env) | private,
@@ -27,4 +31,6 @@ async def run_plain(
         limits=limits,
         input=command.input,
         sandboxed=False,
+        scratch=kept,
     )
+    return replace(ran, output=ran.output + await asyncio.to_thread(kept.settle))

@@ -1,5 +1,6 @@
 """Run a command so that it sees the tree, the system's programs, and nothing else; bubblewrap does it."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from kith.trees.exec import Captured, capture, who_hears
 from kith.trees.guard import check_path
 from kith.trees.launch import Launch, launch_limited, launch_on
 from kith.trees.network.gateway import open_gateway
+from kith.trees.scratch import Scratch
 from kith.trees.seccomp import make_filter
 from kith.trees.toolchains import allowed_environment
 from kith.trees.view import HOME, Box, mounts_of
@@ -36,6 +38,9 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     async with open_gateway(command.hosts, box.hosts) as gateway:
         box = replace(box, extra=(*box.extra, *gateway.shown))
         env = {**gateway.env, **environment_in(box, command.env)}
+        scratch = Scratch(box.scratch, limits.scratch) if box.scratch else None
+        if scratch:
+            scratch.prepare(box.folders, box.files)
         with Wires() as wires, launch_of(box, limits) as launch:
             done = await capture(
                 wires.bwrap(gateway.wrap([*shell(), command.line])),
@@ -49,17 +54,23 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 pass_fds=(*wires.pass_fds, *gateway.pass_fds),
                 place=_disk_of(box),
                 hear=who_hears(),
+                scratch=scratch,
             )
             ran = done.as_ran(command.line, sandboxed=True)
             if done.timed_out or done.stopped:
                 ran = replace(ran, output=ran.output.replace(_KILLED, ""))
             elif not wires.came_up():
                 raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
-        return replace(ran, reached=gateway.reached())
+        told = await asyncio.to_thread(scratch.settle) if scratch else ""
+        return replace(ran, output=ran.output + told, reached=gateway.reached())
 
 
 async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input: bytes = b"") -> Captured:
-    """Run a program of kith's own (git) in the box and return its output as bytes."""
+    """Run a program of kith's own (git) in the box and return its output as bytes.
+
+    What earlier commands left in /tmp, and in the home there, has no say in it.
+    """
+    box = replace(box, scratch=None)
     with Wires() as wires, launch_of(box, limits) as launch:
         return await capture(
             wires.bwrap(argv),

@@ -53,7 +53,8 @@ class Ground(Protocol):
     async def ignored(self, paths: Collection[str]) -> set[str]:
         """Those of `paths` that the ignore rules, as they are in the trial, leave out."""
 
-    async def run(self, command: Command, limits: ExecLimits) -> Ran: ...
+    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
+        """Run a command; with `clean`, what earlier ones left in /tmp and in their home is not there."""
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         """What a git command in the trial printed, None when it failed."""
@@ -121,7 +122,7 @@ class SideTrial:
         async with self._turn:
             before = await asyncio.to_thread(self._ground.stamps)
             try:
-                return await self._ground.run(command, limits)
+                return await self._ground.run(command, limits, clean=True)
             finally:
                 self._by_products.add(before, self._ground.stamps())
 

@@ -29,7 +29,7 @@ class Box:
     `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
     ones are shown read-only at another path (second) than their own (first). `overlay` is the folder of a
     trial whose layers are mounted at `root` first. `hosts` are the person's own, which every command may
-    reach.
+    reach. `scratch` is the folder that shows as /tmp, which is empty at each start without one.
     """
 
     root: Path
@@ -41,17 +41,30 @@ class Box:
     overlay: Path | None = None
     masked: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    scratch: Path | None = None
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where folders are mounted that lie in no other."""
+        extra = (place for source, place in self.extra if source.is_dir())
+        return (Path(HOME), self.root, *self.toolchains, *extra)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The same for single files."""
+        return tuple(place for source, place in self.extra if source.is_file())
 
 
 def mounts_of(box: Box) -> list[str]:
     """Options for bwrap. The mounts are made in their order; later ones cover earlier ones."""
-    return [*_machine(), *_shown(box), "--remount-ro", "/"]
+    scratch = ["--bind", str(box.scratch), "/tmp", "--dir", HOME] if box.scratch else []
+    return [*_machine(bool(scratch)), *scratch, *_shown(box), "--remount-ro", "/"]
 
 
 @cache
-def _machine() -> tuple[str, ...]:
+def _machine(has_scratch: bool) -> tuple[str, ...]:
     """What does not depend on the tree: looked for once, as it costs more than to run the command."""
-    return (*_system(), *_private())
+    return (*_system(), *_private(has_scratch))
 
 
 def _system() -> Iterator[str]:
@@ -70,12 +83,12 @@ def _system() -> Iterator[str]:
     yield from ("--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--remount-ro", "/proc")
 
 
-def _private() -> Iterator[str]:
+def _private(has_scratch: bool) -> Iterator[str]:
     """Empty at the start and gone at the end; what is in them is in memory."""
     yield from ("--dev", "/dev")
-    for path, part in _PRIVATE:
+    for path, part in _PRIVATE[1:] if has_scratch else _PRIVATE:
         yield from ("--size", str(max(_LEAST_PRIVATE, machine_memory() // part)), "--tmpfs", path)
-    yield from ("--remount-ro", "/dev", "--dir", HOME)
+    yield from ("--remount-ro", "/dev", *(() if has_scratch else ("--dir", HOME)))
 
 
 def _shown(box: Box) -> Iterator[str]:

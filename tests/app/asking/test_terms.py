@@ -151,8 +151,8 @@ def test_the_person_is_asked_once_with_what_would_be_sent(repository: Path) -> N
 
 def test_what_files_are_in_it_is_said(repository: Path) -> None:
     person = Person(["yes"])
-    shown = "utils.py\n1\tdef mean\nb.py (9 lines, in part)\n...\n2\tx"
-    words = f"# The project\nx\n\n# Parts of it that may matter\n{shown}\n\n# Task\ndo it"
+    shown = "utils.py\n```\ndef mean\n```\nb.py, lines 2-2, 4 of 9\ndefines b 2-2\n````\n```\nx\n````"
+    words = f"# The project\nx\n\n# Parts of it that may matter\n{shown}\n\n# Task\ndo it\n```\nz\n```"
     visit(repository, ["done"], person, words=words)
     assert "with the contents of utils.py, b.py; the first" in person.asked[0].text
 

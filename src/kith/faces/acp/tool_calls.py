@@ -18,6 +18,7 @@ from acp.schema import (
 )
 
 from kith.core.events import Judged, ToolBegan, ToolEnded
+from kith.core.passages import Passage, passage_of
 from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
 from kith.faces.acp.buffers import read_small
 from kith.faces.lines import count, line_of
@@ -182,9 +183,10 @@ def _locations(args: Mapping[str, Any], root: Path) -> Iterator[ToolCallLocation
     """The files that a call is about, with the line where it begins."""
     paths = args.get("paths", args.get("path", ()))
     for path in [paths] if isinstance(paths, str) else paths if isinstance(paths, list) else ():
-        place = _place(root, str(path))
+        passage = passage_of(str(path)) if "paths" in args else Passage(str(path))
+        place = _place(root, passage.path)
         if place is not None and place != root and place.is_relative_to(root):
-            line = args["start"] if isinstance(args.get("start"), int) else _line(place, args.get("old"))
+            line = passage.start if passage.start > 1 else _line(place, args.get("old"))
             yield ToolCallLocation(path=absolute(root, str(place)), line=line)
 
 

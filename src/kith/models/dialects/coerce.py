@@ -24,8 +24,6 @@ _ALSO: Mapping[str, frozenset[str]] = {
         "all": "replaceall everywhere",
         "content": "contents text filetext filecontent body code",
         "pattern": "query regex regexp",
-        "start": "startline linestart fromline",
-        "end": "endline lineend toline",
         "folder": "cwd workdir workingdirectory",
         "timeout": "timeouts timeoutseconds",
         "message": "commitmessage msg",
@@ -33,6 +31,9 @@ _ALSO: Mapping[str, frozenset[str]] = {
         "summary": "message text answer result response",
     }.items()
 }
+# The lines of a file as other agents ask for them; here they are written behind its path.
+_FIRST = frozenset(["start", "startline", "linestart", "fromline", "offset"])
+_LAST = frozenset(["end", "endline", "lineend", "toline"])
 _WRAPPERS = ("arguments", "parameters", "args", "input", "kwargs")
 _PLACED = re.compile(rf"{PLACE}(\d{{1,3}})")
 _WHOLE = re.compile(r"\s*-?\d{1,18}(?:\.0+)?\s*")
@@ -50,7 +51,22 @@ def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     for name, value in args.items():
         if name not in known:
             named[_meant(name, known, named) or name] = value
-    return {name: fit(value, known.get(name, {})) for name, value in named.items()}
+    fitted = {name: fit(value, known.get(name, {})) for name, value in named.items()}
+    return _with_lines(fitted, known)
+
+
+def _with_lines(args: dict[str, Any], known: Schema) -> dict[str, Any]:
+    """The arguments, with the lines that are wanted of the only one of several `paths` behind it."""
+    paths = args.get("paths")
+    wanted = {name: fit(args[name], {"type": "integer"}) for name in args if plain(name) in _FIRST | _LAST}
+    if not wanted or known.keys() & wanted.keys() or not isinstance(paths, list) or len(paths) != 1:
+        return args
+    if not all(isinstance(line, int) for line in wanted.values()):
+        return args
+    first = next((line for name, line in wanted.items() if plain(name) in _FIRST), 1)
+    last = next((line for name, line in wanted.items() if plain(name) in _LAST), "")
+    kept = {name: value for name, value in args.items() if name not in wanted}
+    return {**kept, "paths": [f"{paths[0]}:{max(first, 1)}-{last}"]}
 
 
 def fits(args: Mapping[str, Any], schema: Schema) -> bool:
