@@ -1,7 +1,6 @@
 """`kith run`: one task from the first word to the exit code, as text, JSON or a stream of events."""
 
 import argparse
-import asyncio
 import json
 import shutil
 import sys
@@ -15,6 +14,7 @@ from kith.app.tasks import Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, KithError
 from kith.core.events import Event
+from kith.core.loops import run_loop
 from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
@@ -37,7 +37,7 @@ def run_command(args: argparse.Namespace) -> int:
     task = read_task(args, root)
     project = Project.open(root, settings_flags(args))
     if args.explain_prompt:
-        print_costs(asyncio.run(explain_task(project, task)), args.output_format)
+        print_costs(run_loop(explain_task(project, task)), args.output_format)
         return EXIT_DONE
     format = args.output_format
     voice, answerer, asked = choose_voice(format == "text", args.yes)

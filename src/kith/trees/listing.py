@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kith.core.errors import TreeError
+from kith.core.loops import leave
 from kith.trees.files import look_at
 from kith.trees.git import is_repository, run_git
 
@@ -38,9 +39,7 @@ async def list_files(root: Path) -> tuple[str, ...]:
         try:
             known, gone, staged = [await each for each in asked]
         finally:
-            for each in asked:
-                each.cancel()
-            await asyncio.wait(asked)  # no process may outlive the question
+            await leave(*asked)  # no process may outlive the question
         if known.ok and gone.ok and staged.ok:
             absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
             names = _names(known.stdout)
