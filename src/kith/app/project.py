@@ -181,6 +181,8 @@ class Project:
             self.log.mended = ""
         if await self.recover(None):
             run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+        if aside := self.tree.trials_aside():
+            run.emit(Notice(f"Old trials cannot be removed; delete them: {aside[0].parent}", "warning"))
         if words := ignored_words(self.settings.brought):
             run.emit(Notice(words))
         if not self.tree.confined:

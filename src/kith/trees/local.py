@@ -18,7 +18,7 @@ from kith.trees.merge import undo_changes
 from kith.trees.names import check_new_name, check_own, check_repositories
 from kith.trees.records import load_record, open_journal
 from kith.trees.swap import look
-from kith.trees.trial_folder import list_trials
+from kith.trees.trial_folder import list_aside, list_trials
 
 Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
 Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
@@ -120,6 +120,10 @@ class LocalTree:
     def waiting_trials(self, session: str) -> tuple[str, ...]:
         """The names of the trials that wait for a session's tasks to be gone on with, in no order."""
         return list_trials(self._state, session)
+
+    def trials_aside(self) -> tuple[Path, ...]:
+        """Folders of old trials that could not be removed: another user owns them, say."""
+        return list_aside(self._state)
 
     async def undo(self, change_id: str) -> tuple[str, Changes]:
         """Take an applied change back, keeping later edits; returns the new change's id and what it did."""
