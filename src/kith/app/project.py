@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,7 @@ from kith.core.errors import (
     EXIT_TRY_LATER,
     KithError,
     TreeError,
+    UnrecordedError,
     UsageError,
 )
 from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
@@ -34,7 +36,7 @@ from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.receipt import describe_run
-from kith.memory.session import Listener, Session
+from kith.memory.session import Listener, Session, telling
 from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened, look
@@ -160,6 +162,10 @@ class Project:
         """
         try:
             outcome = await until_stopped(session, work)
+        except UnrecordedError as error:
+            with suppress(KithError):  # it may be the same that refuses
+                run.emit(end_of(error))
+            raise
         except KithError as error:
             run.emit(end_of(error))
             return error.code
@@ -298,11 +304,13 @@ class Project:
         """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
         await self.recover(None)
         target = find_applied(self.log.applied(str(self.root)), id)
-        change_id, changes = await self.tree.undo(target.change_id)
-        undone = Applied(change_id, summarise(changes), undoes=target.change_id)
-        with self.session(changes=changes) as session:
+        with self.session() as session:  # before anything is changed: it may be refused
+            change_id, changes = await self.tree.undo(target.change_id)
+            undone = Applied(change_id, summarise(changes), undoes=target.change_id)
+            session.keep_back(make_redactor(self.root, self.settings, changes))
             words, options = f"undo {short_id(target.change_id)}", {"kind": "undo"}
-            session.emit(RunStarted(words, str(self.root), "", __version__, options))
+            with telling(undone):
+                session.emit(RunStarted(words, str(self.root), "", __version__, options))
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
         return undone

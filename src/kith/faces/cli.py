@@ -196,7 +196,7 @@ A local-first coding agent: it works in a trial of your tree, tests the change,
 and asks you once. Without a command it opens a conversation in this folder."""
 EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model,
-75 try again later, 130 interrupted, 143 terminated"""
+74 applied but not recorded, 75 try again later, 130 interrupted, 143 terminated"""
 
 
 # What argparse says, and how kith says it. `-m/--model` is named by its long form.

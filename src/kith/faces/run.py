@@ -12,8 +12,8 @@ from kith.app.models import end_of
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.codec import encode
-from kith.core.errors import EXIT_DONE, KithError
-from kith.core.events import Event
+from kith.core.errors import EXIT_DONE, KithError, UnrecordedError
+from kith.core.events import Applied, Event
 from kith.core.loops import run_loop
 from kith.core.money import dollars
 from kith.core.run import new_id
@@ -79,10 +79,13 @@ def print_costs(explained: Explained, format: str) -> None:
 
 def print_failure(error: KithError, format: str) -> None:
     """An error that came before there was a session, in the shape of any other end."""
+    applied = [Applied(error.change_id, error.files)] if isinstance(error, UnrecordedError) else []
+    events: list[Event] = [*applied, end_of(error)]
     if format == "stream-json":
-        print_event(end_of(error), ())
+        for event in events:
+            print_event(event, ())
     else:
-        print(json.dumps(describe_run("", fold([end_of(error)])), indent=2))
+        print(json.dumps(describe_run("", fold(events)), indent=2))
 
 
 def print_event(event: Event, path: tuple[str, ...]) -> None:
