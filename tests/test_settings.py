@@ -8,7 +8,7 @@ import pytest
 
 from kith.core.errors import UsageError
 from kith.core.values import Sampling
-from kith.settings import Settings, describe_settings, load_settings
+from kith.settings import Settings, describe_settings, load_settings, unknown_variables
 from trusting import trust
 
 
@@ -174,12 +174,10 @@ def test_a_project_with_a_file_called_kith_has_no_configuration(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("KITH_MODLE", "x", "did you mean 'model'?"),
         ("KITH_TRIES", "x", "tries must be a whole number, not 'x'"),
         ("KITH_TRIES", "0", "tries must be at least 1"),
         ("KITH_THINK", "maybe", "think must be true or false"),
         ("KITH_ENDPOINTS", "x", "'endpoints' is a table"),
-        ("KITH_SAMPLING_FOO", "1", "unknown key 'sampling.foo'"),
     ],
 )
 def test_a_variable_that_is_wrong_is_named(
@@ -188,6 +186,24 @@ def test_a_variable_that_is_wrong_is_named(
     monkeypatch.setenv(name, value)
     words = complaint(tmp_path)
     assert f"environment variable {name}: " in words and expected in words
+
+
+def test_a_variable_that_is_no_setting_is_passed_over(tmp_path: Path) -> None:
+    known = {"KITH_TRIES": "7", "KITH_SAMPLING_TOP_K": "20", "KITH_SERVE_TOKEN": "x"}
+    unknown = {
+        "KITH_MODLE": "x",
+        "KITH_SAMPLING_TOPK": "1",
+        "KITH_SERVICE_HOST": "10.0.0.7",
+        "KITH_PORT": "1",
+    }
+    settings = load_settings(tmp_path, {}, {"HOME": str(tmp_path), **known, **unknown})
+    assert (settings.tries, settings.sampling.top_k) == (7, 20)
+    assert unknown_variables({**known, **unknown}) == {
+        "KITH_MODLE": "KITH_MODEL",
+        "KITH_SAMPLING_TOPK": "KITH_SAMPLING_TOP_K",
+        "KITH_SERVICE_HOST": "",
+        "KITH_PORT": "",
+    }
 
 
 def test_variables_are_read_in_their_keys_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

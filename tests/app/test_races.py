@@ -20,6 +20,7 @@ from kith.memory.inbox import Inbox, Letter
 from kith.memory.live import LiveTail, Position, Watch
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
+from overdue import run_watched
 
 EDIT = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
 
@@ -125,7 +126,7 @@ def test_an_answer_to_a_dead_process_decides_nothing(played: Played) -> None:
     assert isinstance(asked, Asked) and played.inbox.claim(asked.question.id, Answer("none"))
     assert not (played.root / "new.txt").exists()
     again = ["run", "--resume", played.id, "--yes", "--check", "none"]
-    done = subprocess.run([sys.executable, "-m", "kith", *again], cwd=played.root, capture_output=True)
+    done = run_watched([sys.executable, "-m", "kith", *again], played.root)
     assert done.returncode == 0, done.stderr
     assert (played.root / "new.txt").read_text() == "new\n", "who was asked again has decided"
 

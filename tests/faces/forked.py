@@ -4,6 +4,7 @@
 file descriptors; its answer is the exit code. How Python itself starts is tested without this.
 """
 
+import faulthandler
 import json
 import os
 import socket
@@ -15,6 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+sys.path.append(str(Path(__file__).parent.parent))
+from overdue import OUTLIVED, Watchdog, wait_watched
 
 LOADED = (
     *("kith.faces.cli", "kith.faces.run", "kith.faces.commands", "kith.faces.conversation.desk"),
@@ -36,9 +40,10 @@ def run_forked(
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(input.encode())
         given.seek(0)
-        with _asked(words, folder, (given, out, err), seconds) as connection:
+        with _asked(words, folder, (given, out, err), seconds, ends=True) as connection:
             code = _code_from(connection)
         texts = [_text(file) for file in (out, err)]
+        assert OUTLIVED not in texts[1], texts[1]
     return subprocess.CompletedProcess(["kith", *words], code, *texts)
 
 
@@ -60,10 +65,11 @@ def _text(file: IO[bytes]) -> str:
 
 @contextmanager
 def _asked(
-    words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float
+    words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float, *, ends: bool = False
 ) -> Iterator[socket.socket]:
-    """A connection over which the answer to a request will come."""
-    request = json.dumps({"argv": list(words), "folder": str(folder), "env": dict(os.environ)}).encode()
+    """A connection over which the answer to a request will come; `ends`: the command has one task."""
+    told = {"argv": list(words), "folder": str(folder), "env": dict(os.environ), "ends": ends}
+    request = json.dumps(told).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(seconds)
         connection.connect(_address())
@@ -129,11 +135,16 @@ def _answer(connection: socket.socket, size: int, fds: list[int]) -> None:
     data = b""
     while len(data) < size:
         data += connection.recv(_LONGEST)
+    request = json.loads(data)
+    # A conversation lives on after an event that ends a task.
+    watchdog = Watchdog(request["env"] if request["ends"] else {})
     child = os.fork()
     if child == 0:
         connection.close()
-        _become_kith(json.loads(data), fds)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        _become_kith(request, fds)
+    code, late = wait_watched(child, watchdog)
+    if late:
+        os.write(fds[2], f"\n{OUTLIVED}\n".encode())
     connection.sendall(str(code).encode())
     os._exit(0)
 
@@ -142,6 +153,7 @@ def _become_kith(request: dict[str, Any], fds: list[int]) -> None:
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
+    faulthandler.enable()
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["env"])

@@ -24,6 +24,7 @@ from kith.faces.acp.updates import Updates
 from kith.memory.inbox import Inbox
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.questions import open_question
+from overdue import run_watched
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
 EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
@@ -289,7 +290,7 @@ def test_an_editor_that_dies_costs_nobody_the_work(
     past = log.past(id)
     assert past.ended and past.ended.status == "interrupted" and not log.is_open(id)
     resumed = ["run", "--resume", id, "--yes", "--check", "none", "-m", f"replay/{script('Mended.')}"]
-    done = subprocess.run([sys.executable, "-m", "kith", *resumed], cwd=repository, capture_output=True)
+    done = run_watched([sys.executable, "-m", "kith", *resumed], repository)
     assert done.returncode == 0, done.stderr
     assert NEW in (repository / "utils.py").read_text()
 

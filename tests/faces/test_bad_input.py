@@ -582,3 +582,15 @@ def test_two_kiths_in_one_project_do_not_get_in_each_others_way(kith: Kith, serv
         first.communicate()
     assert first.returncode == 0 and not untouched(kith)
     assert "# two" in (kith.folder / "README.md").read_text()
+
+
+def test_a_variable_that_names_no_setting_stops_nothing(kith: Kith, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KITH_SERVICE_HOST", "10.0.0.7")  # as Kubernetes does
+    monkeypatch.setenv("KITH_MODLE", "x")
+    done = kith("config", "get", "tries")
+    assert done.stdout.strip().isdigit()
+    words = " ".join(done.stderr.split())
+    assert "KITH_MODLE is no setting and is ignored; did you mean KITH_MODEL?" in words
+    assert "KITH_SERVICE_HOST" in words
+    monkeypatch.setenv("KITH_TRIES", "many")
+    assert "tries must be a whole number" in kith("config", code=2).stderr

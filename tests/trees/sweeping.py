@@ -117,7 +117,11 @@ def check_tree(base: Path, sides: tuple[Tree, Tree], undo: bool, end: End | None
     faults += [f"left in the journal: {name}" for name in strangers]
     faults += ["a second recovery had something to do"] if recover(root, state) else []
     if end and end.code == 0 and end.words != "done":
-        faults += [] if now == sides[undo] or "repairs" in end.words else ["it was refused, and is done"]
+        told = "is applied" in end.words
+        faults += (
+            [] if now == sides[undo] or told or "repairs" in end.words else ["it was refused, and is done"]
+        )
+        faults += ["it was told to be applied, and is not"] if told and now != sides[not undo] else []
         files = {path for side in sides for path in side}
         known = (str(base), *files, *(path.partition("/")[0] for path in files))
         faults += [] if any(path in end.words for path in known) else [f"no path in {end.words!r}"]

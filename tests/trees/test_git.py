@@ -223,3 +223,18 @@ def test_cancelling_kills_the_process(repo: Path) -> None:
         return time.monotonic() - began
 
     assert asyncio.run(cancel()) < 2
+
+
+def test_cancelling_ends_while_much_is_being_printed(repo: Path) -> None:
+    (repo / "large").write_bytes(b"\0" * 40_000_000)
+    name = git(repo, "hash-object", "-w", "large").strip()
+
+    async def cancel() -> None:
+        for moment in (0.0, 0.01, 0.02, 0.04):
+            task = asyncio.create_task(run_git(repo, "cat-file", "blob", name))
+            await asyncio.sleep(moment)
+            task.cancel()
+            _, waiting = await asyncio.wait([task], timeout=10)
+            assert not waiting, "it waits for a process whose output nobody reads"
+
+    asyncio.run(cancel())

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from building import commit_all, snapshot
 
+from overdue import run_watched
+
 Kith = Callable[..., dict[str, Any]]
 HEAD = "from toolz.itertoolz import isdistinct\n"
 GOOD = """
@@ -66,7 +68,7 @@ def kith(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kith:
         script = tmp_path / "script.json"
         script.write_text(json.dumps(replies or []))
         command = [sys.executable, "-m", "kith", "test", *words, "--json", "--yes", "-m", f"replay/{script}"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        done = run_watched(command, folder)
         assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         report: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"error": done.stderr}
         return report

@@ -12,6 +12,7 @@ from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise
 from kith.gates.human import warnings_of
+from kith.memory.session import telling
 
 _NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or whole files under their names."
 
@@ -68,9 +69,10 @@ async def write_edits(project: Project, changes: Changes, words: str) -> Applied
     """Change the tree, in a session of its own, so that it can be taken back. Raises KithError."""
     project.check_writable()
     await project.recover(None)
-    applied = Applied(await project.tree.apply(changes), summarise(changes))
-    with project.session(changes=changes) as session:
-        session.emit(RunStarted(words, str(project.root), "", __version__, {"kind": "edits"}))
+    with project.session(changes=changes) as session:  # before anything is changed: it may be refused
+        applied = Applied(await project.tree.apply(changes), summarise(changes))
+        with telling(applied):
+            session.emit(RunStarted(words, str(project.root), "", __version__, {"kind": "edits"}))
         session.emit(applied)
         session.emit(RunEnded("done", "Applied."))
     return applied

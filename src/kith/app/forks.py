@@ -1,6 +1,7 @@
 """Beginning again in a conversation: a new session copies an old one up to a turn, and files go back, too."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
@@ -13,6 +14,7 @@ from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
 from kith.memory.past import Past, fold
+from kith.memory.session import telling
 from kith.memory.turns import FORK, TASK, Turn, turns
 from kith.trees.merge import GoneError
 
@@ -61,7 +63,8 @@ async def go_back(project: Project, session: str, turn: int) -> Fork:
     place = _find(project, session, turn)
     await project.recover(None)
     undone = await _take_back(project, _open_changes(project, place.given_up))
-    return _begin(project, place, undone)
+    with telling(undone[-1][0]) if undone else nullcontext():
+        return _begin(project, place, undone)
 
 
 def files_since(project: Project, session: str, turn: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from kith.context.secrets import is_secret_file, is_unguessable
 from kith.core.values import Changes
 from kith.settings import Settings
 from kith.settings.brought import read_plain
+from kith.trees.walk import walk
 
 _DEPTH: Final = 2  # folders below the top in which a file such as .env is looked for
 _MOST: Final = 4_000  # entries that are looked at
@@ -62,13 +63,15 @@ def _keys_of_servers(chosen: Settings) -> Iterator[str]:
 def _secret_files(root: Path) -> Iterator[Path]:
     """Files near the top whose names say that they hold secrets; no link is followed."""
     seen = 0
-    for place, folders, names in os.walk(root):
-        depth = len(Path(place).relative_to(root).parts)
-        folders[:] = sorted(name for name in folders if depth < _DEPTH and not _NEVER.fullmatch(name))
-        seen += len(names) + len(folders)
+    for visit in walk(root):
+        depth = visit.inside.count("/")
+        visit.folders = sorted(
+            name for name in visit.folders if depth < _DEPTH and not _NEVER.fullmatch(name)
+        )
+        seen += len(visit.files) + len(visit.folders)
         if seen > _MOST:
             return
-        yield from (Path(place, name) for name in sorted(names) if is_secret_file(name))
+        yield from (root / visit.path / name for name in sorted(visit.files) if is_secret_file(name))
 
 
 def _text(path: Path) -> str:

@@ -19,6 +19,7 @@ from kith.core.values import Message
 from kith.settings import Settings
 from kith.settings.brought import FOLDER, NOTES, SKILL, read_plain
 from kith.tools.skill import make_skill
+from kith.trees.walk import walk
 
 OWN_SKILLS: Final = "skills"
 _LARGEST: Final = 1 << 20  # bytes of one of the person's own files
@@ -97,9 +98,9 @@ def _read_own(path: Path) -> str:
 
 def _files_below(folder: Path) -> Iterator[str]:
     """The files of a skill, without its words."""
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = ((Path(place) / name).relative_to(folder).as_posix() for name in sorted(names))
+    for visit in walk(folder):
+        visit.folders = sorted(name for name in visit.folders if not name.startswith("."))
+        paths = (visit.inside + name for name in sorted(visit.files))
         yield from (path for path in paths if path != SKILL)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kith import __version__
-from kith.core.errors import EXIT_LIMIT, EXIT_NO_MODEL, EXIT_TRY_LATER, KithError
+from kith.core.errors import EXIT_LIMIT, EXIT_NO_MODEL, EXIT_TRY_LATER, KithError, UnrecordedError
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.model import Emit
 from kith.core.run import new_id
@@ -207,6 +207,8 @@ def stop_own_engines(chosen: Settings) -> int:
 
 def end_of(error: KithError) -> RunEnded:
     """How a run ends that met `error`."""
+    if isinstance(error, UnrecordedError):
+        return RunEnded("done", str(error))
     if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):
         return RunEnded("unavailable", str(error))
     return RunEnded("limit" if error.code == EXIT_LIMIT else "failed", str(error))

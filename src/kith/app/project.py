@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ from kith.core.errors import (
     EXIT_TRY_LATER,
     KithError,
     TreeError,
+    UnrecordedError,
     UsageError,
 )
 from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
@@ -38,7 +40,7 @@ from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
 from kith.memory.receipt import describe_run
-from kith.memory.session import Listener, Session
+from kith.memory.session import Listener, Session, telling
 from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened, look
@@ -178,6 +180,10 @@ class Project:
         """
         try:
             outcome = await until_stopped(session, work)
+        except UnrecordedError as error:
+            with suppress(KithError):  # it may be the same that refuses
+                run.emit(end_of(error))
+            raise
         except KithError as error:
             run.emit(end_of(error))
             return error.code
@@ -199,6 +205,8 @@ class Project:
             self.log.mended = ""
         if await self.recover(None):
             run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+        if aside := self.tree.trials_aside():
+            run.emit(Notice(f"Old trials cannot be removed; delete them: {aside[0].parent}", "warning"))
         if words := ignored_words(self.settings.brought):
             run.emit(Notice(words))
         if not self.tree.confined:
@@ -321,11 +329,13 @@ class Project:
         """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
         await self.recover(None)
         target = find_applied(self.log.applied(str(self.root)), id)
-        change_id, changes = await self.tree.undo(target.change_id)
-        undone = Applied(change_id, summarise(changes), undoes=target.change_id)
-        with self.session(changes=changes) as session:
+        with self.session() as session:  # before anything is changed: it may be refused
+            change_id, changes = await self.tree.undo(target.change_id)
+            undone = Applied(change_id, summarise(changes), undoes=target.change_id)
+            session.keep_back(make_redactor(self.root, self.settings, changes))
             words, options = f"undo {short_id(target.change_id)}", {"kind": "undo"}
-            session.emit(RunStarted(words, str(self.root), "", __version__, options))
+            with telling(undone):
+                session.emit(RunStarted(words, str(self.root), "", __version__, options))
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
         return undone

@@ -17,6 +17,7 @@ from kith.app.project import Project, Result, trial_name
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
+from kith.core.loops import leave
 from kith.core.model import Emit, Prompt, Role
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict
@@ -214,8 +215,7 @@ async def _ask_model(
                     await each.aclose()
             await judges.aclose()
             if opening:
-                opening.cancel()
-                await asyncio.gather(opening, return_exceptions=True)
+                await leave(opening)
 
 
 async def _add_named(terms: Terms, opened: Opened, task: Task, past: Past, words: str) -> str:

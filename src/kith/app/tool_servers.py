@@ -16,6 +16,7 @@ from kith.context.budget import estimate_tokens
 from kith.context.rooms import ASSUMED_WINDOW
 from kith.core.errors import KithError
 from kith.core.events import Notice, Progress
+from kith.core.loops import leave
 from kith.core.model import Emit, Tool
 from kith.models.providers.reach import is_cloud
 from kith.models.providers.rows import tool_rows
@@ -92,8 +93,7 @@ class ToolServers:
     async def aclose(self) -> None:
         """Let all of them end."""
         if self._serving:
-            self._serving.cancel()
-            await asyncio.wait([self._serving])
+            await leave(self._serving)
         await asyncio.gather(*(each.aclose() for each in self._connections.values()))
 
     async def _serve(self) -> tuple[Served, ...]:

@@ -19,6 +19,7 @@ from kith.app.steering import nobody_here
 from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
+from kith.core.loops import run_loop
 from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
@@ -218,4 +219,4 @@ async def _go_on(project: Project, session: str, listener: Listener) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(work(Path(sys.argv[1]), sys.argv[2]))
+    run_loop(work(Path(sys.argv[1]), sys.argv[2]))

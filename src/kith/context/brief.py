@@ -14,6 +14,7 @@ from kith.context.showing import ALL, Showing, show_signatures
 from kith.context.snippets import fit_blocks, snippets
 from kith.context.words import Words, find_words, stems_of
 from kith.core.errors import TreeError
+from kith.core.loops import leave
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
 
@@ -62,8 +63,7 @@ async def brief(
         files = await run.workspace.files()
         recent = await changed
     finally:
-        changed.cancel()
-        await asyncio.wait([changed])
+        await leave(changed)
     if not files:
         return ""
     holding = await _files_with(run, words.names, len(files))

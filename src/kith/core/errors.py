@@ -1,5 +1,10 @@
 """The errors a person can do something about, each with its exit code; anything else is a bug."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kith.core.values import FileChange
+
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -7,6 +12,7 @@ EXIT_REJECTED = 3
 EXIT_LIMIT = 4
 EXIT_NO_MODEL = 5
 EXIT_HELD_BACK = 6
+EXIT_UNRECORDED = 74  # sysexits' EX_IOERR
 EXIT_TRY_LATER = 75
 
 
@@ -46,6 +52,22 @@ class BusyError(KithError):
     """Another kith holds what this one needs."""
 
     code = EXIT_TRY_LATER
+
+
+class UnrecordedError(KithError):
+    """A change is in the person's files, but kith's own files refused to take down that it is.
+
+    `files` are its diffs, where they are at hand.
+    """
+
+    code = EXIT_UNRECORDED
+
+    def __init__(self, change_id: str, why: object, files: "tuple[FileChange, ...]" = ()) -> None:
+        super().__init__(
+            f"The change is applied, but could not be recorded: {str(why).rstrip('.')}."
+            f" To take it back: kith undo {change_id}"
+        )
+        self.change_id, self.files = change_id, files
 
 
 class ModelError(KithError):

@@ -200,7 +200,8 @@ A local-first coding agent: it works in a trial of your tree, tests the change,
 and asks you once. Without a command it opens a conversation in this folder."""
 EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model,
-6 held back, 75 try again later, 130 interrupted, 143 terminated"""
+6 held back, 74 applied but not recorded, 75 try again later, 130 interrupted,
+143 terminated"""
 
 
 # What argparse says, and how kith says it. `-m/--model` is named by its long form.
@@ -229,7 +230,9 @@ def main(argv: Sequence[str]) -> int:
     _anchor_programs()
     try:
         name, rest = _split(list(argv))
-        code = _run(name, _parse(_parser(name), rest))
+        args = _parse(_parser(name), rest)
+        _tell_unknown_variables()
+        code = _run(name, args)
         sys.stdout.flush()
         return code
     except KithError as error:
@@ -247,6 +250,20 @@ def main(argv: Sequence[str]) -> int:
         drop_output()
         _say(f"{error.filename or 'the output'}: {error.strerror}.")
         return EXIT_FAILED
+
+
+def _tell_unknown_variables() -> None:
+    """Variables that are called like settings and are none."""
+    if not any(name.startswith("KITH_") for name in os.environ):
+        return
+    from kith.settings import unknown_variables
+
+    unknown = unknown_variables()
+    for name, near in unknown.items():
+        if near:
+            _say(f"{name} is no setting and is ignored; did you mean {near}?")
+    if others := ", ".join(sorted(name for name, near in unknown.items() if not near)):
+        _say(f"ignored, since no setting has that name: {others}. `kith config` lists them.")
 
 
 def _anchor_programs() -> None:

@@ -1,7 +1,6 @@
 """The small commands, each a few lines around a function of the app."""
 
 import argparse
-import asyncio
 import sys
 
 from kith.app.models import (
@@ -12,6 +11,7 @@ from kith.app.models import (
     stop_own_engines,
 )
 from kith.core.errors import EXIT_DONE
+from kith.core.loops import run_loop
 from kith.core.sizes import size_text
 from kith.faces.completion import plain_names
 from kith.faces.folder import find_root
@@ -27,7 +27,7 @@ def undo_command(args: argparse.Namespace) -> int:
     """Take a change back and say which files were touched."""
     from kith.app.project import Project
 
-    undone = asyncio.run(Project.open(find_root(args.folder), {}).undo(args.id))
+    undone = run_loop(Project.open(find_root(args.folder), {}).undo(args.id))
     for file in undone.files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
     print(
@@ -41,9 +41,9 @@ def models_command(args: argparse.Namespace) -> int:
     """Every model that can be asked: of servers here or configured, and on the disk."""
     settings = load_settings(find_root(args.folder), {"offline": args.offline})
     if args.names:
-        print("".join(f"{name}\n" for name in plain_names(asyncio.run(list_names(settings)))), end="")
+        print("".join(f"{name}\n" for name in plain_names(run_loop(list_names(settings)))), end="")
         return EXIT_DONE
-    found = asyncio.run(list_all(settings, Log(settings.state / LOG_FILE)))
+    found = run_loop(list_all(settings, Log(settings.state / LOG_FILE)))
     return show_models(found.rows, args.json, found.notes)
 
 

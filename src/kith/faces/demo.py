@@ -1,6 +1,5 @@
 """`kith demo`: plan, trial, tests, diff, question, apply, receipt and undo, on a small project of its own."""
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
+from kith.core.loops import run_loop
 from kith.core.values import Answer, Question
 from kith.faces.run import print_text
 from kith.faces.signals import run_until_signal
@@ -53,7 +53,7 @@ def _show(project: Path, model: str, keep: bool) -> int:
     print_text(result.report, asked=True)
     if result.report["applied"] and not keep:
         print("\n$ kith undo")
-        undone = asyncio.run(app.undo())
+        undone = run_loop(app.undo())
         print(f"Took {short_id(undone.undoes)} back; stats.py is as it was.")
     return result.code
 

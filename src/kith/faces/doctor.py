@@ -1,7 +1,6 @@
 """`kith doctor` on the screen: what is well, what could be better, what is broken, and how to mend it."""
 
 import argparse
-import asyncio
 import json
 import shutil
 import sys
@@ -13,6 +12,7 @@ from typing import Final, TextIO
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED
 from kith.core.events import Progress
+from kith.core.loops import run_loop
 from kith.doctor import Check, Level, examine
 from kith.faces.folder import find_root
 from kith.faces.lines import count
@@ -37,7 +37,7 @@ def doctor_command(args: argparse.Namespace) -> int:
     if args.deep:
         voice.hear(Progress("asking the models, which may load one first", 0), ())
     try:
-        checks = asyncio.run(examine(find_root(args.folder), {"offline": args.offline}, deep=args.deep))
+        checks = run_loop(examine(find_root(args.folder), {"offline": args.offline}, deep=args.deep))
     finally:
         voice.close()
     if args.json:

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from kith.core.processes import Started, Watch, happens, start
+
 _EDITOR_S: Final = 2.0  # an editor that is asked to leave may take so long
 
 
@@ -20,7 +22,7 @@ async def open_editor(content: bytes, name: str, chosen: str = "") -> tuple[byte
         file = Path(folder) / Path(name).name
         file.write_bytes(content)
         try:
-            process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
+            process = await start(lambda: Watch(()), [*shlex.split(editor), str(file)])
             code = await _wait_or_end(process)
         except (OSError, ValueError) as error:
             return content, f"The editor {editor!r} cannot be started: {error}."
@@ -29,18 +31,18 @@ async def open_editor(content: bytes, name: str, chosen: str = "") -> tuple[byte
         return file.read_bytes(), ""
 
 
-async def _wait_or_end(process: asyncio.subprocess.Process) -> int:
+async def _wait_or_end(process: Started[Watch]) -> int | None:
     """How it ended; where nobody needs it any more (another face was first), it is ended."""
     try:
-        return await process.wait()
+        await process.watch.exited.wait()
+        return process.code
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
-            process.terminate()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), _EDITOR_S)
-        if process.returncode is None:
-            process.kill()
+            process.transport.terminate()
+        await happens(process.watch.exited, _EDITOR_S)
         raise
+    finally:
+        await process.end()
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """`kith edits apply`: a model's reply on standard input becomes a diff, or a letter to the model."""
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from kith.app.edits import Given, read_edits, shown, warnings_for, write_edits
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_REJECTED, TreeError, UsageError
+from kith.core.loops import run_loop
 from kith.edits import EditError, NothingToChange
 from kith.faces.folder import find_root
 from kith.faces.lines import count
@@ -26,7 +26,7 @@ def apply_command(args: argparse.Namespace) -> int:
     folder = _folder_in(root, Path(args.root).resolve())
     given = Given(text, args.finish_reason, args.format, args.path.removeprefix("./"), folder)
     try:
-        changes = asyncio.run(read_edits(project, given))
+        changes = run_loop(read_edits(project, given))
     except NothingToChange as nothing:
         print(nothing, file=sys.stderr)
         return EXIT_DONE
@@ -37,7 +37,7 @@ def apply_command(args: argparse.Namespace) -> int:
     if args.write:
         if not _may_write(warnings_for(project, changes)):
             return EXIT_REJECTED
-        applied = asyncio.run(write_edits(project, changes, "edits apply"))
+        applied = run_loop(write_edits(project, changes, "edits apply"))
         sys.stdout.flush()
         taken = f"Take it back: kith undo {short_id(applied.change_id)}"
         print(f"Applied {count(len(changes), 'file')}.  {taken}", file=sys.stderr)

@@ -1,7 +1,6 @@
 """`kith doctor --sandbox` on the screen: each attempt to get out of the sandbox, and whether it was held."""
 
 import argparse
-import asyncio
 import json
 import shutil
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError
+from kith.core.loops import run_loop
 from kith.faces.folder import find_root
 from kith.faces.lines import count
 from kith.faces.printing import printable
@@ -38,7 +38,7 @@ def sandbox_command(args: argparse.Namespace) -> int:
 
     fault = ""
     try:
-        asyncio.run(try_sandbox(settings, tell))
+        run_loop(try_sandbox(settings, tell))
     except TreeError as error:
         fault = str(error)
     escaped = sum(not outcome.held for outcome in told)

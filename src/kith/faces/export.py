@@ -1,13 +1,13 @@
 """`kith export`: a session as one file, to keep or to send."""
 
 import argparse
-import asyncio
 import json
 import sys
 from functools import partial
 from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.core.loops import run_loop
 from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
 from kith.memory.live import Seen, Watch
@@ -60,7 +60,7 @@ def _without_secrets(log: Log, session: str, here: Path, told: str) -> str:
 
     places = [Path(root) for (root,) in log.query(_ROOT, (session,)) if root]
     root = next((place for place in places if place.is_dir()), here)
-    return asyncio.run(keep_secrets(Project.open(root, {}), told))
+    return run_loop(keep_secrets(Project.open(root, {}), told))
 
 
 def read_session(log: Log, session: str) -> list[Seen]:

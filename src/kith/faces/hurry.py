@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from kith.core.loops import run_loop
+
 T = TypeVar("T")
 HURRIED = "Deciding with what is there; Ctrl-C again stops."
 
@@ -13,7 +15,7 @@ HURRIED = "Deciding with what is there; Ctrl-C again stops."
 def run_until_decided(
     make: Callable[[asyncio.Event], Coroutine[Any, Any, T]], tell: Callable[[str], None]
 ) -> T:
-    """asyncio.run of the work that `make` makes, given the event that is set when the person is in a hurry.
+    """Run the work that `make` makes, given the event that is set when the person is in a hurry.
 
     The exit codes are the shell's: 130 after two interrupts, 143 when it was terminated.
     """
@@ -43,6 +45,6 @@ def run_until_decided(
         return await make(hurry)
 
     try:
-        return asyncio.run(guarded())
+        return run_loop(guarded())
     except asyncio.CancelledError:
         raise SystemExit(143 if terminated else 130) from None

@@ -1,12 +1,12 @@
 """`kith init`: notes for agents made from a scan, shown as a diff, written after a yes."""
 
 import argparse
-import asyncio
 import sys
 
 from kith.app.guide import keep_guide, propose_guide
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED
+from kith.core.loops import run_loop
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.faces.folder import find_root
@@ -29,7 +29,7 @@ def init_command(args: argparse.Namespace) -> int:
         print("The notes for agents say all of it already.", file=sys.stderr)
         return EXIT_DONE
     asks = sys.stdin.isatty() and sys.stdout.isatty()
-    agreed = asyncio.run(_ask(changes)) if asks and not args.yes else args.yes
+    agreed = run_loop(_ask(changes)) if asks and not args.yes else args.yes
     if not asks or args.yes:  # as it is, so that it can be used
         diff = "".join(file.diff for file in summarise(changes))
         sys.stdout.write(printable(diff) if sys.stdout.isatty() else diff)
@@ -37,7 +37,7 @@ def init_command(args: argparse.Namespace) -> int:
     if not agreed:
         print(f"Nothing was written.{'' if asks else ' --write writes it.'}", file=sys.stderr)
         return EXIT_REJECTED
-    applied, counts = asyncio.run(keep_guide(project, changes))
+    applied, counts = run_loop(keep_guide(project, changes))
     how = "Every task here begins with it." if counts else "It counts once you trust this folder: kith trust"
     print(f"{printable(changes[0].path)} is written. {how}", file=sys.stderr)
     print(f"Take it back: kith undo {short_id(applied.change_id)}", file=sys.stderr)

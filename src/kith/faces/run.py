@@ -1,7 +1,6 @@
 """`kith run`: one task from the first word to the exit code, as text, JSON or a stream of events."""
 
 import argparse
-import asyncio
 import json
 import shutil
 import sys
@@ -13,8 +12,9 @@ from kith.app.models import end_of
 from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.codec import encode
-from kith.core.errors import EXIT_DONE, KithError
-from kith.core.events import Event
+from kith.core.errors import EXIT_DONE, KithError, UnrecordedError
+from kith.core.events import Applied, Event
+from kith.core.loops import run_loop
 from kith.core.money import dollars
 from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
@@ -39,7 +39,7 @@ def run_command(args: argparse.Namespace) -> int:
     task = read_task(args, root)
     project = Project.open(root, settings_flags(args))
     if args.explain_prompt:
-        print_costs(asyncio.run(explain_task(project, task)), args.output_format)
+        print_costs(run_loop(explain_task(project, task)), args.output_format)
         return EXIT_DONE
     format = args.output_format
     voice, answerer, asked = choose_voice(format == "text", args.yes)
@@ -83,10 +83,13 @@ def print_costs(explained: Explained, format: str) -> None:
 
 def print_failure(error: KithError, format: str) -> None:
     """An error that came before there was a session, in the shape of any other end."""
+    applied = [Applied(error.change_id, error.files)] if isinstance(error, UnrecordedError) else []
+    events: list[Event] = [*applied, end_of(error)]
     if format == "stream-json":
-        print_event(end_of(error), ())
+        for event in events:
+            print_event(event, ())
     else:
-        print(json.dumps(describe_run("", fold([end_of(error)])), indent=2))
+        print(json.dumps(describe_run("", fold(events)), indent=2))
 
 
 def print_event(event: Event, path: tuple[str, ...]) -> None:

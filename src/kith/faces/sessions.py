@@ -1,7 +1,6 @@
 """`kith sessions`: what was done, found again, copied from a turn on, named, and forgotten for good."""
 
 import argparse
-import asyncio
 import json
 import shutil
 import sys
@@ -12,6 +11,7 @@ from typing import Final
 
 from kith.app.waiting_list import waiting_sessions
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
+from kith.core.loops import run_loop
 from kith.faces.folder import find_root
 from kith.faces.lines import brief, count
 from kith.faces.printing import printable
@@ -83,7 +83,7 @@ def fork_command(args: argparse.Namespace) -> int:
     project = Project.open(find_root(args.folder), {})
     session = project.log.find(args.id)
     if args.files:
-        made = asyncio.run(go_back(project, session, args.before))
+        made = run_loop(go_back(project, session, args.before))
     else:
         made = fork(project, session, args.before)
     for undone in made.undone:

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from kith.core.loops import run_loop
+
 T = TypeVar("T")
 
 
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """asyncio.run, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
+    """Run to the end, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
     terminated = False
 
     async def guarded() -> T:
@@ -28,6 +30,6 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
         return await work
 
     try:
-        return asyncio.run(guarded())
+        return run_loop(guarded())
     except asyncio.CancelledError:
         raise SystemExit(143 if terminated else 130) from None

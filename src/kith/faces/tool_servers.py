@@ -1,7 +1,6 @@
 """`kith mcp list` and `kith mcp test`: servers that offer tools, whether they answer, and what they cost."""
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from kith.app.tool_servers import Served, look_at_servers, tool_tokens
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from kith.core.loops import run_loop
 from kith.faces.extras import check_extra
 from kith.faces.folder import find_root
 from kith.faces.lines import count, wrapped
@@ -43,7 +43,7 @@ def _show(
     check_extra("mcp", "kith mcp")
     if names:  # one that is named is asked even where it is off
         chosen = replace(chosen, mcp={name: replace(chosen.mcp[name], off=False) for name in names})
-    served = asyncio.run(look_at_servers(chosen, root))
+    served = run_loop(look_at_servers(chosen, root))
     if args.json:
         print(json.dumps([_row(each) for each in served], indent=2))
     else:

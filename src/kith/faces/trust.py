@@ -1,13 +1,13 @@
 """`kith trust`: what a folder brings along for kith, in words and whole, and a person's yes or no to it."""
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kith.app.trust import QUESTION, Offer, decide, forget, look_at
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
+from kith.core.loops import run_loop
 from kith.core.run import new_id
 from kith.core.values import Question
 from kith.faces.folder import find_root
@@ -41,7 +41,7 @@ def trust_command(args: argparse.Namespace) -> int:
             else "Nothing was said of this folder."
         )
         return EXIT_DONE
-    screen, offer = _screen(), asyncio.run(look_at(root))
+    screen, offer = _screen(), run_loop(look_at(root))
     show_offer(screen, root, offer)
     standing = offer.brought.standing
     if args.yes and standing == "unfit":
@@ -50,7 +50,7 @@ def trust_command(args: argparse.Namespace) -> int:
         return EXIT_DONE
     if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("Nobody could be asked, so it stays ignored; --yes trusts it as it is shown.")
-    yes = args.yes or asyncio.run(ask_about(screen))
+    yes = args.yes or run_loop(ask_about(screen))
     by = "kith trust --yes" if args.yes else "kith trust"
     decide(root, offer.brought, yes=yes, by=by, nested=offer.nested)
     print("It counts from now on, as it is." if yes else "It stays ignored.")

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final, Protocol
 
 from kith.context.outline import LARGEST, Outline, count_only, digest_of, outline_all, unread
+from kith.core.loops import leave
 from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index
 from kith.memory.workers import Crew
@@ -85,9 +86,7 @@ async def _together(works: Iterable[Coroutine[None, None, None]]) -> None:
     try:
         await asyncio.gather(*tasks)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        await leave(*tasks)
 
 
 def _batches(paths: Iterable[str]) -> Iterator[list[str]]:

@@ -1,12 +1,13 @@
 """The one writer of a session: what happens is written first, then told to the faces that listen."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import IO, TypeVar
 
 from kith.context.redact import Redactor
-from kith.core.events import Event, is_transient
+from kith.core.errors import KithError, UnrecordedError
+from kith.core.events import Applied, Event, RunStarted, is_transient
 from kith.memory.live import LiveTail, sweep
 from kith.memory.locks import let_go
 from kith.memory.log import Log
@@ -15,6 +16,15 @@ from kith.memory.pieces import Pieces
 
 T = TypeVar("T")
 Listener = Callable[[Event, tuple[str, ...]], None]
+
+
+@contextmanager
+def telling(applied: Applied) -> Iterator[None]:
+    """What cannot be written meanwhile leaves the change in the files: UnrecordedError says so."""
+    try:
+        yield
+    except KithError as error:
+        raise UnrecordedError(applied.change_id, error, applied.files) from error
 
 
 class Session:
@@ -27,6 +37,7 @@ class Session:
         self._lock: IO[str] | None = None
         self._live = LiveTail(log, id)
         self._last = 0  # the number of the last event that was written
+        self._applied: Applied | None = None  # by the task that is at work
         self._untold: list[tuple[Event, tuple[str, ...]]] | None = None  # while several are written at once
 
     def __enter__(self) -> "Session":
@@ -57,7 +68,10 @@ class Session:
         for rest in self._pieces.end(event, path):
             self._show(rest, path)
         event = self._redactor.strip(event)
-        self._last = self.log.append(self.id, event, path)
+        if isinstance(event, Applied | RunStarted):
+            self._applied = event if isinstance(event, Applied) else None
+        with telling(self._applied) if self._applied else nullcontext():
+            self._last = self.log.append(self.id, event, path)
         self._live.end()
         self._tell(event, path)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
 from kith.core.errors import KithError
+from kith.core.loops import leave
 from kith.remote.places import Address, Listed, Place, Program, Said
 from kith.remote.results import text_of
 from kith.remote.stderr import LastLines
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _PAGES: Final = 50  # of a list of tools, so that one without end is no trap
 _TOOLS: Final = 500
 _MOMENT: Final = 0.2  # seconds
+_END_S: Final = 5.0  # a server may take to end, once it is asked to
 _LONGEST: Final = 300  # characters of what a server says of its own fault
 _PIECES: Final = 1e12  # of work; more of them, or less than none, is no number to tell
 _VARIABLES: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
@@ -87,7 +89,8 @@ class Connection:
         """Let the server end, and see that it does."""
         self._stop()
         if self._holder:
-            await asyncio.wait([self._holder])
+            await asyncio.wait([self._holder], timeout=_END_S)
+            await leave(self._holder)
 
     # --- the task that holds it --------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
 
 from kith.settings.brought import Brought
-from kith.settings.read import find_folders, load_settings, read_brought
+from kith.settings.read import find_folders, load_settings, read_brought, unknown_variables
 from kith.settings.show import describe_server, describe_settings
 from kith.settings.values import (
     Building,
@@ -31,4 +31,5 @@ __all__ = [
     "find_folders",
     "load_settings",
     "read_brought",
+    "unknown_variables",
 ]

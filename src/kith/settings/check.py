@@ -80,6 +80,16 @@ def is_key(key: str) -> bool:
     return key in KEYS or key in (*NAMED, *LISTS, *TABLES) or key.partition(".")[0] in TABLES
 
 
+def has_value(key: str) -> bool:
+    """Whether there is such a setting or group of settings; in a group, whether it has that setting."""
+    return key in (*KEYS, *NAMED, *LISTS, *TABLES, *IN_TABLES)
+
+
+def nearest_key(key: str) -> str:
+    """The setting that a slip may have made into `key`; "" when none is like it."""
+    return next(iter(_near(key, [*KEYS, *IN_TABLES])), "")
+
+
 def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
     if key in (*NAMED, *TABLES):
@@ -124,11 +134,17 @@ def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What to say of a key that does not exist: the nearest, or all that a person would read."""
-    inside = [each for each in known if each.endswith(f".{key}")]  # its table was forgotten
-    close = inside or difflib.get_close_matches(key, known)
-    close.sort(key=lambda each: sorted(each) != sorted(key))  # letters that changed places: the common slip
+    close = _near(key, known)
     all_of_them = f"there are: {', '.join(known)}." if len(known) <= _LISTED else "`kith config` lists them."
     return f"unknown key {key!r}; " + (f"did you mean {close[0]!r}?" if close else all_of_them)
+
+
+def _near(key: str, known: Sequence[str]) -> list[str]:
+    inside = [each for each in known if each.endswith(f".{key}")]  # its table was forgotten
+    close = inside or difflib.get_close_matches(key, known)
+    return sorted(
+        close, key=lambda each: sorted(each) != sorted(key)
+    )  # letters changed places: a common slip
 
 
 def fit(value: Any, hint: Any) -> Any:

@@ -1,14 +1,14 @@
 """Settings from where they stand: the user's file, the project's file, the environment, the flags."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kith.core.errors import KithError, UsageError
 from kith.settings.brought import Brought, Standing, find_brought
-from kith.settings.check import LISTS, NAMED, TABLES, check_value, flatten, is_key
+from kith.settings.check import LISTS, NAMED, TABLES, check_value, flatten, has_value, is_key, nearest_key
 from kith.settings.files import find_file, parse, read_text
 from kith.settings.hooks import read_hooks
 from kith.settings.named import read_named
@@ -163,14 +163,28 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         key: environ[name] for name, key in _PEOPLES_VARIABLES.items() if environ.get(name)
     }
-    for name, value in environ.items():
+    for name, key in _own_variables(environ):
+        if has_value(key):
+            values[key] = check_value(key, environ[name], f"environment variable {name}")
+    return values
+
+
+def _own_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables that are called like settings, each with the key that it would set."""
+    for name in environ:
         if name.startswith("KITH_") and name not in _NO_SETTINGS:
             key = name.removeprefix("KITH_").lower()
             table, _, rest = key.partition("_")
-            if table in TABLES and rest:
-                key = f"{table}.{rest}"
-            values[key] = check_value(key, value, f"environment variable {name}")
-    return values
+            yield name, f"{table}.{rest}" if table in TABLES and rest else key
+
+
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables that are called like settings and are none, each with the nearest that is one, "" for none.
+
+    They stop nobody: Kubernetes sets KITH_SERVICE_HOST beside a service that is called kith.
+    """
+    unknown = {name: nearest_key(key) for name, key in _own_variables(environ) if not has_value(key)}
+    return {name: near and f"KITH_{near.replace('.', '_').upper()}" for name, near in unknown.items()}
 
 
 def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from kith.trees.walk import LONGEST, walk
+
 IGNORED_LIMIT = 500_000_000  # bytes of ignored files that are taken along
 _FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file until one of them is written to
 _GIT_PARTS = ("HEAD", "packed-refs", "index", "config", "shallow", "info/exclude")
@@ -21,11 +23,13 @@ def clone_tree(
     `limit` is for the ignored files, in bytes. Returns what was left out, in sentences.
     """
     target.mkdir()
-    for path in listed:
-        place = target / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        clone_file(root / path, place)
     notes, room = list[str](), limit
+    for path in listed:
+        if len(os.fsencode(target / path)) >= LONGEST:
+            notes.append(f"{path[:60]}... is not in the trial: its path is too long")
+            continue
+        make_folders((target / path).parent)
+        clone_file(root / path, target / path)
     for path in _unlisted(root, listed):
         size = _size(root / path)
         if size > room:
@@ -46,11 +50,12 @@ def _unlisted(root: Path, listed: Sequence[str]) -> Iterator[str]:
                 break
             folders.add(path)
     waiting = [""]
+    longest = LONGEST - 2 - len(os.fsencode(root))
     while waiting:
         folder = waiting.pop()
         for entry in os.scandir(root / folder):
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if path in (".git", ".kith") or path in files:
+            if path in (".git", ".kith") or path in files or len(os.fsencode(path)) > longest:
                 continue
             if path in folders and entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
@@ -62,8 +67,27 @@ def _clone_any(source: Path, target: Path) -> None:
     if not source.is_dir() or source.is_symlink():
         clone_file(source, target)
         return
-    with suppress(shutil.Error):  # it goes on, and names at its end what could not be read
-        shutil.copytree(source, target, symlinks=True, copy_function=clone_file)
+    made = list[tuple[Path, Path]]()
+    for visit in walk(source, LONGEST - 2 - len(os.fsencode(target))):
+        place = target / visit.path
+        with suppress(FileExistsError):
+            place.mkdir()
+        for name in visit.files:
+            clone_file(source / visit.path / name, place / name)
+        made.append((source / visit.path, place))
+    for old, new in reversed(made):  # which may close them to writing
+        with suppress(OSError):
+            shutil.copystat(old, new)
+
+
+def make_folders(folder: Path) -> None:
+    """A folder and all above it; `mkdir(parents=True)` recurses."""
+    missing = list[Path]()
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
 
 
 def clone_file(source: Path | str, target: Path | str) -> None:
@@ -98,10 +122,10 @@ def _size(path: Path) -> int:
     if path.is_symlink() or not path.is_dir():
         return os.lstat(path).st_size
     total = 0
-    for _, _, names, fd in os.fwalk(path):
-        for name in names:
+    for visit in walk(path):
+        for name in visit.files:
             with suppress(OSError):
-                total += os.stat(name, dir_fd=fd, follow_symlinks=False).st_size
+                total += visit.folder.stat(name).st_size
     return total
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from kith.core.errors import TreeError
 from kith.trees.git import run_git
-from kith.trees.trial_folder import remove_tree
+from kith.trees.walk import remove_tree
 
 _PATIENCE: Final = 0.3  # seconds for a look at the tree, as a task begins: 6 ms, 80 ms for 20,000 files
 _AUTHOR: Final = {

@@ -106,9 +106,14 @@ def outside_repositories(paths: Iterable[str], is_repository: Callable[[str], bo
     known = {"": False}
 
     def inside(folder: str) -> bool:
-        if folder not in known:
-            known[folder] = inside(folder.rpartition("/")[0]) or is_repository(folder)
-        return known[folder]
+        unknown = list[str]()
+        while folder not in known:
+            unknown.append(folder)
+            folder = folder.rpartition("/")[0]
+        found = known[folder]
+        for each in reversed(unknown):
+            found = known[each] = found or is_repository(each)
+        return found
 
     return [path for path in paths if not inside(path.rpartition("/")[0])]
 

@@ -23,8 +23,9 @@ from kith.trees.names import holds_repository
 from kith.trees.plain import run_plain
 from kith.trees.sandbox import run_boxed
 from kith.trees.trial import SideTrial
-from kith.trees.trial_folder import claim_folder, remove_tree
+from kith.trees.trial_folder import claim_folder
 from kith.trees.view import Box
+from kith.trees.walk import remove_tree, walk
 
 
 @asynccontextmanager
@@ -88,15 +89,14 @@ async def _fill(root: Path, folder: Path, limit: int) -> None:
 def _scan(tree: Path) -> dict[str, Stamp]:
     """Every file and link below `tree` with its stamp; git's and kith's own folders are left out."""
     found = dict[str, Stamp]()
-    for place, folders, files, fd in os.fwalk(tree):
-        folder = os.path.relpath(place, tree) + "/" if place != os.fspath(tree) else ""
-        names = [name for name in (*folders, *files) if folder or name not in PROTECTED]
-        folders[:] = [name for name in folders if name not in PROTECTED]
+    for visit in walk(tree):
+        names = [name for name in visit.files if visit.path or name not in PROTECTED]
+        visit.folders = [name for name in visit.folders if name not in PROTECTED]
         for name in names:
             with suppress(FileNotFoundError):
-                state = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                state = visit.folder.stat(name)
                 if stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode):
-                    found[folder + name] = stamp_of(state)
+                    found[visit.inside + name] = stamp_of(state)
     return found
 
 
@@ -180,8 +180,6 @@ class CopyGround:
 
 def _clear_folder(folder: Path, path: str) -> None:
     """Take away a folder without files, so that a file can have its place."""
-    for place, _, files in os.walk(folder, topdown=False):
-        if files:
-            raise TreeError(f"{show_path(path)} is a folder")
-        with suppress(OSError):
-            Path(place).rmdir()
+    if any(visit.files for visit in walk(folder)):
+        raise TreeError(f"{show_path(path)} is a folder")
+    remove_tree(folder)

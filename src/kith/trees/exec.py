@@ -6,12 +6,13 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from kith.core.processes import KILL_S, Started, Watch, happens, start
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
 from kith.trees.allowance import Allowance, below, children_of
@@ -136,31 +137,31 @@ async def capture(
     """
     began, mark = time.monotonic(), "" if sandboxed else uuid.uuid4().hex
     outflow = Outflow(scratch) if scratch else None
-    start = asyncio.get_running_loop().subprocess_exec(
-        lambda: _Watch(limits.output, mark, hear, outflow),
-        *_behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
-        stdin=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={**env, MARK: mark} if mark else dict(env),
-        cwd=cwd,
-        start_new_session=True,
-        pass_fds=pass_fds,
-    )
     try:
-        transport, watch = await _whole(start, mark)
+        process = await start(
+            lambda: _Watch(limits.output, mark, hear, outflow),
+            _behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
+            end=lambda begun: _end(begun, _Tree(begun.pid, mark)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**env, MARK: mark} if mark else dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
     except OSError as error:
         words = f"{argv[0]}: {error.strerror or error}\n".encode()
         return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, "")
-    tree = _Tree(transport.get_pid(), mark)
+    tree = _Tree(process.pid, mark)
     try:
         prepare()
-        _feed(transport, _GO + input)
-        ending = await _watch_over(watch, tree, limits, Allowance(limits, place, scratch))
+        process.feed(_GO + input)
+        ending = await _watch_over(process.watch, tree, limits, Allowance(limits, place, scratch))
     finally:
-        await _end(transport, watch, tree)
-        watch.output.close()
-    code = _exit_code(transport.get_returncode())
-    return _capture_of(watch, code, ending, time.monotonic() - began)
+        await _end(process, tree)
+        process.watch.output.close()
+    return _capture_of(process.watch, _exit_code(process.code), ending, time.monotonic() - began)
 
 
 def _capture_of(watch: "_Watch", code: int, ending: str, seconds: float) -> Captured:
@@ -182,26 +183,13 @@ def _behind_a_shell(
     return launch.argv(argv, lines, ["read -r go || exit", *([] if has_input else ["exec </dev/null"])])
 
 
-async def _whole(start: Coroutine[None, None, "_Started"], mark: str) -> "_Started":
-    """Start a process without a break in the middle, when its children would be out of reach."""
-    starting = asyncio.ensure_future(start)
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        with suppress(OSError):
-            transport, watch = await starting
-            await _end(transport, watch, _Tree(transport.get_pid(), mark))
-        raise
-
-
-class _Watch(asyncio.SubprocessProtocol):
-    """Keeps a process's output and notes its end; the pipe's end is another matter (children may hold it)."""
+class _Watch(Watch):
+    """Keeps a process's output, within bounds, and lets the process die with kith."""
 
     def __init__(self, most: int, mark: str, hear: Hear, outflow: Outflow | None) -> None:
+        super().__init__()
         self.output = _Clipped(most, outflow)
         self._hear = hear
-        self.exited = asyncio.Event()
-        self.closed = asyncio.Event()
         self._mark = mark
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -211,16 +199,6 @@ class _Watch(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.output.add(data)
         self._hear(data)
-
-    def process_exited(self) -> None:
-        self.exited.set()
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:
-            self.closed.set()
-
-
-_Started = tuple[asyncio.SubprocessTransport, _Watch]
 
 
 class _Clipped:
@@ -285,42 +263,43 @@ async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, allowance:
         left = deadline - time.monotonic()
         if left <= 0:
             return _TIME
-        if await _happens(watch.exited, min(left, WATCH_S)):
+        if await happens(watch.exited, min(left, WATCH_S)):
             break
         # In a thread: thousands of processes take longer to look through than there may be time for.
         with suppress(TimeoutError):
             async with asyncio.timeout(deadline - time.monotonic()):
                 if excess := await asyncio.to_thread(allowance.excess, tree.pid):
                     return excess
-    await _happens(watch.closed, GRACE_S)
+    await happens(watch.closed, GRACE_S)
     return ""
 
 
-async def _end(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tree) -> None:
+async def _end(process: Started[_Watch], tree: _Tree) -> None:
     """Kill whatever is left of the tree and wait until it is gone."""
+    exited = process.watch.exited
     try:
         if tree.mark:
-            await _end_all(transport, watch, tree)
-        elif not watch.exited.is_set():
+            await _end_all(process, tree)
+        elif not exited.is_set():
             # A sandbox ends by itself once its first process is dead, and only then is all of it gone; one
             # that is still being set up has that process soon, or fails.
             for _ in range(200):
                 _kill(children_of(tree.pid))
-                if await _happens(watch.exited, 0.005):
+                if await happens(exited, 0.005):
                     return
-            _kill_group(transport, tree.pid)
-            await _happens(watch.exited, 5.0)
+            _kill_group(process)
+            await happens(exited, KILL_S)
     finally:
         let_go(tree.pid)
-        transport.close()
+        process.let_go()
 
 
-async def _end_all(transport: asyncio.SubprocessTransport, watch: _Watch, tree: _Tree) -> None:
+async def _end_all(process: Started[_Watch], tree: _Tree) -> None:
     """Without a sandbox every process has to be found; new ones may start while the others are killed."""
     known = list(tree.members())  # while their parents live: a process that is just starting has no mark yet
-    _kill_group(transport, tree.pid)
+    _kill_group(process)
     _kill(known)
-    await _happens(watch.exited, 5.0)
+    await happens(process.watch.exited, KILL_S)
     quiet = 0
     for _ in range(50):
         left = list(tree.members())
@@ -331,32 +310,18 @@ async def _end_all(transport: asyncio.SubprocessTransport, watch: _Watch, tree: 
         await asyncio.sleep(0.002)
 
 
-async def _happens(event: asyncio.Event, seconds: float) -> bool:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    return event.is_set()
-
-
-def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
-    pipe = transport.get_pipe_transport(0)
-    assert isinstance(pipe, asyncio.WriteTransport)
-    pipe.write(data)
-    pipe.close()  # what is buffered is still written
-
-
 def _kill(pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
 
-def _kill_group(transport: asyncio.SubprocessTransport, pid: int) -> None:
+def _kill_group(process: Started[_Watch]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
-            transport.kill()
+            process.kill()
         else:
-            os.killpg(pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _marked(mark: str) -> Iterator[int]:

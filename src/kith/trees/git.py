@@ -1,6 +1,5 @@
 """The one way kith runs git on the host: nothing a repository contains can make it run a program."""
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
+from kith.core.processes import run_program
 from kith.trees.toolchains import path_variable
 
 SECONDS = 120.0  # a git command that takes longer is stopped
@@ -139,33 +139,14 @@ async def run_git(
 
 
 async def _run(root: Path, argv: Sequence[str], env: Mapping[str, str], input: bytes | None) -> GitRan:
-    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    stdin = nothing if input is None else pipe
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(*argv, cwd=root, env=env, stdin=stdin, stdout=pipe, stderr=pipe)
-    )
     try:
-        process = await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        # asyncio loses track of a process whose start is cancelled: wait for it, then end it.
-        process = await starting
-        with suppress(ProcessLookupError):  # it has ended by itself
-            process.kill()
-        await process.wait()
-        raise
+        ended = await run_program(argv, cwd=root, env=env, input=input, seconds=SECONDS)
     except FileNotFoundError:
         reason = "git is not installed" if root.is_dir() else f"{root} does not exist"
         raise TreeError(reason) from None
-    try:
-        async with asyncio.timeout(SECONDS):
-            stdout, stderr = await process.communicate(input)
     except TimeoutError:
         raise TreeError(f"git {argv[-1]} took longer than {SECONDS:.0f} seconds") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return GitRan(process.returncode or 0, stdout, stderr)
+    return GitRan(ended.code, ended.stdout, ended.stderr)
 
 
 async def _without_drivers(root: Path) -> list[tuple[str, str]]:

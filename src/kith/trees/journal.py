@@ -9,11 +9,12 @@ before "swapping" leaves the old tree and some temporaries, a crash after it is 
 import os
 import stat
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from kith.core.errors import TreeError
+from kith.core.errors import TreeError, UnrecordedError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
 from kith.trees.files import (
@@ -91,7 +92,8 @@ def apply_changes(
         _recover(root, journal)
         record = _plan(root, new_change_id(root, journal), wanted, originals)
         _carry_out(root, journal, replace(record, undoes=undoes))
-        prune_records(root, journal)
+        with suppress(OSError, TreeError):  # the change is made, and the next one prunes as well
+            prune_records(root, journal)
     return record.id
 
 
@@ -223,14 +225,18 @@ def _carry_out(root: Path, journal: Path, record: Record) -> None:
             swap(root, record.entries, emptied_folders(record.entries))
             mark_record(journal, record.id, "swapping", "applied")
     except BaseException as error:
-        _give_up(root, journal, record.id, error)
+        _give_up(root, journal, record, error)
         if isinstance(error, TreeError):
             raise TreeError(f"{error}; nothing was changed") from error
         raise
 
 
-def _give_up(root: Path, journal: Path, change_id: str, why: BaseException) -> None:
-    """Take everything back. What cannot be taken back now stays in the journal, for `recover`."""
+def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> None:
+    """Take everything back. What cannot be taken back now stays in the journal, for `recover`.
+
+    Raises UnrecordedError where all files are changed, and only the journal refuses to take that down.
+    """
+    change_id = record.id
     try:
         state = dict(find_records(root, journal)).get(change_id)
         if state in ("swapping", "applied"):
@@ -239,6 +245,8 @@ def _give_up(root: Path, journal: Path, change_id: str, why: BaseException) -> N
         if state is not None:
             _settle(root, journal, change_id, state)
     except (OSError, TreeError) as error:
+        if all(find_side(root, entry.change) == "new" for entry in record.entries):
+            raise UnrecordedError(change_id, error) from why
         raise TreeError(
             f"{why}; it could not be taken back ({error}): kith repairs it at its next start"
         ) from why

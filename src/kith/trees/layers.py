@@ -8,7 +8,7 @@ The upper layer is written by commands that nobody trusts, so no link in it is e
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from kith.core.errors import TreeError
 from kith.trees.compare import Stamp, Touched, stamp_of
 from kith.trees.files import FileState, Folder, look_at, open_folder, read_link, split_path, told
 from kith.trees.guard import PROTECTED, show_path
-from kith.trees.trial_folder import remove_tree
+from kith.trees.walk import LONGEST, remove_tree, walk
 
 Kind = Literal["file", "link", "folder", "opaque", "whiteout", "special"]
 _OPAQUE = "user.overlay.opaque"
@@ -75,21 +75,48 @@ class Layers:
     def scan(self) -> dict[str, Entry]:
         """Every path of the upper layer; of nested repositories only their `.git`, of the tree's own none."""
         found = dict[str, Entry]()
-        for place, folders, files, fd in os.fwalk(self.upper):
-            folder = os.path.relpath(place, self.upper) + "/" if place != os.fspath(self.upper) else ""
-            if folder and _is_opaque(fd):
-                found[folder[:-1]] = Entry("opaque", ("opaque",))
-            if not folder:
-                folders[:] = [name for name in folders if name not in PROTECTED]
-                files = [name for name in files if name not in PROTECTED]
-            elif ".git" in folders or ".git" in files:
-                found[folder + ".git"] = Entry("folder", ())
-                folders.clear()
+        # Each path is looked at in both layers.
+        for visit in walk(self.upper, LONGEST - 2 - len(os.fsencode(self.lower))):
+            if visit.path and _is_opaque(visit.folder.fd):
+                found[visit.path] = Entry("opaque", ("opaque",))
+            if not visit.path:
+                visit.folders = [name for name in visit.folders if name not in PROTECTED]
+                visit.files = [name for name in visit.files if name not in PROTECTED]
+            elif ".git" in visit.folders or ".git" in visit.files:
+                found[f"{visit.path}/.git"] = Entry("folder", ())
+                visit.folders = []
                 continue
-            for name in (*folders, *files):
+            for name in (*visit.folders, *visit.files):
                 with suppress(FileNotFoundError):
-                    found[folder + name] = _entry(os.stat(name, dir_fd=fd, follow_symlinks=False))
+                    found[visit.inside + name] = _entry(visit.folder.stat(name))
         return found
+
+    def find_in(self, entries: Mapping[str, Entry]) -> Callable[[str], bool]:
+        """Says of a path whether anything is there, by all the entries of the upper layer.
+
+        Unlike `shows` it looks once at each folder, of which a command may nest more than a thousand.
+        """
+        known = {"": True}
+
+        def shines_through(folder: str) -> bool:
+            """Whether what the lower layer has in a folder shows there."""
+            unknown = list[str]()
+            while folder not in known:
+                unknown.append(folder)
+                folder = split_path(folder)[0]
+            found = known[folder]
+            for each in reversed(unknown):
+                entry = entries.get(each)
+                plain = entry is None or entry.kind == "folder"
+                found = known[each] = found and plain and is_real_folder(self.lower / each)
+            return found
+
+        def is_there(path: str) -> bool:
+            return path in entries or (
+                shines_through(split_path(path)[0]) and os.path.lexists(self.lower / path)
+            )
+
+        return is_there
 
     def may_hide(self, entries: Mapping[str, Entry]) -> bool:
         """False when every file of the lower layer that has no entry of its own still shows."""
@@ -172,12 +199,18 @@ class Layers:
 
     def _has_files(self, path: str) -> bool:
         """True when anything but folders shows below `path`."""
-        names = set[str]()
-        for layer in (self.lower, self.upper):
-            with suppress(OSError, TreeError), open_folder(layer, path) as folder:
-                names.update(os.listdir(folder.fd))  # noqa: PTH208  (of a descriptor)
-        below = (f"{path}/{name}" for name in names)
-        return any(self._has_files(each) if self._is_folder(each) else self.shows(each) for each in below)
+        waiting = [path]
+        while waiting:
+            above, names = waiting.pop(), set[str]()
+            for layer in (self.lower, self.upper):
+                with suppress(OSError, TreeError), open_folder(layer, above) as folder:
+                    names.update(os.listdir(folder.fd))  # noqa: PTH208  (of a descriptor)
+            for each in (f"{above}/{name}" for name in names):
+                if self._is_folder(each):
+                    waiting.append(each)
+                elif self.shows(each):
+                    return True
+        return False
 
 
 def is_real_folder(path: Path) -> bool:
@@ -221,8 +254,9 @@ def _is_whiteout(found: os.stat_result) -> bool:
     return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
 
 
-def _is_opaque(folder: Path | int) -> bool:
+def _is_opaque(folder: Path | int | None) -> bool:
     try:
+        assert folder is not None  # overlays are Linux's
         return os.getxattr(folder, _OPAQUE) == b"y"
     except OSError:
         return False  # no such attribute

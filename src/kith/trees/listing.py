@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kith.core.errors import TreeError
+from kith.core.loops import leave
 from kith.trees.files import look_at
 from kith.trees.git import is_repository, run_git
+from kith.trees.walk import walk
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -38,9 +40,7 @@ async def list_files(root: Path) -> tuple[str, ...]:
         try:
             known, gone, staged = [await each for each in asked]
         finally:
-            for each in asked:
-                each.cancel()
-            await asyncio.wait(asked)  # no process may outlive the question
+            await leave(*asked)  # no process may outlive the question
         if known.ok and gone.ok and staged.ok:
             absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
             names = _names(known.stdout)
@@ -64,20 +64,22 @@ def _is_apart(name: str) -> bool:
     return name[-1] == "/" or (".kith/" in name and ".kith" in name.split("/"))
 
 
-def _walk(root: Path, folder: str = "", above: Rules = ()) -> Iterator[str]:
-    try:
-        entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
-    except OSError:
-        return  # a folder that cannot be read has no files for us
-    rules = (*above, *_rules_of(root, folder))
-    for entry in entries:
-        path, is_folder = folder + entry.name, entry.is_dir(follow_symlinks=False)
-        if (is_folder and entry.name in SKIPPED) or _is_ignored(path, is_folder, rules):
-            continue
-        if is_folder:
-            yield from _walk(root, path + "/", rules)
-        elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-            yield path
+def _walk(root: Path) -> Iterator[str]:
+    rules: dict[str, Rules] = {}  # of the folders that are still to be visited
+    for visit in walk(root):
+        inside = visit.inside
+        here = rules.pop(visit.path, ())
+        if ".gitignore" in visit.files:
+            here = (*here, *_rules_of(root, inside))
+        visit.folders = [
+            name
+            for name in visit.folders
+            if name not in SKIPPED and not _is_ignored(inside + name, True, here)
+        ]
+        rules |= {inside + name: here for name in visit.folders}
+        for name in visit.files:
+            if name not in visit.special and not _is_ignored(inside + name, False, here):
+                yield inside + name
 
 
 def _rules_of(root: Path, folder: str) -> Rules:

@@ -19,6 +19,7 @@ from kith.trees.merge import undo_changes
 from kith.trees.names import check_new_name, check_own, check_repositories
 from kith.trees.records import load_record, open_journal
 from kith.trees.swap import look
+from kith.trees.trial_folder import list_aside
 from kith.trees.waiting import Held, Waiting, hold_waiting, list_unsaved, list_waiting, read_waiting
 
 Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
@@ -137,6 +138,10 @@ class LocalTree:
     def unsaved_trials(self, beginning: str) -> tuple[str, ...]:
         """Trials whose names begin so, and whose processes were killed before a change could wait."""
         return list_unsaved(self._state, self._root, beginning)
+
+    def trials_aside(self) -> tuple[Path, ...]:
+        """Folders of old trials that could not be removed: another user owns them, say."""
+        return list_aside(self._state)
 
     async def undo(self, change_id: str) -> tuple[str, Changes]:
         """Take an applied change back, keeping later edits; returns the new change's id and what it did."""

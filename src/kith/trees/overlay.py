@@ -115,14 +115,9 @@ class OverlayGround:
         kept = dict(_without(entries, by_products))
         listed = await list_files(self.root) if self.layers.may_hide(kept) else ()
         touched = self.layers.touched(kept, listed)
-        own = outside_repositories(touched.present, lambda folder: self._is_repository(folder, entries))
+        is_there = self.layers.find_in(entries)
+        own = outside_repositories(touched.present, lambda folder: holds_repository(folder, is_there))
         return replace(touched, present=own)
-
-    def _is_repository(self, folder: str, entries: Mapping[str, Entry]) -> bool:
-        def is_there(path: str) -> bool:
-            return path in entries or self.layers.shows(path)
-
-        return holds_repository(folder, is_there)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         asked = sorted(paths)

@@ -9,6 +9,7 @@ from pathlib import Path
 from kith.trees.bulk import read_files
 from kith.trees.git import is_repository, run_git
 from kith.trees.listing import SKIPPED, ignored
+from kith.trees.walk import walk
 
 _MOST = 200_000  # entries that are looked at
 _LARGEST = 65_536  # bytes of a file whose contents are wanted
@@ -45,13 +46,12 @@ async def find_private(root: Path, tells: Tells) -> Private:
 def _walk(root: Path) -> Iterator[str]:
     """Every file below a folder, links left out, up to a number of entries."""
     seen = 0
-    for place, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _NEVER)
-        seen += len(names) + len(folders)
+    for visit in walk(root):
+        visit.folders = sorted(name for name in visit.folders if name not in _NEVER)
+        seen += len(visit.files) + len(visit.folders)
         if seen > _MOST:
             return
-        above = os.path.relpath(place, root).replace(os.sep, "/")
-        yield from (name if above == "." else f"{above}/{name}" for name in names)
+        yield from (visit.inside + name for name in visit.files)
 
 
 async def _ignored_one_by_one(root: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from kith.core.git import SAFE_ENVIRONMENT
 from kith.trees.toolchains import path_variable
+from kith.trees.walk import walk
 
 _MOST: Final = 20_000  # entries below a folder that are looked at
 _GIT_S: Final = 10.0
@@ -95,18 +96,21 @@ def _holds_password(place: Path) -> bool:
 def _below(folder: Path, hidden: bool) -> Iterator[Path | None]:
     """Every file and link below a folder; None, at last, where there are too many."""
     seen = 0
-    for place, folders, files in os.walk(folder):
-        if hidden and ".git" in folders:
-            yield from (Path(place, ".git").glob("**/config"))
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        folders[:] = [name for name in folders if name != ".git" and (hidden or not name.startswith("."))]
-        seen += len(folders) + len(files)
+    for visit in walk(folder):
+        place = folder / visit.path
+        if hidden and ".git" in visit.folders:
+            inside = (each for each in walk(place / ".git") if "config" in each.files)
+            yield from (place / ".git" / each.path / "config" for each in inside)
+        visit.folders = [
+            name for name in visit.folders if name != ".git" and (hidden or not name.startswith("."))
+        ]
+        seen += len(visit.folders) + len(visit.files)
         if seen > _MOST:
             yield None
             return
-        for name in (*files, *links):
+        for name in visit.files:
             if hidden or not name.startswith("."):
-                yield Path(place) / name
+                yield place / name
 
 
 def why_git_may_run(root: Path) -> str:

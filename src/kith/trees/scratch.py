@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from kith.core.errors import TreeError
-from kith.trees.trial_folder import remove_tree
+from kith.trees.walk import remove_tree
 
 TMP: Final = PurePosixPath("/tmp")
 FILES: Final = 200_000  # a package of C++ with its build has 20,000; more take too long to count

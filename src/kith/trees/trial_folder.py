@@ -3,8 +3,6 @@
 import os
 import re
 import secrets
-import shutil
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -12,9 +10,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kith.core.errors import BusyError, TreeError
+from kith.trees.walk import remove_tree
 
 KEPT_S = 30 * 24 * 3600.0  # how long an interrupted task can be resumed
 NAMELESS = "~"  # begins the names of trials that nobody will ask for again
+ASIDE = "trials-aside"  # beside the folder of the trials
 
 
 @contextmanager
@@ -41,7 +41,8 @@ def claim_folder(state: Path, root: Path, name: str = "") -> Iterator[Path]:
             if not name:
                 remove_tree(folder)
             raise
-        remove_tree(folder)
+        if not remove_tree(folder):
+            _put_aside(folder)  # half of a trial must not be taken for a whole one
 
 
 def _check_owner(folder: Path, root: Path) -> None:
@@ -54,13 +55,33 @@ def _check_owner(folder: Path, root: Path) -> None:
 
 
 def _sweep(trials: Path) -> None:
-    """Remove the nameless trials of processes that died, and named ones that nobody came back for."""
+    """Remove the nameless trials of processes that died, and named ones that nobody came back for.
+
+    Whatever one of them holds, the others and who sweeps have nothing to do with it.
+    """
     forgotten = time.time() - KEPT_S
     for folder in trials.iterdir():
-        if not folder.name.startswith(NAMELESS) and folder.stat().st_mtime > forgotten:
-            continue
-        with suppress(BusyError, FileNotFoundError), _locked(folder):
-            remove_tree(folder)
+        with suppress(BusyError, OSError):
+            if not folder.name.startswith(NAMELESS) and folder.lstat().st_mtime > forgotten:
+                continue
+            with _locked(folder):
+                if not remove_tree(folder):
+                    _put_aside(folder)
+
+
+def _put_aside(folder: Path) -> None:
+    """Out of the way, where nobody looks again: what cannot be removed now could not be the next time."""
+    aside = folder.parent.with_name(ASIDE)
+    with suppress(OSError):
+        aside.mkdir(mode=0o700, exist_ok=True)
+        folder.rename(aside / secrets.token_hex(8))
+
+
+def list_aside(state: Path) -> tuple[Path, ...]:
+    """What is left of trials that could not be removed."""
+    with suppress(OSError):
+        return tuple(sorted((state / ASIDE).iterdir()))
+    return ()
 
 
 def forget_trials(state: Path, session: str, but: str = "") -> None:
@@ -80,7 +101,7 @@ def _locked(folder: Path, wait: bool = False) -> Iterator[None]:
         return
     import fcntl
 
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -88,18 +109,3 @@ def _locked(folder: Path, wait: bool = False) -> Iterator[None]:
         raise BusyError(f"the trial {folder.name!r} is in use by another kith") from None
     finally:
         os.close(fd)
-
-
-def remove_tree(folder: Path) -> None:
-    """Delete a folder that commands have written to, whatever permissions they left in it.
-
-    What still cannot be deleted stays; nothing is raised.
-    """
-    for path, names, _ in os.walk(folder):
-        for name in names:
-            below = os.path.join(path, name)  # noqa: PTH118
-            with suppress(OSError):
-                mode = os.lstat(below).st_mode
-                if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
-                    Path(below).chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,8 @@ from typing import Final
 
 from kith.core.values import Changes
 from kith.trees.checkpoints import Checkpoints
-from kith.trees.trial_folder import NAMELESS, claim_folder, remove_tree
+from kith.trees.trial_folder import NAMELESS, claim_folder
+from kith.trees.walk import remove_tree
 
 PROPOSED: Final = "proposed"  # the checkpoint that holds the change, with the contents it was made from
 _LOWER: Final = "lower"  # the link to the tree

@@ -9,6 +9,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from kith.app.project import Project
+from kith.core.loops import LEAVE_S
 from kith.core.model import Emit
 from kith.models.stack import Opened
 
@@ -95,4 +96,5 @@ class OpenModels:
         for held in self._held.values():
             self._let_go(held)
         self._held.clear()
-        await asyncio.gather(*self._closing)
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=LEAVE_S)

@@ -27,7 +27,7 @@ from kith.routing.strategies import Strategy, key_of, phrase
 from kith.tools import ReadLimits, standard_tools
 from kith.trees.commits import check_out, lay_out
 from kith.trees.toolchains import VENVS
-from kith.trees.trial_folder import remove_tree
+from kith.trees.walk import remove_tree
 from kith.workflows.attempt import Outcome, attempt
 from kith.workflows.bench.exercises import find_exercises
 from kith.workflows.coach.ask import dress, look_at

@@ -13,6 +13,7 @@ from kith.context.definitions import Found
 from kith.context.outline import Outline
 from kith.core.errors import KithError
 from kith.core.events import Notice
+from kith.core.loops import leave
 from kith.core.model import Emit
 from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index, open_index
@@ -82,8 +83,7 @@ async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
     try:
         yield Known(index, work) if complete else Known()
     finally:
-        work.cancel()
-        await asyncio.wait([work])
+        await leave(work)
         index.close()
 
 

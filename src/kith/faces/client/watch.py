@@ -5,6 +5,7 @@ import sys
 
 from kith.core.errors import EXIT_FAILED, KithError
 from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
+from kith.core.loops import leave
 from kith.core.values import Answer, Question
 from kith.faces.always import always_words
 from kith.faces.client.remote import Find, follow, reach
@@ -67,8 +68,7 @@ class Asking:
     async def end(self) -> None:
         """Take an open prompt away."""
         if self._prompt:
-            self._prompt.cancel()
-            await asyncio.gather(self._prompt, return_exceptions=True)
+            await leave(self._prompt)
             self._prompt = None
 
     async def _ask(self, question: Question) -> None:

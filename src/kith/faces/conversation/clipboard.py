@@ -1,6 +1,5 @@
 """A text on the person's clipboard: by the terminal itself, and by a program of this machine."""
 
-import asyncio
 import base64
 import os
 import shutil
@@ -8,6 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
+
+from kith.core.processes import run_program
 
 if TYPE_CHECKING:
     from kith.faces.screen import LiveScreen
@@ -45,12 +46,8 @@ def _programs() -> Iterator[Sequence[str]]:
 
 async def _feed(program: Sequence[str], text: str) -> bool:
     """Give the text to a program; whether it took it."""
-    quiet = asyncio.subprocess.DEVNULL
     with suppress(OSError, TimeoutError):
         # What holds a selection stays behind, so nothing of its is waited for but the first process.
-        running = await asyncio.create_subprocess_exec(
-            *program, stdin=asyncio.subprocess.PIPE, stdout=quiet, stderr=quiet
-        )
-        await asyncio.wait_for(running.communicate(text.encode()), _PROGRAM_S)
-        return running.returncode == 0
+        ended = await run_program(program, seconds=_PROGRAM_S, input=text.encode(), keep=False)
+        return ended.code == 0
     return False

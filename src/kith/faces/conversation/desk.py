@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from kith.core.loops import run_loop
 from kith.faces.conversation.modes import Beginning, badge, next_mode
 from kith.faces.rendering.look import Look
 
@@ -46,7 +47,7 @@ class Desk:
 
     def run(self) -> int:
         """Until the person leaves; returns the exit code. Raises KithError where nothing could begin."""
-        code = asyncio.run(self._live())
+        code = run_loop(self._live())
         if self._fault:
             raise self._fault
         return code
@@ -105,7 +106,7 @@ class Desk:
             self._opening = Talk(self._root, self._flags, self.terminal, self._begin_with)
             if not self._left:
                 with shown_faults(self.terminal):
-                    asyncio.run(self._opening.live(self._open))
+                    run_loop(self._opening.live(self._open))
         except BaseException as error:  # whatever it is, the terminal's thread raises it
             self._fault = error
         finally:

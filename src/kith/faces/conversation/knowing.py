@@ -1,6 +1,5 @@
 """What the line learns of the project: its files, words for commands, lines that were sent before."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Thread
@@ -8,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import KithError
+from kith.core.loops import run_loop
 from kith.faces.conversation.completion import Offer, Sources
 from kith.faces.conversation.files import Listing, ProjectFiles
 from kith.faces.conversation.modes import MEANINGS
@@ -60,7 +60,7 @@ def _list(project: "Project") -> Listing:
     from kith.app.mentions import list_paths
 
     try:
-        return asyncio.run(list_paths(project))
+        return run_loop(list_paths(project))
     except (KithError, OSError):  # a folder that is gone has no files
         return (), ()
 
@@ -106,7 +106,7 @@ def _commands(project: "Project") -> Iterable[Offer]:
 def _models(project: "Project") -> Iterable[Offer]:
     from kith.app.models import list_names
 
-    names = asyncio.run(list_names(project.settings))
+    names = run_loop(list_names(project.settings))
     return [*((name, "") for name in names), ("route", "kith chooses for each task")]
 
 

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from kith.core.errors import KithError
 from kith.core.events import Called, Delta, Event
+from kith.core.loops import leave
 from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.faces.openai.replies import RawResponse
@@ -80,9 +81,7 @@ class ReplyResponse(Response):
             if telling.done():
                 telling.result()
         finally:
-            for task in (telling, leaving, working):
-                task.cancel()
-            await asyncio.gather(telling, leaving, working, return_exceptions=True)
+            await leave(telling, leaving, working)
 
     async def _tell(
         self, events: "asyncio.Queue[Event | None]", working: "asyncio.Future[Reply]", send: Send

@@ -1,7 +1,6 @@
 """`kith runtime`: a model of this machine for others, in kith's roles."""
 
 import argparse
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final
 from kith.app.asking.pins import ROUTE
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.loops import run_loop
 from kith.faces.arguments import settings_flags
 from kith.faces.extras import check_extra
 from kith.faces.lines import wrapped
@@ -44,7 +44,7 @@ def runtime_command(args: argparse.Namespace) -> int:
         served = ServedModel(
             project, project.settings.model, args.parallel, args.max_tokens, RequestQueue(args.queue)
         )
-        asyncio.run(run_runtime(served, door, place, token))
+        run_loop(run_runtime(served, door, place, token))
     print("Stopped.", file=sys.stderr)
     return EXIT_DONE
 

@@ -1,9 +1,9 @@
 """The server's process: uvicorn around the door and the application."""
 
-import asyncio
 import socket
 from collections.abc import Callable
 
+from kith.core.loops import run_loop
 from kith.faces.serve.app import make_app
 from kith.faces.serve.desk import Desk
 from kith.faces.serve.guard import Door, guard
@@ -26,4 +26,4 @@ def run_server(
         ready()
         await server.serve(sockets=[listener])
 
-    asyncio.run(serve())
+    run_loop(serve())

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TextIO, get_args
 
+from kith.core.loops import run_loop
 from kith.models.standin import anthropic, gemini, llama, lmstudio, ollama, vllm
 from kith.models.standin.engine import Behaviour, Engine
 from kith.models.standin.http import Cut, Request, Response, converse, json_response
@@ -161,7 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
     script = load_script(given.script)
     log = given.log.open("a", encoding="utf-8") if given.log else None
     try:
-        asyncio.run(run(script, given.dialect, given.port, log, **_behaviour(given)))
+        run_loop(run(script, given.dialect, given.port, log, **_behaviour(given)))
     except KeyboardInterrupt:
         sys.exit(130)
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.hosts import Host, parse_host
+from kith.core.loops import leave
 from kith.core.values import Reached
 from kith.trees.network.proxy import Proxy
 from kith.trees.toolchains import python_inside
@@ -93,8 +94,7 @@ async def open_gateway(asked: Sequence[str], own: Sequence[str] = ()) -> AsyncIt
         try:
             yield Gateway(proxy, inside.fileno(), (*hosts, *owned))
         finally:
-            opening.cancel()
-            await asyncio.gather(opening, return_exceptions=True)
+            await leave(opening)
             await proxy.close()
 
 

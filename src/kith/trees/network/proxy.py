@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Final
 
 from kith.core.hosts import Host, is_address, show_place
+from kith.core.loops import leave
 from kith.core.values import Reached
 from kith.trees.network.addresses import is_near, is_public
 from kith.trees.network.heads import MOST_BYTES, Head, parse_head
@@ -58,9 +59,7 @@ class Proxy:
         """End every connection."""
         if self._server:
             self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await leave(*self._tasks)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

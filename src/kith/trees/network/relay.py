@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from kith.core.hosts import clean_name
+from kith.core.loops import leave
 from kith.trees.network.heads import Head
 from kith.trees.network.hello import HANDSHAKE, read_hello
 
@@ -38,8 +39,7 @@ async def relay(head: Head, client: Streams, server: Streams, tally: Tally) -> N
             client[1].write(chunk)
             await client[1].drain()
     finally:
-        outward.cancel()
-        await asyncio.gather(outward, return_exceptions=True)
+        await leave(outward)
 
 
 async def _outward(head: Head, client: Streams, server: asyncio.StreamWriter, tally: Tally) -> None:

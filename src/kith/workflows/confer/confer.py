@@ -9,6 +9,7 @@ from typing import Final, Literal
 from kith.core.decisions import Claimed, Concluded
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import Notice, Said
+from kith.core.loops import leave
 from kith.core.run import Run
 from kith.core.values import say
 from kith.routing.council import (
@@ -144,9 +145,7 @@ async def criticise(run: Run, council: Council, check: Check) -> None:
         await hold_round(run, council, Agenda("criticise", letters, read_objections, take))
         await unless_hurried(council.hurry, _all(looks))
     finally:
-        for each in looks:
-            each.cancel()
-        await asyncio.gather(*looks, return_exceptions=True)
+        await leave(*looks)
 
 
 async def _all(works: Sequence[asyncio.Future[None]]) -> None:

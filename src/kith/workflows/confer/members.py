@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from kith.core.decisions import Claimed
 from kith.core.events import Called, Event
+from kith.core.loops import leave
 from kith.core.model import Role
 from kith.core.run import Run, Sink, Thread
 from kith.routing.council import UNTIL, Proposal, Round, Seat
@@ -121,9 +122,7 @@ async def unless_hurried(hurry: asyncio.Event, work: Coroutine[Any, Any, T]) -> 
         await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
         return task.result() if task.done() else None
     finally:
-        waiter.cancel()
-        task.cancel()
-        await asyncio.gather(task, waiter, return_exceptions=True)
+        await leave(waiter, task)
 
 
 def inside_ledger(run: Run, council: Council, label: str) -> Run:

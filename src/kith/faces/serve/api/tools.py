@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from kith.app.direct_tools import direct_tools, look_with, preview, word_edit
 from kith.core.errors import TreeError
+from kith.core.loops import run_loop
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import OneDesk, who
 from kith.faces.serve.api.refusals import problems
@@ -117,7 +118,7 @@ async def _propose(desk: Desk, name: str, body: Use, by: str) -> Response:
 
 async def _apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Work that computes for seconds, where it holds up nobody else's."""
-    return await asyncio.to_thread(lambda: asyncio.run(work()))
+    return await asyncio.to_thread(lambda: run_loop(work()))
 
 
 router = versioned(_routes)

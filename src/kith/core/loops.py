@@ -1,0 +1,110 @@
+"""The event loop of a command: what is done beside its work is left behind a bounded time after that ends.
+
+`asyncio.run` waits at its end for every task and thread, however long one hangs in a slow disk, and so does
+Python itself for the threads of a pool.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Final, ParamSpec, TypeVar
+
+LEAVE_S: Final = 2.0  # for tasks and threads that nobody needs any more
+_THREADS: Final = 32
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def run_loop(work: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run`, but its end waits for other tasks and threads no longer than LEAVE_S each."""
+    runner, threads = asyncio.Runner(), _Threads()
+    try:
+        return runner.run(_with(threads, work))
+    finally:
+        left = runner.run(_leave_others())
+        if left:
+            loop = runner.get_loop()
+            loop.set_exception_handler(lambda *_: None)  # nobody has to hear that they never ended
+            loop.close()
+            asyncio.set_event_loop(None)
+        else:
+            runner.close()
+
+
+async def leave(*tasks: "asyncio.Future[Any]", seconds: float = LEAVE_S) -> bool:
+    """Cancel these and wait for their end, but no longer than this; True when they have ended.
+
+    For what is done beside other work, whose errors are nobody's any more.
+    """
+    for task in tasks:
+        task.cancel()
+        task.add_done_callback(_ignore)
+    return not tasks or not (await asyncio.wait(tasks, timeout=seconds))[1]
+
+
+def _ignore(task: "asyncio.Future[Any]") -> None:
+    if not task.cancelled():
+        task.exception()  # it counts as heard
+
+
+async def _with(threads: ThreadPoolExecutor, work: Coroutine[Any, Any, T]) -> T:
+    asyncio.get_running_loop().set_default_executor(threads)
+    return await work
+
+
+async def _leave_others() -> bool:
+    """End what other tasks there are; True when some are left behind."""
+    loop = asyncio.get_running_loop()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if not others:
+        return False
+    done, left = await asyncio.wait(others, timeout=LEAVE_S)
+    for task in done:
+        if not task.cancelled() and (error := task.exception()):
+            told = {"message": "an error at the end", "exception": error, "task": task}
+            loop.call_exception_handler(told)
+    return bool(left)
+
+
+class _Threads(ThreadPoolExecutor):
+    """A thread for each call that has to wait, which neither this pool nor Python waits for without end.
+
+    The threads of the base class are joined when Python ends, whatever they hang in.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_THREADS)
+        self._turns = threading.BoundedSemaphore(_THREADS)
+        self._running: set[Future[Any]] = set()
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        future: Future[T] = Future()
+
+        def work() -> None:
+            with self._turns:
+                if not future.set_running_or_notify_cancel():
+                    return
+                try:
+                    future.set_result(call(*args, **kwargs))
+                except BaseException as error:
+                    future.set_exception(error)
+
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        threading.Thread(target=work, daemon=True, name="kith-aside").start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what is under way, but no longer than LEAVE_S."""
+        if wait:
+            _wait_for(self._running)
+
+
+def _wait_for(running: set[Future[Any]]) -> None:
+    for each in tuple(running):
+        each.cancel()  # what has not begun
+    wait(tuple(running), LEAVE_S)
