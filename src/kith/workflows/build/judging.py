@@ -15,6 +15,7 @@ from kith.gates.lint import lint_gate
 from kith.gates.reports import SuiteReport
 from kith.gates.secrets import secrets_gate
 from kith.gates.size import size_gate
+from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain
 from kith.gates.types import types_gate
 from kith.gates.untouched import find_unlocked, untouched_gate
@@ -105,7 +106,11 @@ async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdi
     options, limits = work.options, work.options.suite
     linters = await work.linters()
     # Named by the person, they judge with the change's size; else the tests above are what they would run.
-    named = await work.judges.gates() if work.judges.must_check else [limits_gate(options.sizes)]
+    named = (
+        await work.judges.gates()
+        if work.judges.must_check
+        else [limits_gate(options.sizes), soundness_gate()]
+    )
     chosen = [
         *named,
         *gates,
