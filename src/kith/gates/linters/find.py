@@ -3,7 +3,6 @@
 import configparser
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 from kith.gates.linters import clang_tidy, cppcheck, ruff, shellcheck
@@ -25,15 +24,20 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     tool is installed; that shows when it is run.
     """
     names = frozenset(files)
-    suffixes = {PurePosixPath(path).suffix for path in names}
-    found = [*_python(names, read)] if suffixes & ruff.SUFFIXES else []
-    if suffixes & cppcheck.SUFFIXES:
+    found = [*_python(names, read)] if _has(names, ruff.SUFFIXES) else []
+    if _has(names, cppcheck.SUFFIXES):
         if "CMakeLists.txt" in names:
             found.append(clang_tidy.make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
         found.append(cppcheck.make_cppcheck())
-    if suffixes & shellcheck.SUFFIXES:
+    if _has(names, shellcheck.SUFFIXES):
         found.append(shellcheck.make_shellcheck())
     return tuple(found)
+
+
+def _has(files: Collection[str], suffixes: Collection[str]) -> bool:
+    """Whether a file ends so; of tens of thousands none is taken apart for that."""
+    ends = tuple(suffixes)
+    return any(path.endswith(ends) for path in files)
 
 
 def lint_clues(files: Collection[str]) -> tuple[str, ...]:
@@ -61,9 +65,10 @@ def _python(files: Collection[str], read: Read) -> Iterator[Linter]:
 
 def _ruff_rules(files: Collection[str], read: Read, tools: Mapping[str, Any]) -> str:
     """The file that holds rules for ruff, wherever in the tree, "" when there is none."""
-    for path in sorted(files, key=lambda path: (path.count("/"), path)):
-        if path.rpartition("/")[2] in ("ruff.toml", ".ruff.toml"):
-            return path
+    ends = ("/ruff.toml", "/.ruff.toml")
+    own = [path for path in files if path.endswith(ends) or path in ("ruff.toml", ".ruff.toml")]
+    if own:
+        return min(own, key=lambda path: (path.count("/"), path))
     if "ruff" in tools:
         return "pyproject.toml"
     return next((path for path in _inner_manifests(files) if "ruff" in _tools(read(path))), "")

@@ -33,7 +33,7 @@ def find_python(files: Collection[str], read: Read) -> Toolchain | None:
         return Toolchain("pytest", "Python", configured, _PYTEST, "pytest", coverage=measure)
     if not tests:
         return None
-    conftest = next((path for path in sorted(files) if path.rpartition("/")[2] == "conftest.py"), "")
+    conftest = min((path for path in files if f"/{path}".endswith("/conftest.py")), default="")
     sources = [text for path in tests[:TEST_MODULES_READ] if (text := _text(read, path))]
     if sources and not conftest and all(_is_unittest(text) for text in sources):
         why, line = f"{tests[0]} uses unittest", _unittest_line(tests, files)
@@ -44,7 +44,10 @@ def find_python(files: Collection[str], read: Read) -> Toolchain | None:
 
 def test_modules(files: Collection[str]) -> list[str]:
     """The Python files that are named like tests, sorted."""
-    return sorted(path for path in files if _TEST_MODULE.search(path))
+    # Few of many files get as far as the pattern, which is slow.
+    return sorted(
+        path for path in files if path.endswith(".py") and "test" in path and _TEST_MODULE.search(path)
+    )
 
 
 def _text(read: Read, path: str) -> str:
