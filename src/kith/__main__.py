@@ -1,6 +1,5 @@
 """The entry point: `--version` answers before anything else is imported."""
 
-import gc
 import sys
 
 
@@ -10,6 +9,8 @@ def main() -> int:
 
         print(f"kith {__version__}")
         return 0
+    import gc
+
     from kith.faces.cli import main as run
 
     code = run(sys.argv[1:])
