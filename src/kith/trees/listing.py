@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kith.core.errors import TreeError
 from kith.core.loops import leave
+from kith.trees import recent
 from kith.trees.files import look_at
 from kith.trees.git import is_repository, run_git
 from kith.trees.walk import walk
@@ -33,6 +34,15 @@ async def list_files(root: Path) -> tuple[str, ...]:
     In a repository these are git's tracked and untracked files that are there now; submodules and nested
     repositories are left out. Elsewhere a walk that honours `.gitignore` files.
     """
+    if (known := recent.recall(root)) is not None:
+        return known
+    begun = recent.begin()
+    files = await _list(root)
+    recent.remember(root, files, begun)
+    return files
+
+
+async def _list(root: Path) -> tuple[str, ...]:
     if await is_repository(root):
         # Asking git three questions at once is faster than looking at each file ourselves.
         questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
