@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kith.app.asking.pins import is_routed, pin
@@ -182,7 +183,8 @@ async def _ask_model(
     if not project.settings.read_only:
         await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:
-        first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
+        begin = partial(_open_task, project, run, task, past, known, standing)
+        first = begin(room) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
         try:
             opened = opened or await (
@@ -197,12 +199,10 @@ async def _ask_model(
             strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
             if opening:
                 if 0 < opened.window < room or strategy.id:
-                    words = await _open_task(project, run, task, past, opened.window, known, strategy)
+                    words = await begin(opened.window, strategy)
                 words = await _add_named(terms, opened, task, past, words)
                 if not past.threads.get(THREAD):
                     words = _begin(project, run, opened.window, words)
-                    checks = "" if project.settings.read_only else await standing.first_words()
-                    words = f"{words}\n\n{checks}" if checks else words
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
             look = (known.look or look_nowhere) if offered else None
@@ -307,15 +307,18 @@ async def _open_task(
     run: Run,
     task: Task,
     past: Past,
-    window: int,
     known: Known,
+    standing: Standing,
+    window: int,
     strategy: Strategy = ORIGINAL,
 ) -> str:
-    """The task as the model gets it, after what became of its last change."""
+    """The task as the model gets it, after what became of its last change, or how the checks stand before it."""
     words = with_news(project, past, phrase(task.words, strategy.levers), window)
-    if not past.threads.get(THREAD):
-        return await open_task(run, words, opening_room(window), await known.fitting(), look_at(strategy))
-    return words
+    if past.threads.get(THREAD):
+        return words
+    checks = "" if project.settings.read_only else await standing.first_words()
+    fitting = await known.fitting()
+    return await open_task(run, words, opening_room(window), fitting, look_at(strategy), checks)
 
 
 # --- going on after a crash --------------------------------------------------------------
