@@ -12,7 +12,7 @@ from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
-from kith.gates.evidence.bench import Before, Bench, Digests, Kept
+from kith.gates.evidence.bench import LONG_S, Before, Bench, Digests, Kept
 from kith.gates.evidence.judge import Check, Claims, evidence_gate
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
@@ -83,7 +83,8 @@ class Checking:
     not get worse, as `no_worse` must. `trusted`: the person named the commands, so they need no question even
     without a sandbox. `named`: the files that run by themselves and may change without a warning. `standard`:
     how much evidence is enough where nobody looks. `request` is what the person asked for. `kept` and `digests`
-    let results be used again; `environment` names what else they depend on.
+    let results be used again; `environment` names what else they depend on. A suite that takes longer than
+    `long_s` runs the tests that reach the change first.
     """
 
     commands: tuple[str, ...] | None
@@ -98,6 +99,7 @@ class Checking:
     kept: Kept | None = None
     digests: Digests | None = None
     environment: str = ""
+    long_s: float = LONG_S
 
 
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
@@ -128,7 +130,9 @@ class _Checks:
 
     def __post_init__(self) -> None:
         each = self.checking
-        self.bench = Bench(self.run.workspace, each.limits, each.kept, each.digests, each.environment)
+        self.bench = Bench(
+            self.run.workspace, each.limits, each.kept, each.digests, each.environment, each.long_s
+        )
 
     async def gates(self, claimed: Sequence[str] = (), final: bool = True) -> list[Gate]:
         claims = Claims(self.checking.request, tuple(claimed), final)

@@ -24,6 +24,7 @@ from kith.gates.toolchains import Toolchain
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
 LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
+LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FORM: Final = "1"  # of what is kept; another one is not read
 
 
@@ -72,8 +73,9 @@ class Bench:
         kept: Kept | None = None,
         digests: Digests | None = None,
         environment: str = "",
+        long_s: float = LONG_S,
     ) -> None:
-        self.home, self.limits = home, limits
+        self.home, self.limits, self.long_s = home, limits, long_s
         self._kept, self._read_digests, self._environment = kept, digests, environment
         self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
         self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}

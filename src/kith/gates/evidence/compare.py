@@ -1,13 +1,18 @@
 """Two runs of the same tests, before and after a change, held against each other test by test."""
 
 import ast
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from kith.core.values import Change, Changes
 from kith.gates.changed import touched_lines
 from kith.gates.evidence.signature import signature_of, stage_of
 from kith.gates.reports import CaseResult, SuiteReport
+
+_CALLED: Final = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +20,8 @@ class Comparison:
     """The ids of tests by what became of them.
 
     `lost` passed before and do not now: they fail, are skipped or are gone. `worse` failed before and fail in
-    another way now, in code that the change touches. `bad` came with the change and fail.
+    another way now, in code that the change touches. `bad` fail and came with the change, or were skipped
+    before.
     """
 
     fixed: frozenset[str] = frozenset()
@@ -34,31 +40,42 @@ class Comparison:
 def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Comparison:
     """What became of each test; `changes` say which code was touched."""
     was, now = ({case.id: case for case in report.cases} for report in (before, after))
-    lost, fixed, failing, worse, added, bad = (set[str]() for _ in range(6))
+    lost, worse = set[str](), set[str]()
     touched = {change.path: change for change in changes}
+    fixed, added, failing, bad = _sort_new(was, now, touched)
     for id, old in was.items():
         new = now.get(id)
+        outcome = new.outcome if new else "gone"
         if old.outcome == "passed":
-            if new is None or new.outcome != "passed":
+            if outcome != "passed":
                 lost.add(id)
-        elif old.outcome in ("failed", "error") and new is not None:
-            if new.outcome == "passed":
-                fixed.add(id)
-            elif new.outcome in ("failed", "error"):
-                failing.add(id)
-                if _is_worse(old, new, touched):
-                    worse.add(id)
-    unloaded = _unloaded(was.values())
-    for id in now.keys() - was.keys():
-        red = now[id].outcome in ("failed", "error")
-        if not red and _file_of(id) in unloaded:
-            fixed.add(id)  # its module could not be loaded before, so it could not pass
-        elif red and _file_of(id) in unloaded and _file_of(id) not in touched:
+        elif new is None:
+            continue
+        elif old.outcome == "skipped":
+            if outcome in ("failed", "error"):
+                bad.add(id)  # it runs for the change's sake, as one that is added does
+        elif outcome == "passed":
+            fixed.add(id)
+        elif outcome in ("failed", "error"):
             failing.add(id)
-        else:
-            (bad if red else added).add(id)
+            if _is_worse(old, new, touched):
+                worse.add(id)
     sets = (fixed, failing - worse, lost, worse, added, bad)
     return Comparison(*map(frozenset, sets))
+
+
+def _sort_new(
+    was: Mapping[str, CaseResult], now: Mapping[str, CaseResult], touched: Collection[str]
+) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Tests that were unknown before: fixed, added, failing as their whole file did, bad."""
+    fixed, added, failing, bad = (set[str]() for _ in range(4))
+    unloaded = _unloaded(was.values())
+    for id in now.keys() - was.keys():
+        if now[id].outcome == "passed":
+            (fixed if _file_of(id) in unloaded else added).add(id)  # what could not be loaded could not pass
+        elif now[id].outcome in ("failed", "error"):
+            (failing if _file_of(id) in unloaded.difference(touched) else bad).add(id)
+    return fixed, added, failing, bad
 
 
 def _unloaded(cases: Collection[CaseResult]) -> frozenset[str]:
@@ -99,7 +116,7 @@ def _place(frame: str) -> tuple[str, int]:
 
 
 def is_in(case: CaseResult, touched: Mapping[str, Change]) -> bool:
-    """Whether a failure shows in a function that the change touches, or in its file if functions are unknown."""
+    """Whether a failure shows in a function that the change touches; in its file, if these are unknown."""
     change = touched.get(case.path)
     if change is None:
         return False
@@ -123,3 +140,29 @@ def _touched_functions(change: Change) -> tuple[tuple[int, int], ...] | None:
     ]
     inside = [span for span in functions if any(span[0] <= line <= span[1] for line in lines)]
     return (*inside, *((line, line) for line in lines))
+
+
+def touched_names(changes: Changes) -> frozenset[str]:
+    """The names of functions and classes with changed lines; in other languages of all in the file."""
+    return frozenset(name for change in changes for name in _names(change))
+
+
+def removed_names(changes: Changes) -> frozenset[str]:
+    """The names of functions and classes that the files which held them do not know any more."""
+    texts = ((change.after or b"").decode("utf-8", "replace") for change in changes)
+    return touched_names(changes) - {name for text in texts for name in re.findall(r"\w+", text)}
+
+
+def _names(change: Change) -> Iterator[str]:
+    if not change.path.endswith(".py"):
+        for side in (change.before, change.after):
+            yield from _CALLED.findall((side or b"").decode("utf-8", "replace"))
+        return
+    for one in (change, change.inverse):
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            tree, lines = ast.parse(one.after or b""), touched_lines(one)
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                    if not lines.isdisjoint(span):
+                        yield node.name

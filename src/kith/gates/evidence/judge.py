@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,8 +10,9 @@ from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, com
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.gates.evidence.bench import Before, Bench, standing_of
-from kith.gates.evidence.compare import Comparison, compare
+from kith.gates.evidence.compare import Comparison, compare, removed_names, touched_names
 from kith.gates.evidence.letter import tell_blocked, write_exit, write_goal, write_regressions
+from kith.gates.evidence.older import Older, compare_older, edited_tests, text_before
 from kith.gates.evidence.reach import Reach, choose_sources, find_reach
 from kith.gates.evidence.signature import fingerprint, steady
 from kith.gates.evidence.smoke import find_unloadable
@@ -21,17 +22,21 @@ from kith.gates.results.blocked import blocked_cases, why_blocked
 from kith.gates.signals import TROUBLE
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
+from kith.gates.untouched import is_test_file
 
-LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
 _AGAIN: Final = 2  # times that a suspect runs alone
 _MISSING: Final = 5  # things that are missing here, in one receipt
 _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
+# A request that asks for tests to change, and not only for them to pass.
 _ABOUT_TESTS: Final = re.compile(
-    r"\b(?:updat|chang|adapt|adjust|rewrit|fix|correct|remov|delet|drop|skip|renam|mov|replac|simplif|weaken|relax)\w*"
-    r"\b[^.\n]{0,80}\b(?:tests?|specs?|assertions?)\b",
+    r"\b(?:updat|chang|adapt|adjust|edit|modif|rewrit|remov|delet|drop|skip|disabl|renam|mov|replac|simplif|weaken"
+    r"|relax|merg|split|parametri|clean|tid|refactor|reorgani|convert|migrat)\w*\b"
+    r"(?:(?!\b(?:so|that|until|makes?|pass(?:es|ing)?|without|unless|while|but|not|keep)\b)[^.\n]){0,60}"
+    r"\b(?:tests?|specs?|assertions?)\b(?!\s+(?:pass|succeed|run|are green))",
     re.I,
 )
+_NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2}$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,12 @@ class Claims:
 
     def allow(self, test: str) -> bool:
         """Whether the request asks for this test, or for tests in general, to change."""
-        return bool(_ABOUT_TESTS.search(self.request)) or self.name(test)
+        asked = (found.start() for found in _ABOUT_TESTS.finditer(self.request))
+        return any(not _NOT.search(self.request[:start]) for start in asked) or self.name(test)
+
+    def mention(self, names: Collection[str]) -> bool:
+        """Whether the request speaks of one of these functions."""
+        return not {*re.findall(r"\w+", self.request)}.isdisjoint(names)
 
     def name(self, test: str) -> bool:
         """Whether the request names the test, or its file."""
@@ -104,6 +114,10 @@ class _Case:
     changes: Changes
     before: Before
 
+    @property
+    def _code(self) -> Changes:
+        return tuple(change for change in self.changes if not is_test_file(change.path))
+
     async def decide(self) -> Verdict:
         was = self.before.report
         if not self.changes:
@@ -130,12 +144,17 @@ class _Case:
         renamed = frozenset(id for id in found.lost if _is_absent(id, after) and is_renamed(id, self.changes))
         allowed = frozenset(id for id in found.lost - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
-        suspects = found.broken - renamed - allowed - (found.bad & blocked.keys())
-        flaky = await self._flaky(suspects, after)
-        broken = suspects - flaky
-        weakened = await self._weakened(tampering.weakened) if not broken else frozenset[str]()
-        loosened = await self._by_settings(tampering.settings, found) if not broken else frozenset[str]()
-        broken |= loosened
+        suspects = found.broken - renamed - allowed - (found.bad & self._excused(blocked))
+        replaced = await self._replaced(suspects, after, found)
+        flaky = await self._flaky(suspects - replaced, after, self.changes)
+        broken = suspects - replaced - flaky
+        older, weakened = Older(), frozenset[str]()
+        if not broken:
+            older = await self._older(after)
+            weakened = await self._weakened(tampering.weakened)
+            broken = await self._by_settings(tampering.settings, found)
+        altered = frozenset(id for id in older.altered if not self._asked_for(id))
+        weakened |= altered
         fixed, shaky = await self._really_fixed(found.fixed, tampering.edited)
         conceded = frozenset(id for id in broken | weakened if self.claims.concede(id))
         told = replace(
@@ -145,7 +164,7 @@ class _Case:
             broken=Names.of(broken | weakened),
             flaky=Names.of(flaky | shaky),
             added=Names.of(found.added),
-            adapted=Names.of(renamed | allowed),
+            adapted=Names.of(renamed | allowed | replaced | older.adapted | older.altered - altered),
             blocked=Names.of(blocked),
             missing=tuple(dict.fromkeys(blocked.values()))[:_MISSING],
         )
@@ -186,19 +205,33 @@ class _Case:
 
     def _may_change(self, id: str, after: SuiteReport) -> bool:
         """Whether a test that is gone, or edited by the change, went because the request asks for it."""
-        return (_is_absent(id, after) or _is_skipped(id, after)) and self.claims.allow(id)
+        if _is_absent(id, after):
+            names = removed_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
+            return self.claims.allow(id) or self.claims.mention(names)
+        return _is_skipped(id, after) and self.claims.allow(id)
 
-    async def _flaky(self, suspects: frozenset[str], after: SuiteReport) -> frozenset[str]:
-        """Those that pass when they run alone with the change, or fail alone without it."""
+    def _excused(self, blocked: Mapping[str, Blocked]) -> frozenset[str]:
+        """Tests that cannot run here; what only the change itself takes away is no excuse."""
+        known = blocked_cases(self.before.report.cases, self.before.toolchain).values()
+        return frozenset(id for id, what in blocked.items() if what.kind != "build" or what in known)
+
+    def _asked_for(self, id: str) -> bool:
+        """Whether the request asks for an altered test, or speaks of a touched function that it tests."""
+        names = touched_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
+        return self.claims.allow(id) or self.claims.mention(names)
+
+    async def _flaky(self, suspects: frozenset[str], after: SuiteReport, changes: Changes) -> frozenset[str]:
+        """Those that pass with the change when they run once more."""
         was, now = self.before.report, {case.id: case for case in after.cases}
         again = [id for id in sorted(suspects) if id in now and now[id].outcome in ("failed", "error")]
         if not again or len(again) > max(_FEW, len(was.cases) // 10) or not after.built:
             return frozenset()
-        passed = await self._pass_alone(again, self.changes)
+        passed = await self._pass_alone(again, changes)
         rest = [id for id in again if id not in passed and id in was.passed]
-        if rest:
-            sound = await self._pass_alone(rest, ())
-            passed |= {id for id in rest if id not in sound}
+        if rest and (unfit := set(rest) - await self._pass_alone(rest, ())):
+            # Alone they fail without the change, too: they depend on others, so all run once more.
+            report = await self.bench.again(self.run, self.before, changes, ())
+            passed |= unfit & report.passed
         return frozenset(passed)
 
     async def _pass_alone(self, ids: Sequence[str], changes: Changes) -> set[str]:
@@ -222,36 +255,64 @@ class _Case:
         lucky = frozenset(await self._pass_alone(sorted(old), ()))
         return old - lucky, lucky
 
-    async def _weakened(self, tests: Sequence[str]) -> frozenset[str]:
-        """Weakened tests that, as they were, do not pass with the change; those the request asks for are fine."""
-        suspects = [test for test in tests if not self.claims.allow(test)]
-        if not suspects:
+    async def _unedited(self) -> SuiteReport | None:
+        """The change without its edits of older tests; None where there are none, or nothing else."""
+        edited = [change.path for change in edited_tests(self.changes)]
+        stripped = without_tampering(self.changes, edited)
+        if not edited or not stripped:
+            return None
+        return await self.bench.after(self.run, self.before, stripped, only=test_modules(edited))
+
+    async def _older(self, after: SuiteReport) -> Older:
+        """The older tests that pass only as the change has edited them."""
+        unedited = await self._unedited()
+        if unedited is None or unedited.ran.timed_out:
+            return Older()
+        found = compare_older(self.before.report, after, unedited, self.changes)
+        if len(found.altered) > _FEW or not unedited.cases:
+            return found
+        edited = [change.path for change in edited_tests(self.changes)]
+        again = without_tampering(self.changes, edited)
+        flaky = await self._pass_alone(sorted(found.altered), again) if found.altered else set()
+        return replace(found, altered=found.altered - flaky)
+
+    async def _replaced(
+        self, suspects: frozenset[str], after: SuiteReport, found: Comparison
+    ) -> frozenset[str]:
+        """Tests that are gone, and pass as they were, where at least as many others came in their place."""
+        gone = frozenset(id for id in suspects if _is_absent(id, after))
+        if not gone or len(found.added) < len(gone) or gone != suspects:
             return frozenset()
-        files = sorted({test.partition("::")[0] for test in suspects})
-        stripped = without_tampering(self.changes, files)
-        if not stripped:
-            return frozenset(suspects)
-        report = await self.bench.after(self.run, self.before, stripped, only=files)
-        failed = {case.id for case in report.failed}
-        if not report.cases:
-            return frozenset(suspects)
-        if self.before.toolchain.runner == "pytest":
-            return frozenset(test for test in suspects if any(_is_same(id, test) for id in failed))
-        return (
-            frozenset(suspects) if failed - {case.id for case in self.before.report.failed} else frozenset()
-        )
+        unedited = await self._unedited()
+        return gone & unedited.passed if unedited else frozenset()
+
+    async def _weakened(self, tests: Sequence[str]) -> frozenset[str]:
+        """Weakened tests of a change that does nothing else, but for those the request asks for.
+
+        Where code changes, too, it is run with the tests as they were (`_older`).
+        """
+        only_tests = all(is_test_file(change.path) for change in self.changes)
+        return frozenset(test for test in tests if only_tests and not self.claims.allow(test))
 
     async def _by_settings(self, settings: Sequence[str], found: Comparison) -> frozenset[str]:
         """Tests that only pass because the change alters how they are run."""
         asked = [path for path in settings if not _mentions(self.claims.request, path.rpartition("/")[2])]
-        stripped = without_tampering(self.changes, asked)
-        if not asked or not stripped:
+        lost = await self._lost_without(asked, found)
+        tests = [change.path for change in edited_tests(self.changes)]
+        if lost and tests:  # what the edited tests need may stand in the settings
+            lost &= await self._lost_without([*asked, *tests], found)
+        return lost
+
+    async def _lost_without(self, paths: Sequence[str], found: Comparison) -> frozenset[str]:
+        """The tests that are lost in addition when the change leaves these files alone."""
+        stripped = without_tampering(self.changes, paths)
+        if not paths or not stripped:
             return frozenset()
         report = await self.bench.after(self.run, self.before, stripped)
         if not report.cases:
             return frozenset()
-        lost = compare(self.before.report, report, stripped).lost
-        return lost - found.lost - await self._flaky(lost - found.lost, report)
+        lost = compare(self.before.report, report, stripped).lost - found.lost
+        return lost - await self._flaky(lost, report, stripped)
 
     # --- an exit code only -------------------------------------------------------------------
 
@@ -322,9 +383,9 @@ class _Case:
         return await asyncio.to_thread(find_reach, contents, self.changes)
 
     async def _after(self, reach: Reach) -> SuiteReport:
-        """All tests. Where that takes long, those that reach the change run first, the others if none is lost."""
+        """All tests. Where that takes long, those that reach the change run first, then the others."""
         was = self.before.report
-        affected = self._affected(reach) if was.ran.seconds > LONG_S else []
+        affected = self._affected(reach) if was.ran.seconds > self.bench.long_s else []
         if not affected or _seconds_in(was, affected) > was.ran.seconds / 2:
             return await self.bench.after(self.run, self.before, self.changes)
         first = await self.bench.after(self.run, self.before, self.changes, only=affected)

@@ -13,8 +13,8 @@ FEEDBACK_CHARS: Final = 6_000
 _TOLD: Final = 8  # names in one sentence
 ALONE: Final = "The check runs your change alone: files that git ignores are not part of it."
 STAND_BY: Final = (
-    "If the task itself asks for a test to change or go, change it and name it when you finish; otherwise correct "
-    "your change."
+    "If the task itself asks for a test to change or go, change it and name it when you finish; otherwise "
+    "correct your change."
 )
 
 
@@ -34,7 +34,7 @@ def write_regressions(
             f"These tests passed before your change and do not run or are skipped now: {names(gone)}."
         )
     if dropped := sorted(weakened):
-        parts.append(f"Your change deletes, skips or weakens these tests: {names(dropped)}.")
+        parts.append(f"Your change deletes, skips, weakens or alters these tests: {names(dropped)}.")
     parts.append(
         f"`{after.ran.command}` passed these before your change. {STAND_BY}"
         if gone or dropped

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from posixpath import basename, splitext
+from posixpath import basename, dirname, splitext
 from typing import Final
 
 from kith.analysis.imports import find_imports, imports_of_module
@@ -19,12 +19,13 @@ from kith.gates.untouched import is_test_file
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
 _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
+_OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The files of tests that reach a change. `whole`: the change concerns how all of them are built or run."""
+    """The files of tests that reach a change. `whole`: it concerns how all of them are built or run."""
 
     tests: frozenset[str] = frozenset()
     whole: bool = False
@@ -40,7 +41,7 @@ class Reach:
 
 
 def _is_in(id: str, path: str) -> bool:
-    """Whether unittest's `folder.module.Class.test` is in a file, from whatever folder its discovery began."""
+    """Whether unittest's `folder.module.Class.test` is in a file, wherever its discovery began."""
     place = splitext(path)[0].replace("/", ".")
     modules = [id]
     while "." in modules[-1]:
@@ -49,7 +50,7 @@ def _is_in(id: str, path: str) -> bool:
 
 
 def choose_sources(files: Collection[str]) -> list[str]:
-    """The files whose contents `find_reach` needs: all code, or that of the tests where there is very much."""
+    """The files whose contents `find_reach` needs: all code, or only tests where there is very much."""
     sources = sorted(path for path in files if _is_code(path))
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
@@ -78,11 +79,17 @@ def _is_code(path: str) -> bool:
 
 def _naming(paths: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
     """The sources that name one of these files: code by its module's name, anything else by the file's."""
-    names = {splitext(basename(path))[0] if _is_code(path) else basename(path) for path in paths}
+    names = {_module_name(path) if _is_code(path) else basename(path) for path in paths}
     if not names:
         return frozenset()
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names)))})(?!\w)")
     return frozenset(path for path, text in texts.items() if pattern.search(text))
+
+
+def _module_name(path: str) -> str:
+    """The last part of the name under which others know a source; a package's is its folder's."""
+    name = splitext(basename(path))[0]
+    return basename(dirname(path)) or name if name in _OF_FOLDERS else name
 
 
 def _users(texts: Mapping[str, str]) -> Mapping[str, set[str]]:

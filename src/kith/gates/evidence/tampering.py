@@ -8,6 +8,7 @@ from typing import Final
 
 from kith.analysis.suites import can_split, find_parts, part_of
 from kith.core.values import Change, Changes
+from kith.gates.evidence.claims import keeps_claims
 from kith.gates.runners import is_runner_file, runner_settings
 from kith.gates.untouched import is_test_file
 
@@ -19,6 +20,12 @@ _SKIP: Final = re.compile(
     r"\bskip\w*\b|\bxfail\b|\bexpectedFailure\b|\bDISABLED_|\bGTEST_SKIP\b|\[!?\.?(?:hide|mayfail|shouldfail)\]|"
     r"\b(?:xit|xdescribe|xtest)\s*\(|#\[ignore\b|\bt\.Skip",
     re.I,
+)
+_HOOK: Final = re.compile(
+    r"^(?:@[^\n]*\n)*def pytest_\w+[^\n]*\n(?:[ \t]+[^\n]*\n?|\n)*|"
+    r"^(?:collect_ignore\w*|pytest_plugins)\b[^\n]*(?:\n[ \t\])}][^\n]*)*|"
+    r"^.*\b(?:_pytest|unittest|pytest)(?:\.\w+)+\s*=(?!=).*$",
+    re.M,
 )
 _ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
 
@@ -45,12 +52,19 @@ def find_tampering(changes: Changes) -> Tampering:
 
 
 def _alters_settings(change: Change) -> bool:
+    if change.path.rpartition("/")[2] == "conftest.py":
+        return _hooks(change.after) != _hooks(change.before) and bool(_hooks(change.after))
     if is_test_file(change.path):
         return False
     if is_runner_file(change.path):
         return True
     before, after = (runner_settings(change.path, side) for side in (change.before, change.after))
     return change.before is not None and bool(before != after)
+
+
+def _hooks(source: bytes | None) -> list[str]:
+    """What in a conftest.py decides which tests run, and what becomes of their results."""
+    return _HOOK.findall(_text(source or b""))
 
 
 def _weakened(change: Change, changes: Changes) -> Iterator[str]:
@@ -96,7 +110,7 @@ def find_successor(text: str, changes: Changes) -> str:
             continue
         known = _tests(change.path, change.before or b"")
         for name, new in _tests(change.path, change.after).items():
-            if name not in known and not _is_weaker(text, new) and _are_alike(text, new):
+            if name not in known and keeps_claims(text, new) and _are_alike(text, new):
                 return name
     return ""
 
