@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from kith.app.asking.pins import is_routed, pin
 from kith.app.asking.terms import Terms
 from kith.app.asking.worker import make_worker
+from kith.app.beginning import find_commit
 from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.knowledge import gather, tell_faults, tell_known
@@ -32,7 +33,6 @@ from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
 from kith.tools.hooks import Said
 from kith.tools.symbols import Look
-from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
 from kith.workflows.coach.ask import look_at
@@ -109,7 +109,8 @@ async def run_in(
         await project.recover(session)
     else:
         options = _options(project, task, session.past())
-        run.emit(project.started(task.words, options | {"commit": await clean_commit(project.root)}))
+        commit = await find_commit(project, session.past())
+        run.emit(project.started(task.words, options | {"commit": commit}))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past))

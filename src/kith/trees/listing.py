@@ -43,19 +43,20 @@ async def list_files(root: Path) -> tuple[str, ...]:
 
 
 async def _list(root: Path) -> tuple[str, ...]:
-    if await is_repository(root):
-        # Asking git three questions at once is faster than looking at each file ourselves.
-        questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
-        asked = [asyncio.ensure_future(run_git(root, "ls-files", "-z", *words)) for words in questions]
-        try:
-            known, gone, staged = [await each for each in asked]
-        finally:
-            await leave(*asked)  # no process may outlive the question
-        if known.ok and gone.ok and staged.ok:
-            absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
-            names = _names(known.stdout)
-            return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
-    return tuple(sorted(_walk(root)))
+    # Asking git all questions at once is faster than looking at each file ourselves.
+    questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
+    asked = [asyncio.ensure_future(run_git(root, "ls-files", "-z", *words)) for words in questions]
+    try:
+        if not await is_repository(root):
+            return tuple(sorted(_walk(root)))
+        known, gone, staged = [await each for each in asked]
+    finally:
+        await leave(*asked)  # no process may outlive the question
+    if not (known.ok and gone.ok and staged.ok):
+        return tuple(sorted(_walk(root)))
+    absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
+    names = _names(known.stdout)
+    return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
 
 
 def _names(output: bytes) -> list[str]:
