@@ -65,7 +65,9 @@ def word_stands(stands: Stands) -> str:
     toolchain = stands.toolchain
     command = f"`{toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.run}`"
     if stands.before is None:
-        return f"kith checks your change with {command}, which runs on the unchanged files now."
+        return (
+            f"kith checks your change with {command}. It runs on the unchanged files now; the result follows."
+        )
     report = stands.before.report
     if report.cases:
         passed, failed = len(report.passed), len(report.failed)
