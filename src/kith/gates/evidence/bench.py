@@ -163,6 +163,8 @@ class Bench:
                 break
         assert best is not None
         self._choose(best)
+        if self._kept and (name := await self._name(best.toolchain)):
+            self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
     async def _run_one(self, run: Run, toolchain: Toolchain) -> SuiteReport:
@@ -184,8 +186,6 @@ class Bench:
             async with self.home.trial() as trial:
                 yield trial
             return
-        if self._kept:
-            self._kept.keep_only(name)
         try:
             async with self.home.trial(name) as trial:
                 yield trial
