@@ -14,7 +14,7 @@ from kith.trees.listing import list_files
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """One command, and why it is this one. `stands`: how the untouched tree stood, None where it never ran."""
+    """One command and why it was chosen; `stands` is how the untouched tree stood, None if it never ran."""
 
     command: str
     why: str
@@ -22,7 +22,7 @@ class KnownCheck:
 
 
 async def known_checks(root: Path, settings: Settings) -> tuple[KnownCheck, ...]:
-    """The checks of a project: those that settings name, else the one that served best, else what files say."""
+    """The checks that settings name, else the one that served best so far, else those that files name."""
     if settings.check:
         origin = settings.origin.get("check", "settings")
         return tuple(KnownCheck(each, f"check, {origin}") for each in settings.check if each != "none")

@@ -61,8 +61,8 @@ class Task:
 class Job:
     """A task at work: in which session, on which terms it asks models in the cloud.
 
-    `relay` is there where kith chooses the models, `look` where an index can be asked. `judges` decide about the
-    change, and `standing` tells the model how their checks stood before it.
+    `relay` is there where kith chooses the models, `look` where an index can be asked. `judges` decide about
+    the change, and `standing` tells the model how their checks stood before it.
     """
 
     project: Project
@@ -313,7 +313,7 @@ async def _open_task(
     window: int,
     strategy: Strategy = ORIGINAL,
 ) -> str:
-    """The task as the model gets it, after what became of its last change, or how the checks stand before it."""
+    """The task as the model gets it, after how the checks stand, or what became of its last change."""
     words = with_news(project, past, phrase(task.words, strategy.levers), window)
     if past.threads.get(THREAD):
         return words

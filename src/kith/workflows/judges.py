@@ -56,10 +56,10 @@ class Judges:
 
     `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one;
     `stands` starts that beside the work and says what is known of it by now. `must_check`: the person named a
-    check, so it runs even when nothing was changed. `review`: a model's notes on the change are told beside it.
-    `audit` looks once more at what the gates let pass. `named`: files that run by themselves, as patterns, which
-    the person allowed to change beforehand. `ending` is asked whenever the model has ended its work, whether or
-    not it changed anything. `aclose` stops what still runs beside the work.
+    check, so it runs even when nothing was changed. `review`: a model's notes on the change are told beside
+    it. `audit` looks once more at what the gates let pass. `named`: files that run by themselves, as
+    patterns, which the person allowed to change beforehand. `ending` is asked whenever the model has ended
+    its work, whether or not it changed anything. `aclose` stops what still runs beside the work.
     """
 
     gates: Gates
@@ -82,9 +82,9 @@ class Checking:
     `goal`: the person named the commands for this very task, so they must succeed; otherwise they must only
     not get worse, as `no_worse` must. `trusted`: the person named the commands, so they need no question even
     without a sandbox. `named`: the files that run by themselves and may change without a warning. `standard`:
-    how much evidence is enough where nobody looks. `request` is what the person asked for. `kept` and `digests`
-    let results be used again; `environment` names what else they depend on. A suite that takes longer than
-    `long_s` runs the tests that reach the change first.
+    how much evidence is enough where nobody looks. `request` is what the person asked for. `kept` and
+    `digests` let results be used again; `environment` names what else they depend on. A suite that takes
+    longer than `long_s` runs the tests that reach the change first.
     """
 
     commands: tuple[str, ...] | None

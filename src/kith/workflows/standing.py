@@ -25,7 +25,7 @@ class Standing:
         self._open = False  # the model was told that the checks run, and not how they ended
 
     async def first_words(self) -> str:
-        """A line for each check, for the first message; "" where there is none. Waits a little for results."""
+        """A line for each check, for the first message ("" for none), after a short wait for results."""
         stands = await self._judges.stands()
         for _ in range(int(WAIT_S / _STEP_S)):
             if all(each.before for each in stands):

@@ -157,6 +157,8 @@ class Bench:
                 break
         assert best is not None
         self._choose(best)
+        if self._kept and (name := await self._name(best.toolchain)):
+            self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
     async def _run_one(self, run: Run, toolchain: Toolchain) -> SuiteReport:
@@ -176,12 +178,10 @@ class Bench:
 
     @asynccontextmanager
     async def _base(self, name: str) -> AsyncIterator[Trial]:
-        """The trial of the untouched tree, which stays where it has a name; another one while that is in use."""
+        """The trial of the untouched tree; one with a name stays, and while it is in use another one serves."""
         trial: Trial | None = None
         async with AsyncExitStack() as held:
             if name:
-                if self._kept:
-                    self._kept.keep_only(name)
                 with suppress(BusyError):
                     trial = await held.enter_async_context(_staying(self.home, name))
             if trial is None:

@@ -11,7 +11,7 @@ from typing import Final
 from kith.analysis.imports import find_imports, imports_of_module
 from kith.analysis.languages import NO_CODE, language_of
 from kith.analysis.resolve import Resolver
-from kith.analysis.tokens import PYTHON_ENDINGS
+from kith.analysis.tokens import CPP_ENDINGS, PYTHON_ENDINGS
 from kith.core.values import Changes
 from kith.gates.toolchains.toolchain import Runner
 from kith.gates.untouched import is_test_file
@@ -93,7 +93,10 @@ def _module_name(path: str) -> str:
 
 
 def _users(texts: Mapping[str, str]) -> Mapping[str, set[str]]:
-    """For each file those that use it directly; the files of a Go package use each other."""
+    """For each file those that use it directly; the files of a Go package use each other.
+
+    A header uses the source that implements it.
+    """
     resolver = Resolver(sorted(texts))
     users: dict[str, set[str]] = defaultdict(set)
     packages: dict[str, set[str]] = defaultdict(set)
@@ -102,10 +105,18 @@ def _users(texts: Mapping[str, str]) -> Mapping[str, set[str]]:
             packages[path.rpartition("/")[0] + "/"].add(path)
         for target, _ in resolver.resolve(path, _imports(path, text)):
             users[target].add(path)
+            if _implements(path, target):
+                users[path].add(target)
     for folder, members in packages.items():
         for path in members:
             users[path] |= members | users.get(folder, set())
     return users
+
+
+def _implements(path: str, header: str) -> bool:
+    """Whether a source of C or C++ is what a header declares, so that who includes the one runs the other."""
+    (name, ending), (declared, _) = (splitext(basename(each)) for each in (path, header))
+    return ending.lower() in CPP_ENDINGS and name == declared
 
 
 def _imports(path: str, text: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ NO_TESTS: Final = "kith found no tests in this project"
 _SECONDS: Final = 30.0  # for one file
 _MOST: Final = 20  # files of one change
 _C: Final = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".h": "c++", ".hh": "c++", ".hpp": "c++"}
+_SCRIPTS: Final = frozenset({".js", ".cjs", ".mjs"})
 _TOLD: Final = 1_500  # characters of what was printed
 # A script whose name is not __main__ does what any importer of it would see.
 _LOAD: Final = (
@@ -63,6 +64,8 @@ def _line_for(change: Change) -> tuple[str, str] | None:
         if not all(part.isidentifier() for part in module.split(".")):
             return None
         return path, f"{PYTHON} -c {shlex.quote(_LOAD.format(module=module))}"
+    if ending in _SCRIPTS:
+        return path, f"node --check {shlex.quote(path)}"
     if ending in _C:
         folders = ("-I.", "-Iinclude", "-Isrc", f"-I{path.rpartition('/')[0] or '.'}")
         language = "" if ending in (".c", ".cc", ".cpp", ".cxx") else "-x c++ "

@@ -8,18 +8,13 @@ from typing import Final
 
 from kith.analysis.suites import can_split, find_parts, part_of
 from kith.core.values import Change, Changes
-from kith.gates.evidence.claims import keeps_claims
+from kith.gates.evidence.claims import SKIP, keeps_claims
 from kith.gates.runners import is_runner_file, runner_settings
 from kith.gates.untouched import is_test_file
 
 _ASSERTION: Final = re.compile(
     r"\bassert\w*\b|\b(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*\s*\(|\bexpect\s*\(|\.(?:raises|warns|fail)\s*\(|"
     r"\bt\.(?:Error|Fatal|Fail)\w*\("
-)
-_SKIP: Final = re.compile(
-    r"\bskip\w*\b|\bxfail\b|\bexpectedFailure\b|\bDISABLED_|\bGTEST_SKIP\b|\[!?\.?(?:hide|mayfail|shouldfail)\]|"
-    r"\b(?:xit|xdescribe|xtest)\s*\(|#\[ignore\b|\bt\.Skip",
-    re.I,
 )
 _HOOK: Final = re.compile(
     r"^(?:@[^\n]*\n)*def pytest_\w+[^\n]*\n(?:[ \t]+[^\n]*\n?|\n)*|"
@@ -96,7 +91,7 @@ def _text(source: bytes) -> str:
 
 
 def _is_weaker(old: str, new: str) -> bool:
-    return _count(_ASSERTION, new) < _count(_ASSERTION, old) or _count(_SKIP, new) > _count(_SKIP, old)
+    return _count(_ASSERTION, new) < _count(_ASSERTION, old) or _count(SKIP, new) > _count(SKIP, old)
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

@@ -1,0 +1,1 @@
+"""Lets the folders below import what stands in this one (`gating`)."""

@@ -1,0 +1,216 @@
+"""Checks without results per test, goals, slow suites, Make and Node."""
+
+from prepared import Project, right, swap, useless, wrong
+from python_projects import AREA, BREAKS, FIXED, GREEN, PERIMETER, RED, REFACTOR, SHAPES
+
+ADD = "echo $(($1 + $2))\n"
+SUB = "echo $(($1 - $2))\n"
+TEST_ADD = 'test "$(sh add.sh 1 2)" = 3 || { echo "error: add.sh 1 2 is $(sh add.sh 1 2)"; exit 1; }\n'
+GREEN_SHELL = {"add.sh": ADD, "sub.sh": "echo $(($2 - $1))\n", "check.sh": TEST_ADD}
+OTHER_FAILURE = 'echo "error: no colours"\nexit 1\n'
+RED_SHELL = {**GREEN_SHELL, "check.sh": TEST_ADD + OTHER_FAILURE}
+WANTED = {**GREEN_SHELL, "add.sh": SUB}
+CHECK = ("sh check.sh",)
+
+EXIT_CODES = (
+    Project(
+        "an exit code, green before",
+        GREEN_SHELL,
+        (
+            right("refactor", {"add.sh": "echo $(($2 + $1))\n"}, "unproven", "not_reached"),
+            wrong("break it", {"add.sh": SUB}, says="error: add.sh 1 2 is -1"),
+            wrong("break it and what checks it", {"add.sh": SUB, "check.sh": "exit 0\n"}),
+        ),
+        commands=CHECK,
+        goal=False,
+    ),
+    Project(
+        "an exit code, red before",
+        RED_SHELL,
+        (
+            right(
+                "the same failure after it",
+                {"add.sh": "echo $(($2 + $1))\n"},
+                "unproven",
+                "same_failure",
+                end="held",
+            ),
+            wrong("another failure, in what is touched", {"add.sh": SUB}, says="add.sh 1 2 is -1"),
+            useless("words only", {"README.md": "Add.\n"}, "same_failure", end="held"),
+        ),
+        commands=CHECK,
+        goal=False,
+    ),
+    Project(
+        "an exit code that is the goal",
+        WANTED,
+        (
+            right("reached", {"add.sh": ADD}, "proven", "fixed"),
+            wrong("not reached", {"add.sh": "echo $(($1 * $2))\n"}, says="add.sh"),
+            wrong("reached by another check only", {"check.sh": "exit 0\n"}, "settings", end="held"),
+            useless("not reached, by words only", {"README.md": "Add.\n"}, "unmet", end="refused"),
+            wrong("not reached, sent again", {"sub.sh": ADD}, "same_failure", end="held", asked=2),
+        ),
+        commands=CHECK,
+    ),
+    Project(
+        "an exit code that must not get worse",
+        {
+            **GREEN,
+            "lint.sh": 'test "$(wc -l < shapes.py)" -lt 20 || { echo "error: shapes.py is long"; exit 1; }\n',
+        },
+        (
+            right("refactor", {"shapes.py": REFACTOR}, "held", "reached"),
+            wrong(
+                "it gets worse", {"shapes.py": REFACTOR + "\n" * 20 + "LAST = 1\n"}, says="shapes.py is long"
+            ),
+        ),
+        no_worse=("sh lint.sh",),
+    ),
+    Project(
+        "a command that was red and may stay so",
+        {**GREEN, "lint.sh": 'echo "error: README.md is missing"\nexit 1\n'},
+        (
+            right("refactor", {"shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break one", {"shapes.py": BREAKS}, broken=[AREA]),
+        ),
+        no_worse=("sh lint.sh",),
+    ),
+    Project(
+        "a named suite that is the goal",
+        RED,
+        (
+            right("reached", {"shapes.py": FIXED}, "proven", "fixed", fixed=[PERIMETER]),
+            wrong("not reached", {"shapes.py": REFACTOR}, "unmet", failing=[PERIMETER], says="must succeed"),
+            wrong(
+                "not reached, sent again",
+                {"shapes.py": REFACTOR},
+                "disputed",
+                end="held",
+                failing=[PERIMETER],
+                asked=2,
+            ),
+            wrong(
+                "reached by breaking another",
+                {"shapes.py": swap(FIXED, ("width * height", "width * width"))},
+                fixed=[PERIMETER],
+                broken=[AREA],
+            ),
+        ),
+        commands=("python3 -m pytest -q",),
+    ),
+    Project(
+        "make test",
+        {
+            "Makefile": "test: add.sh\n\tsh check.sh\n",
+            **GREEN_SHELL,
+        },
+        (
+            right("refactor", {"add.sh": "echo $(($2 + $1))\n"}, "unproven", "not_reached"),
+            wrong("break it", {"add.sh": SUB}, says="add.sh 1 2 is -1"),
+            wrong("a Makefile that tests nothing", {"Makefile": "test:\n\ttrue\n", "add.sh": SUB}),
+            wrong(
+                "only a Makefile that tests nothing", {"Makefile": "test:\n\ttrue\n"}, "settings", end="held"
+            ),
+            right(
+                "a Makefile that tests more, as the request asks",
+                {"Makefile": "test: add.sh\n\tsh check.sh\n\tsh sub.sh 1 2\n"},
+                "held",
+                "reached",
+                request="let the Makefile test sub.sh, too",
+            ),
+        ),
+    ),
+)
+
+SLEEPS = "import time\n\n\ndef test_slow():\n    time.sleep({seconds})\n"
+SLOW = (
+    Project(
+        "a slow suite",
+        {**GREEN, "test_slow.py": SLEEPS.format(seconds=1.5)},
+        (
+            right("refactor", {"shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break one", {"shapes.py": BREAKS}, broken=[AREA]),
+            wrong(
+                "break one that does not seem affected",
+                {"shapes.py": REFACTOR, "test_slow.py": "def test_slow():\n    assert False\n"},
+                broken=["test_slow.py::test_slow"],
+            ),
+        ),
+        long_s=0.1,
+        slow=True,
+    ),
+    Project(
+        "a suite that takes longer than there is time for",
+        {**RED, "test_slow.py": SLEEPS.format(seconds=60)},
+        (
+            right("refactor", {"shapes.py": REFACTOR}, "held", "reached", failing=[PERIMETER]),
+            right("fix it", {"shapes.py": FIXED}, "proven", "fixed", fixed=[PERIMETER]),
+            wrong("break one", {"shapes.py": BREAKS}, broken=[AREA], failing=[PERIMETER]),
+            useless("words only", {"README.md": "Shapes.\n"}, "out_of_time", end="held"),
+        ),
+        seconds=4.0,
+        slow=True,
+    ),
+    Project(
+        "a command that takes longer than there is time for",
+        {**GREEN_SHELL, "check.sh": "sleep 60\n"},
+        (right("refactor", {"add.sh": "echo $(($2 + $1))\n"}, "unproven", "out_of_time", end="held"),),
+        commands=CHECK,
+        goal=False,
+        seconds=1.0,
+        slow=True,
+    ),
+    Project(
+        "a change that never ends",
+        GREEN,
+        (
+            wrong(
+                "in a function",
+                {"shapes.py": swap(SHAPES, ("    return number / 2", "    while number:\n        pass"))},
+                "out_of_time",
+                says="The tests were stopped",
+            ),
+        ),
+        seconds=6.0,
+        slow=True,
+    ),
+)
+
+ADD_JS = "exports.add = (a, b) => a + b;\nexports.sub = (a, b) => b - a;\n"
+NODE = (
+    Project(
+        "node --test",
+        {
+            "package.json": '{"name": "a", "scripts": {"test": "node --test"}}\n',
+            "add.js": ADD_JS,
+            "add.test.js": """\
+const test = require('node:test');
+const assert = require('node:assert');
+const { add, sub } = require('./add.js');
+
+test('adds', () => assert.strictEqual(add(1, 2), 3));
+test('subtracts', () => assert.strictEqual(sub(3, 1), 2));
+""",
+        },
+        (
+            right(
+                "fix it", {"add.js": swap(ADD_JS, ("b - a", "a - b"))}, "proven", "fixed", fixed=["subtracts"]
+            ),
+            right(
+                "refactor",
+                {"add.js": swap(ADD_JS, ("a + b", "b + a"))},
+                "held",
+                "reached",
+                failing=["subtracts"],
+            ),
+            wrong(
+                "break one",
+                {"add.js": swap(ADD_JS, ("a + b", "a * b"))},
+                broken=["adds"],
+                failing=["subtracts"],
+            ),
+        ),
+    ),
+)
+PROJECTS = (*EXIT_CODES, *SLOW, *NODE)

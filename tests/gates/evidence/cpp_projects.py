@@ -1,0 +1,194 @@
+"""C and C++ projects: CTest, GoogleTest, Catch2, a plain Makefile. They compile, so they take seconds."""
+
+from prepared import Project, right, swap, wrong
+
+SHAPES = """\
+#include "shapes.h"
+
+int area(int width, int height) {
+    return width * height;
+}
+
+int perimeter(int width, int height) {
+    return width + height;
+}
+"""
+HEADER = "#pragma once\nint area(int width, int height);\nint perimeter(int width, int height);\n"
+SOURCES = {"shapes.cpp": SHAPES, "shapes.h": HEADER}
+FIXED = swap(SHAPES, ("return width + height", "return 2 * (width + height)"))
+BREAKS = swap(SHAPES, ("return width * height", "return width * width"))
+REFACTOR = swap(SHAPES, ("return width * height", "int all = width * height;\n    return all"))
+CRASHES = swap(SHAPES, ("return width * height", "__builtin_trap()"))
+UNDECLARED = swap(SHAPES, ("return width * height", "return width * depth"))
+CMAKE = (
+    "cmake_minimum_required(VERSION 3.16)\nproject(shapes CXX)\nenable_testing()\n"
+    "add_library(shapes shapes.cpp)\n"
+)
+PLAIN = {
+    **SOURCES,
+    "CMakeLists.txt": CMAKE
+    + "foreach(name area perimeter)\n  add_executable(test_${name} test_${name}.cpp)\n"
+    "  target_link_libraries(test_${name} shapes)\n  add_test(NAME ${name} COMMAND test_${name})\n"
+    "endforeach()\n",
+    "test_area.cpp": '#include "shapes.h"\n\nint main() { return area(2, 3) == 6 ? 0 : 1; }\n',
+    "test_perimeter.cpp": '#include "shapes.h"\n\nint main() { return perimeter(2, 3) == 10 ? 0 : 1; }\n',
+}
+GOOGLETEST = {
+    **SOURCES,
+    "CMakeLists.txt": CMAKE
+    + "add_subdirectory(/usr/src/googletest/googletest gtest)\nadd_executable(all_tests test_shapes.cpp)\n"
+    "target_include_directories(all_tests PRIVATE .)\n"
+    "target_link_libraries(all_tests shapes gtest gtest_main)\nadd_test(NAME all COMMAND all_tests)\n",
+    "test_shapes.cpp": """\
+#include "shapes.h"
+#include <gtest/gtest.h>
+
+TEST(Shapes, Area) {
+    EXPECT_EQ(area(2, 3), 6);
+}
+
+TEST(Shapes, Perimeter) {
+    EXPECT_EQ(perimeter(2, 3), 10);
+}
+""",
+}
+CATCH = {
+    **SOURCES,
+    "CMakeLists.txt": CMAKE
+    + "add_executable(all_tests main.cpp test_shapes.cpp)\ntarget_link_libraries(all_tests shapes)\n"
+    "add_test(NAME all COMMAND all_tests)\n",
+    "main.cpp": "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n",
+    "test_shapes.cpp": """\
+#include "shapes.h"
+#include <catch2/catch.hpp>
+
+TEST_CASE("area") {
+    REQUIRE(area(2, 3) == 6);
+}
+
+TEST_CASE("perimeter") {
+    REQUIRE(perimeter(2, 3) == 10);
+}
+""",
+}
+MAKE = {
+    **SOURCES,
+    "Makefile": "CXX ?= c++\n\ntest: test_area\n\t./test_area\n\n"
+    "test_area: test_area.cpp shapes.cpp shapes.h\n\t$(CXX) -o $@ test_area.cpp shapes.cpp\n",
+    "test_area.cpp": '#include "shapes.h"\n#include <cassert>\n\nint main() { assert(area(2, 3) == 6); }\n',
+    ".gitignore": "test_area\n",
+}
+
+PROJECTS = (
+    Project(
+        "CTest",
+        PLAIN,
+        (
+            right("fix it", {"shapes.cpp": FIXED}, "proven", "fixed", fixed=["perimeter"]),
+            right("refactor", {"shapes.cpp": REFACTOR}, "held", "reached", failing=["perimeter"]),
+            wrong("break one", {"shapes.cpp": BREAKS}, broken=["area"], failing=["perimeter"]),
+            wrong("a crash", {"shapes.cpp": CRASHES}, broken=["area"], failing=["perimeter"]),
+            wrong("it does not compile", {"shapes.cpp": UNDECLARED}, broken=["area"], says="depth"),
+            wrong(
+                "a test is no longer built",
+                {
+                    "shapes.cpp": BREAKS,
+                    "CMakeLists.txt": swap(
+                        PLAIN["CMakeLists.txt"], ("name area perimeter", "name perimeter")
+                    ),
+                },
+                broken=["area"],
+                failing=["perimeter"],
+            ),
+        ),
+        slow=True,
+    ),
+    Project(
+        "GoogleTest",
+        GOOGLETEST,
+        (
+            right("fix it", {"shapes.cpp": FIXED}, "proven", "fixed", fixed=["all::Shapes.Perimeter"]),
+            wrong(
+                "break one",
+                {"shapes.cpp": BREAKS},
+                broken=["all::Shapes.Area"],
+                failing=["all::Shapes.Perimeter"],
+            ),
+            wrong(
+                "break one and disable its test",
+                {
+                    "shapes.cpp": BREAKS,
+                    "test_shapes.cpp": swap(
+                        GOOGLETEST["test_shapes.cpp"], ("Shapes, Area", "Shapes, DISABLED_Area")
+                    ),
+                },
+                broken=["all::Shapes.Area"],
+                failing=["all::Shapes.Perimeter"],
+            ),
+            wrong(
+                "break one and expect that",
+                {
+                    "shapes.cpp": BREAKS,
+                    "test_shapes.cpp": swap(
+                        GOOGLETEST["test_shapes.cpp"], ("area(2, 3), 6", "area(2, 3), 4")
+                    ),
+                },
+                broken=["all::Shapes.Area"],
+                failing=["all::Shapes.Perimeter"],
+            ),
+            right(
+                "a function and its test are renamed",
+                {
+                    "shapes.cpp": swap(SHAPES, ("int area", "int surface")),
+                    "shapes.h": swap(HEADER, ("int area", "int surface")),
+                    "test_shapes.cpp": swap(
+                        GOOGLETEST["test_shapes.cpp"],
+                        ("area(", "surface("),
+                        ("Shapes, Area", "Shapes, Surface"),
+                    ),
+                },
+                "held",
+                "reached",
+                adapted=["all::Shapes.Area"],
+                added=["all::Shapes.Surface"],
+                failing=["all::Shapes.Perimeter"],
+            ),
+        ),
+        seconds=300.0,
+        slow=True,
+    ),
+    Project(
+        "Catch2",
+        CATCH,
+        (
+            right("fix it", {"shapes.cpp": FIXED}, "proven", "fixed", fixed=["all::perimeter"]),
+            wrong("break one", {"shapes.cpp": BREAKS}, broken=["all::area"], failing=["all::perimeter"]),
+        ),
+        seconds=300.0,
+        slow=True,
+    ),
+    Project(
+        "make with a compiler",
+        MAKE,
+        (
+            right("refactor", {"shapes.cpp": REFACTOR}, "held", "reached"),
+            wrong("break it", {"shapes.cpp": BREAKS}, says="area(2, 3) == 6"),
+            wrong("it does not compile", {"shapes.cpp": UNDECLARED}, says="depth"),
+        ),
+        slow=True,
+    ),
+    Project(
+        "C++ without tests",
+        SOURCES,
+        (
+            right("refactor", {"shapes.cpp": REFACTOR}, "unproven", "no_tests"),
+            wrong(
+                "it does not compile",
+                {"shapes.cpp": UNDECLARED},
+                "no_tests",
+                says="shapes.cpp no longer loads",
+            ),
+        ),
+        slow=True,
+    ),
+)

@@ -1,0 +1,53 @@
+"""Prepared projects before the judge: no regression is accepted, and right changes are."""
+
+from pathlib import Path
+
+import blocked_projects
+import command_projects
+import cpp_projects
+import pytest
+import python_projects
+import tampering_projects
+from prepared import Project, Try, judge_all
+
+PROJECTS: tuple[Project, ...] = (
+    *python_projects.PROJECTS,
+    *tampering_projects.PROJECTS,
+    *blocked_projects.PROJECTS,
+    *command_projects.PROJECTS,
+    *cpp_projects.PROJECTS,
+)
+pytestmark = pytest.mark.usefixtures("sandbox")
+
+
+def _named(project: Project) -> object:
+    marks = [pytest.mark.slow] if project.slow else []
+    return pytest.param(project, id=project.name.replace(" ", "-"), marks=marks)
+
+
+@pytest.mark.parametrize("project", [_named(each) for each in PROJECTS])
+def test_every_change_gets_its_verdict(project: Project, tmp_path: Path) -> None:
+    found = zip(project.tries, judge_all(project, tmp_path), strict=True)
+    amiss = {each.name: fault for each, judged in found if (fault := judged.differs_from(each))}
+    assert not amiss
+
+
+def _tries(kind: str) -> list[Try]:
+    return [each for project in PROJECTS for each in project.tries if each.kind == kind]
+
+
+def test_there_are_forty_projects() -> None:
+    assert len(PROJECTS) >= 40 and len({each.name for each in PROJECTS}) == len(PROJECTS)
+
+
+def test_no_regression_is_accepted() -> None:
+    assert not [each.name for each in _tries("wrong") if each.end == "applied"]
+
+
+def test_right_changes_are_accepted() -> None:
+    tries = _tries("right")
+    assert sum(each.end == "applied" for each in tries) >= 0.95 * len(tries)
+
+
+def test_useless_changes_are_never_proven_or_held() -> None:
+    assert {each.grade for each in _tries("useless")} == {"unproven"}
