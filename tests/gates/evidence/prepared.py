@@ -153,7 +153,7 @@ async def _judge(project: Project, each: Try, root: Path) -> Judged:
     judges = make_judges(run, checking, _no_commit)
     try:
         for turn in range(1, each.asked + 1):
-            verdict = await _ask(run, judges, each)
+            verdict = await _ask(run, judges, each, final=turn > 1)
             assert turn == each.asked or not verdict.ok, "accepted already when it was sent before"
         evidence = verdict.evidence or UNCHECKED
         if not verdict.ok:
@@ -163,12 +163,12 @@ async def _judge(project: Project, each: Try, root: Path) -> Judged:
         await judges.aclose()
 
 
-async def _ask(run: Run, judges: Judges, each: Try) -> Verdict:
-    """The gates' word on a trial in which the change was made, as by a model."""
+async def _ask(run: Run, judges: Judges, each: Try, *, final: bool) -> Verdict:
+    """The gates' word on a trial in which the change was made, as by a model that may try again or not."""
     async with run.workspace.trial() as trial:
         await write_all(trial, each.files)
         changes = await trial.changes()
-        return await ask_gates(run.inside(trial), await judges.gates(each.claims), changes, 1)
+        return await ask_gates(run.inside(trial), await judges.gates(each.claims, final), changes, 1)
 
 
 async def _nobody(question: Question) -> Answer:

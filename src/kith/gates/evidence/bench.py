@@ -178,7 +178,7 @@ class Bench:
 
     @asynccontextmanager
     async def _base(self, name: str) -> AsyncIterator[Trial]:
-        """The trial of the untouched tree; one with a name stays, and while it is in use another one serves."""
+        """The trial of the untouched tree; a named one stays; while it is in use another one serves."""
         trial: Trial | None = None
         async with AsyncExitStack() as held:
             if name:
