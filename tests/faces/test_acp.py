@@ -61,7 +61,8 @@ def test_a_task_is_shown_approved_and_told_again(
             assert await editor.say(id, "Mend mean()") == "end_turn"
             whole = str(repository / "utils.py")
             (question,) = editor.asked
-            (diff,) = question.content or []
+            evidence, diff = question.content or []
+            assert "Unproven" in str(evidence) or "Proven" in str(evidence)
             assert diff.type == "diff" and diff.path == whole
             assert OLD in (diff.old_text or "") and NEW in diff.new_text
             assert [(each.option_id, each.kind) for each in editor.offered[0]] == [

@@ -2,17 +2,26 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from outside import Kith
 
 from kith.trees.clone import make_folders
+from kith.trees.walk import remove_tree
 
 DEEP = "/".join(["d"] * 1_100)
 DIG = f"mkdir -p {DEEP}"
 OLD, NEW = "    return sum(numbers) / (len(numbers) + 1)", "    return sum(numbers) / max(len(numbers), 1)"
 EDIT = f"utils.py\n```\n<<<<<<< SEARCH\n{OLD}\n=======\n{NEW}\n>>>>>>> REPLACE\n```\n"
+
+
+@pytest.fixture(autouse=True)
+def cleared(tmp_path: Path) -> Iterator[None]:
+    """pytest's own way to remove old folders recurses."""
+    yield
+    remove_tree(tmp_path)
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_a_yes_applies(repository: Path, script: Any) -> None:
     assert OLD in (repository / "utils.py").read_text()
     screen.press("a")
     shown = screen.wait("exit 0")
-    assert "passed (before: failed)" in shown
+    assert "Proven: a test that failed before passes now" in shown
     assert NEW in (repository / "utils.py").read_text()
 
 

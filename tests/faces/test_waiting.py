@@ -23,7 +23,7 @@ from test_run import CHECK, DONE, NEW, OLD, edit
 from kith.trees.trial_folder import claim_folder
 
 WRONG = OLD.replace("+ 1", "+ 2")
-FAILING = ("--check", "grep -q nowhere utils.py")
+FAILING = ("--check", "grep -qF '+ 1)' utils.py")  # which the change breaks
 UNCHECKED = ("--check", "none")
 
 
@@ -86,7 +86,7 @@ def test_the_diff_is_one_that_git_applies(kith: Kith) -> None:
 def test_yes_does_not_apply_what_fails(kith: Kith) -> None:
     session = refused(kith)
     told = kith("apply", "--yes", *FAILING, code=6)
-    assert "kith: Held back: `grep -q nowhere utils.py` ends with exit code 1" in told.stderr
+    assert "kith: Held back: `grep -qF '+ 1)' utils.py` ends with exit code 1" in told.stderr
     assert f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}" in told.stderr
     line = kith("apply", "--yes", *FAILING, "--output-format", "json", code=6).stdout
     report = json.loads(line)

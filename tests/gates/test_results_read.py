@@ -269,7 +269,7 @@ def test_control_characters_do_not_break_a_report() -> None:
     (entry,) = read_junit(
         b"<testsuites><testcase name='a\x1b[31m\xff'><failure>\x00</failure></testcase></testsuites>"
     )
-    assert (entry.name, entry.outcome, entry.text) == ("a?[31m\N{REPLACEMENT CHARACTER}", "failed", "?")
+    assert (entry.name, entry.outcome, entry.text) == ("a\N{REPLACEMENT CHARACTER}", "failed", "?")
 
 
 def test_a_forged_report_makes_no_failure_good() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +29,13 @@ def dig(root: Path, path: str) -> int:
         above, fd = fd, os.open(name, os.O_RDONLY, dir_fd=fd)
         os.close(above)
     return fd
+
+
+@pytest.fixture(autouse=True)
+def cleared(tmp_path: Path) -> Iterator[None]:
+    """pytest's own way to remove old folders recurses."""
+    yield
+    remove_tree(tmp_path)
 
 
 @pytest.fixture

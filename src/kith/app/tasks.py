@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kith.app.asking.pins import is_routed, pin
 from kith.app.asking.terms import Terms
 from kith.app.asking.worker import make_worker
+from kith.app.beginning import find_commit
 from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.knowledge import gather, tell_faults, tell_known
@@ -31,7 +33,6 @@ from kith.routing.kinds import kind_of
 from kith.routing.strategies import ORIGINAL, Strategy, phrase
 from kith.tools.hooks import Said
 from kith.tools.symbols import Look
-from kith.trees.commits import clean_commit
 from kith.workflows.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.workflows.chat import chat
 from kith.workflows.coach.ask import look_at
@@ -108,7 +109,8 @@ async def run_in(
         await project.recover(session)
     else:
         options = _options(project, task, session.past())
-        run.emit(project.started(task.words, options | {"commit": await clean_commit(project.root)}))
+        commit = await find_commit(project, session.past())
+        run.emit(project.started(task.words, options | {"commit": commit}))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past))
@@ -182,7 +184,8 @@ async def _ask_model(
     if not project.settings.read_only:
         await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:
-        first = _open_task(project, run, task, past, room, known) if _is_new(task, past) else None
+        begin = partial(_open_task, project, run, task, past, known, standing)
+        first = begin(room) if _is_new(task, past) else None
         opening = asyncio.ensure_future(first) if first else None
         try:
             opened = opened or await (
@@ -197,12 +200,10 @@ async def _ask_model(
             strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
             if opening:
                 if 0 < opened.window < room or strategy.id:
-                    words = await _open_task(project, run, task, past, opened.window, known, strategy)
+                    words = await begin(opened.window, strategy)
                 words = await _add_named(terms, opened, task, past, words)
                 if not past.threads.get(THREAD):
                     words = _begin(project, run, opened.window, words)
-                    checks = "" if project.settings.read_only else await standing.first_words()
-                    words = f"{words}\n\n{checks}" if checks else words
             offered = past.started is not None and past.started.options.get("symbols") == "yes"
             # A tool that was offered stays, even where the index was lost since.
             look = (known.look or look_nowhere) if offered else None
@@ -307,15 +308,18 @@ async def _open_task(
     run: Run,
     task: Task,
     past: Past,
-    window: int,
     known: Known,
+    standing: Standing,
+    window: int,
     strategy: Strategy = ORIGINAL,
 ) -> str:
-    """The task as the model gets it, after what became of its last change."""
+    """The task as the model gets it, after what became of its last change, or how the checks stand before it."""
     words = with_news(project, past, phrase(task.words, strategy.levers), window)
-    if not past.threads.get(THREAD):
-        return await open_task(run, words, opening_room(window), await known.fitting(), look_at(strategy))
-    return words
+    if past.threads.get(THREAD):
+        return words
+    checks = "" if project.settings.read_only else await standing.first_words()
+    fitting = await known.fitting()
+    return await open_task(run, words, opening_room(window), fitting, look_at(strategy), checks)
 
 
 # --- going on after a crash --------------------------------------------------------------

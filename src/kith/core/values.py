@@ -124,7 +124,8 @@ class Usage:
     """Tokens of one call; `cached` counts prompt tokens that were not computed again.
 
     `written` counts those that a provider put into a cache and charges more for, `lasting` those of them that
-    stay there for an hour and cost more still. All are part of `input`.
+    stay there for an hour and cost more still. All are part of `input`. `untold`: the reply said nothing of
+    cached tokens, although its server may have a cache.
     """
 
     input: int = 0
@@ -132,6 +133,7 @@ class Usage:
     cached: int = 0
     written: int = 0
     lasting: int = 0
+    untold: bool = False
 
     @property
     def new(self) -> int:

@@ -7,6 +7,7 @@ from kith.core.codec import decode
 from kith.core.evidence import CheckEvidence, Evidence, Names, Reason, Standing
 
 _NAMED: Final = 3  # tests in one line
+_COMMAND: Final = 60  # characters
 _WHY: Final[Mapping[Reason, str]] = {
     "fixed": "a test that failed before passes now",
     "reached": "tests that use the changed code pass, none was lost",
@@ -48,7 +49,7 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
     """One check: how it stands now and stood before, and the tests by name."""
     if check.after:
         before = f" (before: {word_standing(check.before)})" if check.before else ""
-        yield f"{check.check}: {word_standing(check.after)}{before}"
+        yield f"{_short(check.check)}: {word_standing(check.after)}{before}"
     rows = (
         ("fixed", check.fixed),
         ("broken", check.broken),
@@ -62,6 +63,11 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
     for each in check.missing:
         install = f"; to install it: {each.install}" if each.install else ""
         yield f"missing here: {each.what}{install}"
+
+
+def _short(command: str) -> str:
+    """A long command by its end, which runs the tests."""
+    return command if len(command) <= _COMMAND else f"...{command[3 - _COMMAND :]}"
 
 
 def word_standing(stands: Standing) -> str:

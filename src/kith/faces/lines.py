@@ -201,8 +201,8 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
 
 def _standing(figures: Mapping[str, float]) -> str:
     """`12 pass, 1 fails`, by a gate's own figures."""
-    tests, failed = int(figures["tests"]), int(figures.get("failed", 0))
-    return f"{tests - failed:,} pass" + (f", {failed:,} fail" if failed else "")
+    tests, failed, skipped = (int(figures.get(key, 0)) for key in ("tests", "failed", "skipped"))
+    return f"{tests - failed - skipped:,} pass" + (f", {failed:,} fail" if failed else "")
 
 
 def findings_text(findings: Sequence[Finding]) -> str:

@@ -1,7 +1,6 @@
 """`kith diff` and `kith apply`: a change that was not applied, shown and applied after all."""
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,6 +8,7 @@ from typing import Any, Final
 
 from kith.app.project import Project
 from kith.core.errors import EXIT_DONE
+from kith.core.loops import run_loop
 from kith.core.values import FileChange
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
@@ -26,7 +26,7 @@ def diff_command(args: argparse.Namespace) -> int:
 
     project = Project.open(find_root(args.folder), {})
     try:
-        waiting = asyncio.run(find_waiting(project, args.id))
+        waiting = run_loop(find_waiting(project, args.id))
     except NothingWaits as nothing:
         print(f"kith: {nothing}", file=sys.stderr)
         return EXIT_DONE
@@ -47,7 +47,7 @@ def apply_command(args: argparse.Namespace) -> int:
     from kith.faces.terminal import choose_voice
 
     project, format = Project.open(find_root(args.folder), settings_flags(args)), args.output_format
-    waiting = asyncio.run(find_waiting(project, args.id))
+    waiting = run_loop(find_waiting(project, args.id))
     voice, answerer, asked = choose_voice(format == "text", args.yes)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
     try:

@@ -63,6 +63,8 @@ class SuiteReport:
         figures: dict[str, float] = {}
         if self.cases:
             figures |= {"tests": len(self.cases), "failed": len(self.failed)}
+            if skipped := sum(case.outcome == "skipped" for case in self.cases):
+                figures["skipped"] = skipped
         if self.coverage:
             figures["coverage"] = round(self.coverage.share, 4)
         return figures

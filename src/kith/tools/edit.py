@@ -1,6 +1,7 @@
 """Replace a piece of a file, and show what stands there now where that may surprise."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kith.core.errors import TreeError
@@ -15,6 +16,7 @@ from kith.tools.syntax import new_syntax_error
 AROUND = 2  # unchanged lines shown above and below a change
 SHOWN = 24  # lines of a change that are shown
 WIDTH = 300  # characters of a line
+PLACES = 5  # line numbers that are told
 
 
 @in_words
@@ -36,13 +38,16 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
         return refused(f"Nothing was changed: {visible(path)} is Latin-1 and cannot hold all of new.")
     await run.workspace.write(path, after)
     new = lines_of(after)
-    first, last, removed = _changed_lines(lines_of(before), new)
-    line = f"{visible(path)}: {count(last - first, 'line')} in place of {removed:,}, from line {first + 1}"
+    spans = _changed_spans(lines_of(before), new)
+    added, removed = sum(span.last - span.first for span in spans), sum(span.removed for span in spans)
+    places = ", ".join(str(span.first + 1) for span in spans[:PLACES]) + (" ..." if spans[PLACES:] else "")
+    at = f"at lines {places}" if len(spans) > 1 else f"from line {places}"
+    line = f"{visible(path)}: {count(added, 'line')} in place of {removed:,}, {at}"
     note = new_syntax_error(path, before, after)
     # A text that stood there exactly needs no second look: what the model wrote is what stands there now.
     exact = args["old"].encode("utf-8", "surrogatepass") in before and not args.get("all", False)
-    shown = [] if exact and not note else _around(new, first, last)
-    changed = f"Changed {visible(path)}:{first + 1} (+{last - first} -{removed})."
+    shown = [] if exact and not note else _around(new, spans)
+    changed = f"Changed {visible(path)}:{places} (+{added} -{removed})."
     return told("\n".join((changed, *shown, *([note] if note else []))), line)
 
 
@@ -58,20 +63,31 @@ def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
     return replace_text(text.encode(), args["old"], args["new"], path, everywhere).decode().encode("latin-1")
 
 
-def _changed_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int]:
-    """Where the new lines differ: from, up to (from 0, end exclusive), and how many old ones they replace."""
-    first = 0
-    while first < min(len(old), len(new)) and old[first] == new[first]:
-        first += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - first and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    return first, len(new) - tail, len(old) - tail - first
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """New lines (from 0, end exclusive) that stand in place of so many old ones."""
+
+    first: int
+    last: int
+    removed: int
 
 
-def _around(lines: Sequence[str], first: int, last: int) -> list[str]:
-    """The changed lines, numbered, with a few around them; the middle of a long change is left out."""
-    shown = range(max(first - AROUND, 0), min(last + AROUND, len(lines)))
+def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_Span]:
+    """Where the new lines differ."""
+    from kith.edits.diffing import opcodes
+
+    return [_Span(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [_Span(0, 0, 0)]
+
+
+def _around(lines: Sequence[str], spans: Sequence[_Span]) -> list[str]:
+    """The changed lines, numbered, with a few around them; what is too much is left out."""
+    shown = sorted(
+        {
+            index
+            for span in spans
+            for index in range(max(span.first - AROUND, 0), min(span.last + AROUND, len(lines)))
+        }
+    )
     rows = [numbered(index + 1, clip(lines[index], WIDTH)) for index in shown]
     if len(rows) > SHOWN:
         half = SHOWN // 2

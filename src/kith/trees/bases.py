@@ -28,7 +28,7 @@ class Bases:
             with suppress(OSError):
                 content = (self.root / path).read_bytes()
                 digest = _digest(content)
-                self._contents.mkdir(exist_ok=True)
+                self._contents.mkdir(mode=0o700, exist_ok=True)
                 (self._contents / digest).write_bytes(content)
                 with self.file.open("a") as lines:
                     lines.write(json.dumps([path, digest]) + "\n")

@@ -21,7 +21,7 @@ class Checkpoints:
         """Write a checkpoint, whole or not at all. Raises TreeError when the disk refuses."""
         path = self.path(name)
         try:
-            self.folder.mkdir(exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
             draft = path.with_suffix(".new")
             with draft.open("w", encoding="utf-8") as file:
                 json.dump(encode(changes), file)

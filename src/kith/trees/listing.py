@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kith.core.errors import TreeError
 from kith.core.loops import leave
+from kith.trees import recent
 from kith.trees.files import look_at
 from kith.trees.git import is_repository, run_git
 from kith.trees.walk import walk
@@ -33,19 +34,29 @@ async def list_files(root: Path) -> tuple[str, ...]:
     In a repository these are git's tracked and untracked files that are there now; submodules and nested
     repositories are left out. Elsewhere a walk that honours `.gitignore` files.
     """
-    if await is_repository(root):
-        # Asking git three questions at once is faster than looking at each file ourselves.
-        questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
-        asked = [asyncio.ensure_future(run_git(root, "ls-files", "-z", *words)) for words in questions]
-        try:
-            known, gone, staged = [await each for each in asked]
-        finally:
-            await leave(*asked)  # no process may outlive the question
-        if known.ok and gone.ok and staged.ok:
-            absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
-            names = _names(known.stdout)
-            return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
-    return tuple(sorted(_walk(root)))
+    if (known := recent.recall(root)) is not None:
+        return known
+    begun = recent.begin()
+    files = await _list(root)
+    recent.remember(root, files, begun)
+    return files
+
+
+async def _list(root: Path) -> tuple[str, ...]:
+    # Asking git all questions at once is faster than looking at each file ourselves.
+    questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
+    asked = [asyncio.ensure_future(run_git(root, "ls-files", "-z", *words)) for words in questions]
+    try:
+        if not await is_repository(root):
+            return tuple(sorted(_walk(root)))
+        known, gone, staged = [await each for each in asked]
+    finally:
+        await leave(*asked)  # no process may outlive the question
+    if not (known.ok and gone.ok and staged.ok):
+        return tuple(sorted(_walk(root)))
+    absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
+    names = _names(known.stdout)
+    return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
 
 
 def _names(output: bytes) -> list[str]:

@@ -88,7 +88,10 @@ class SideTrial:
             listed = await list_files(self.root)
             touched = await self._ground.touched({})
             new = {path for path in touched.present if not is_cache(path)}.difference(listed)
-            return sorted((new - await self._ground.ignored(new)).union(listed) - set(touched.gone))
+            new -= await self._ground.ignored(new)
+            if not new and not touched.gone:
+                return listed
+            return sorted(new.union(listed).difference(touched.gone))
 
     async def read(self, path: str) -> bytes:
         found = self._ground.look(self._resolve(path))

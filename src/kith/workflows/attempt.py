@@ -241,9 +241,15 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
         if verdict.ok and judges.ending:
             verdict = await may_end(step, judges.ending, changes, number)
         if verdict.ok and (changes or judges.must_check):
-            claimed = claimed_tests(thread)
-            compare = not progress.compared
-            judged = await judge(step, judges, changes, number, claimed=claimed, compare=compare)
+            judged = await judge(
+                step,
+                judges,
+                changes,
+                number,
+                claimed=claimed_tests(thread),
+                final=leg.last and progress.refusals + 1 >= run.limits.tries,
+                compare=not progress.compared,
+            )
             return Tried(changes, *judged)
     return Tried(changes, verdict)
 

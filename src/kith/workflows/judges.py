@@ -13,7 +13,7 @@ from kith.core.values import Changes, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.bench import LONG_S, Before, Bench, Digests, Kept
-from kith.gates.evidence.judge import Check, Claims, Disputes, evidence_gate
+from kith.gates.evidence.judge import Check, Claims, evidence_gate
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
@@ -25,9 +25,12 @@ Commit = Callable[[Sequence[str], str], Awaitable[None]]
 
 
 class Gates(Protocol):
-    """Finds the gates; `claimed` are the tests that the model says it had to change."""
+    """Finds the gates; `claimed` are the tests that the model says it had to change.
 
-    async def __call__(self, claimed: Sequence[str] = (), /) -> Sequence[Gate]: ...
+    `final`: no model will try again after a no.
+    """
+
+    async def __call__(self, claimed: Sequence[str] = (), final: bool = True, /) -> Sequence[Gate]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,6 @@ class _Checks:
     run: Run
     checking: Checking
     bench: Bench = field(init=False)
-    disputes: Disputes = field(default_factory=Disputes)
     answers: dict[str, bool] = field(default_factory=dict)
     found: tuple[Check, ...] | None = None
 
@@ -132,13 +134,13 @@ class _Checks:
             self.run.workspace, each.limits, each.kept, each.digests, each.environment, each.long_s
         )
 
-    async def gates(self, claimed: Sequence[str] = ()) -> list[Gate]:
-        claims = Claims(self.checking.request, tuple(claimed))
+    async def gates(self, claimed: Sequence[str] = (), final: bool = True) -> list[Gate]:
+        claims = Claims(self.checking.request, tuple(claimed), final)
         chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate()]
         checks = await self._find()
         for check in checks:
             allowed = await self._may_run(check)
-            gate = evidence_gate(self.bench, check, claims, self.disputes)
+            gate = evidence_gate(self.bench, check, claims)
             chosen.append(gate if allowed else not_allowed(check.group[0]))
         if not checks and self.checking.commands is None:
             chosen.append(untested_gate(self.bench.home))

@@ -6,13 +6,20 @@ from kith.core.run import Run
 
 
 async def open_task(
-    run: Run, task: str, budget: int, fitting: Fitting = fit_nothing, showing: Showing = ALL
+    run: Run,
+    task: str,
+    budget: int,
+    fitting: Fitting = fit_nothing,
+    showing: Showing = ALL,
+    checks: str = "",
 ) -> str:
     """The task with what helps to begin, in about `budget` tokens beside its own (times `showing.room`).
 
-    `fitting` is an index's word on which files fit.
+    `fitting` is an index's word on which files fit; `checks` says how they stand before the change.
     """
-    return join_parts(await opening_parts(run, task, budget, fitting, showing))
+    layout, *rest = await opening_parts(run, task, budget, fitting, showing)
+    parts = (layout, ("checks", checks), *rest) if rest else (("checks", checks), layout)
+    return join_parts(tuple(part for part in parts if part[1]))
 
 
 async def opening_parts(

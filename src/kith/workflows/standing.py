@@ -12,6 +12,9 @@ from kith.workflows.judges import Judges, Stands
 
 WAIT_S: Final = 1.5  # for the checks of the untouched tree, before the model is asked without them
 _STEP_S: Final = 0.05
+_SHOWN: Final = (
+    120  # characters of a command; of a longer one only what runs the tests of a tree that is built
+)
 
 
 class Standing:
@@ -59,9 +62,12 @@ class Standing:
 
 def word_stands(stands: Stands) -> str:
     """How one check stands, as the model is told."""
-    command = f"`{stands.toolchain.test}`"
+    toolchain = stands.toolchain
+    command = f"`{toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.run}`"
     if stands.before is None:
-        return f"kith checks your change with {command}, which runs on the unchanged files now."
+        return (
+            f"kith checks your change with {command}. It runs on the unchanged files now; the result follows."
+        )
     report = stands.before.report
     if report.cases:
         passed, failed = len(report.passed), len(report.failed)

@@ -10,11 +10,18 @@ from kith.workflows.judges import Judges
 
 
 async def judge(
-    run: Run, judges: Judges, changes: Changes, attempt: int, *, claimed: Sequence[str] = (), compare: bool
+    run: Run,
+    judges: Judges,
+    changes: Changes,
+    attempt: int,
+    *,
+    claimed: Sequence[str] = (),
+    final: bool = True,
+    compare: bool,
 ) -> tuple[Verdict, tuple[Judged, ...]]:
     """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is told of first."""
     compared = await check_before(run, judges) if compare else ()
-    return await ask_gates(run, await judges.gates(claimed), changes, attempt), compared
+    return await ask_gates(run, await judges.gates(claimed, final), changes, attempt), compared
 
 
 async def check_before(run: Run, judges: Judges) -> tuple[Judged, ...]:

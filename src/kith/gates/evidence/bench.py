@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +23,7 @@ from kith.gates.toolchains import Toolchain
 
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
+LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FORM: Final = "1"  # of what is kept; another one is not read
 
@@ -123,7 +124,7 @@ class Bench:
         key = (before.toolchain, changes, tuple(only))
         if key not in self._after:
             limits = replace(self.limits, seconds=seconds or self._patience(before.report))
-            async with self._turn(), self._base(before.toolchain) as base, base.trial() as trial:
+            async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
                 await trial.apply(changes)
                 self._after[key] = await run_suite(run.inside(trial), before.toolchain, limits, only=only)
             if not only:
@@ -133,16 +134,9 @@ class Bench:
     async def again(self, run: Run, before: Before, changes: Changes, ids: Sequence[str]) -> SuiteReport:
         """Some tests alone, once more: with a change, or with none on the untouched tree."""
         limits = replace(self.limits, seconds=self._patience(before.report))
-        async with self._turn(), self._base(before.toolchain) as base, base.trial() as trial:
+        async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
             await trial.apply(changes)
             return await run_suite(run.inside(trial), before.toolchain, limits, only=ids)
-
-    @asynccontextmanager
-    async def place(self, before: Before, changes: Changes) -> AsyncIterator[Trial]:
-        """A clean trial with a change, on top of what the untouched tree built."""
-        async with self._base(before.toolchain) as base, base.trial() as trial:
-            await trial.apply(changes)
-            yield trial
 
     def _patience(self, before: SuiteReport) -> float:
         if before.ran.timed_out or not before.cases:
@@ -163,7 +157,7 @@ class Bench:
                 break
         assert best is not None
         self._choose(best)
-        if self._kept and (name := await self._name(best.toolchain)):
+        if self._kept and (name := await self._base_of(best)):
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
@@ -173,32 +167,32 @@ class Bench:
         async with self._turn():
             if (known := await self._recall(toolchain)) is not None:  # another kith was quicker
                 return known
-            async with self._base(toolchain) as trial:
+            name = await self._name(toolchain)
+            async with self._base(name) as trial:
                 report = await run_suite(run.inside(trial), toolchain, self.limits)
+            if name and not _builds(toolchain, report):
+                async with self.home.trial(name):
+                    pass  # what was quick left nothing that is worth its place
         await self._keep(toolchain, report, ())
         return report
 
     @asynccontextmanager
-    async def _base(self, toolchain: Toolchain) -> AsyncIterator[Trial]:
-        """The trial of the untouched tree; where it pays, it stays for the next change and the next task."""
-        name = await self._name(toolchain)
-        if not name:
-            async with self.home.trial() as trial:
-                yield trial
-            return
-        try:
-            async with self.home.trial(name) as trial:
-                yield trial
-                raise _StaysError
-        except _StaysError:
-            return
-        except BusyError:
-            pass
-        async with self.home.trial() as trial:
+    async def _base(self, name: str) -> AsyncIterator[Trial]:
+        """The trial of the untouched tree, which stays where it has a name; another one while that is in use."""
+        trial: Trial | None = None
+        async with AsyncExitStack() as held:
+            if name:
+                with suppress(BusyError):
+                    trial = await held.enter_async_context(_staying(self.home, name))
+            if trial is None:
+                trial = await held.enter_async_context(self.home.trial())
             yield trial
 
+    async def _base_of(self, before: Before) -> str:
+        return await self._name(before.toolchain) if _builds(before.toolchain, before.report) else ""
+
     async def _name(self, toolchain: Toolchain) -> str:
-        """One trial for the tree's present content, where something may have been built."""
+        """One trial for the tree's present content, where something may be built; "" where nothing is."""
         if self._kept is None or not (toolchain.compiles or toolchain.runner == "command"):
             return ""
         key = await self._key(toolchain, ())
@@ -255,8 +249,24 @@ class Bench:
             self._kept.save(choice_key(self.home.root), json.dumps(encode(choice)))
 
 
+def _builds(toolchain: Toolchain, report: SuiteReport) -> bool:
+    """Whether a run has left behind what the next one can use."""
+    return toolchain.compiles or (toolchain.runner == "command" and report.ran.seconds >= LONG_BUILD_S)
+
+
 class _StaysError(Exception):
     """The trial is left for the next one who needs it."""
+
+
+@asynccontextmanager
+async def _staying(home: Workspace, name: str) -> AsyncIterator[Trial]:
+    """A trial that is there still when the block has ended."""
+    try:
+        async with home.trial(name) as trial:
+            yield trial
+            raise _StaysError
+    except _StaysError:
+        return
 
 
 def choice_key(root: Path) -> str:

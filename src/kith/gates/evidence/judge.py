@@ -41,10 +41,14 @@ _NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is said about a change: the person's `request`, and the `tests` that the model had to change."""
+    """What is said about a change: the person's `request`, and the `tests` that the model had to change.
+
+    `final`: nobody will try again, so a goal that is not reached, though nothing is lost, is the person's to judge.
+    """
 
     request: str = ""
     tests: tuple[str, ...] = ()
+    final: bool = True
 
     def allow(self, test: str) -> bool:
         """Whether the request asks for this test, or for tests in general, to change."""
@@ -89,28 +93,14 @@ class Check:
         return self.group[0].name
 
 
-def evidence_gate(bench: Bench, check: Check, claims: Claims, disputes: "Disputes") -> Gate:
+def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
     """A gate that holds the untouched tree against the change alone."""
 
     async def judge(run: Run, changes: Changes) -> Verdict:
         before = await bench.before(run, check.group)
-        return await _Case(bench, check, claims, disputes, run, changes, before).decide()
+        return await _Case(bench, check, claims, run, changes, before).decide()
 
     return judge
-
-
-class Disputes:
-    """Refusals that were told once already: told again without any effect, they go to the person."""
-
-    def __init__(self) -> None:
-        self._told: set[tuple[str, object]] = set()
-
-    def again(self, check: str, refusal: object) -> bool:
-        """Whether this refusal was given before; it is from now on."""
-        key = (check, refusal)
-        known = key in self._told
-        self._told.add(key)
-        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +110,6 @@ class _Case:
     bench: Bench
     check: Check
     claims: Claims
-    disputes: Disputes
     run: Run
     changes: Changes
     before: Before
@@ -187,8 +176,7 @@ class _Case:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         named = frozenset(id for id in found.failing if self.claims.name(id))
         if unmet := self._unmet(after, found, named):
-            refusal = (frozenset(found.failing), after.ran.code)
-            if not self.disputes.again(self.check.name, refusal):
+            if not self.claims.final:
                 return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
             if not fixed:
                 return self._yes(replace_grade(told, "unproven", "disputed"), after)
@@ -354,7 +342,7 @@ class _Case:
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
-        if self.check.goal and not self.disputes.again(self.check.name, print_now):
+        if self.check.goal and not self.claims.final:
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after)
 

@@ -2,8 +2,7 @@
 
 import configparser
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import PurePosixPath
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from kith.gates.linters import clang_tidy, cppcheck, ruff, shellcheck
@@ -13,6 +12,8 @@ from kith.gates.linters.pyright import make_pyright
 from kith.gates.toolchains import Read
 
 _CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "pyproject.toml", "setup.cfg"})
+_RUFF: Final = "ruff.toml"
+_END: Final = "\0"  # no path holds it
 _READ_AT_MOST: Final = 8  # manifests of projects inside the project
 # The keys of mypy's configuration that name what is checked.
 _NAMES_FILES: Final = ("files", "packages", "modules")
@@ -24,16 +25,22 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     `files` are paths relative to the root, `read` gives a file's bytes or None. Nobody looks here whether a
     tool is installed; that shows when it is run.
     """
-    names = frozenset(files)
-    suffixes = {PurePosixPath(path).suffix for path in names}
-    found = [*_python(names, read)] if suffixes & ruff.SUFFIXES else []
-    if suffixes & cppcheck.SUFFIXES:
+    names = files if isinstance(files, frozenset) else frozenset(files)
+    # All names as one text: of tens of thousands none is looked at by itself.
+    text = _END.join((*names, ""))
+    found = [*_python(names, text, read)] if _has(text, ruff.SUFFIXES) else []
+    if _has(text, cppcheck.SUFFIXES):
         if "CMakeLists.txt" in names:
             found.append(clang_tidy.make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
         found.append(cppcheck.make_cppcheck())
-    if suffixes & shellcheck.SUFFIXES:
+    if _has(text, shellcheck.SUFFIXES):
         found.append(shellcheck.make_shellcheck())
     return tuple(found)
+
+
+def _has(text: str, suffixes: Iterable[str]) -> bool:
+    """Whether a name in the text ends so."""
+    return any(f"{suffix}{_END}" in text for suffix in suffixes)
 
 
 def lint_clues(files: Collection[str]) -> tuple[str, ...]:
@@ -46,9 +53,9 @@ def _inner_manifests(files: Collection[str]) -> list[str]:
     return sorted(inner, key=lambda path: (path.count("/"), path))[:_READ_AT_MOST]
 
 
-def _python(files: Collection[str], read: Read) -> Iterator[Linter]:
+def _python(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
     tools = _tools(read("pyproject.toml")) if "pyproject.toml" in files else {}
-    yield ruff.make_ruff(_ruff_rules(files, read, tools))
+    yield ruff.make_ruff(_ruff_rules(files, text, read, tools))
     settings = _mypy_settings(files, read, tools)
     if settings:
         path, keys = settings
@@ -59,11 +66,12 @@ def _python(files: Collection[str], read: Read) -> Iterator[Linter]:
         yield make_pyright("pyproject.toml")
 
 
-def _ruff_rules(files: Collection[str], read: Read, tools: Mapping[str, Any]) -> str:
+def _ruff_rules(files: Collection[str], text: str, read: Read, tools: Mapping[str, Any]) -> str:
     """The file that holds rules for ruff, wherever in the tree, "" when there is none."""
-    for path in sorted(files, key=lambda path: (path.count("/"), path)):
-        if path.rpartition("/")[2] in ("ruff.toml", ".ruff.toml"):
-            return path
+    if _has(text, [_RUFF]):
+        own = [path for path in files if path.rpartition("/")[2] in (_RUFF, f".{_RUFF}")]
+        if own:
+            return min(own, key=lambda path: (path.count("/"), path))
     if "ruff" in tools:
         return "pyproject.toml"
     return next((path for path in _inner_manifests(files) if "ruff" in _tools(read(path))), "")

@@ -57,7 +57,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     if not (settings.where or tests or scripts):
         return ()
     sources = [text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))]
-    conftest = next((path for path in sorted(files) if path.rpartition("/")[2] == "conftest.py"), "")
+    conftest = min((path for path in files if f"/{path}".endswith("/conftest.py")), default="")
     of_unittest = any(re.search(r"^class \w+\([\w., ]*TestCase\b", text, re.M) for text in sources)
     plain_unittest = not settings.where and not conftest and bool(sources) and all(map(_is_unittest, sources))
     why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
@@ -120,7 +120,10 @@ def _complete(
 
 def test_modules(files: Collection[str]) -> list[str]:
     """The Python files that are named like tests, sorted."""
-    return sorted(path for path in files if _TEST_MODULE.search(path))
+    # Few of many files get as far as the pattern, which is slow.
+    return sorted(
+        path for path in files if path.endswith(".py") and "test" in path and _TEST_MODULE.search(path)
+    )
 
 
 # --- unittest, and scripts of the project's own ----------------------------------------------

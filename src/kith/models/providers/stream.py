@@ -56,7 +56,8 @@ class Stream:
         cached = whole(self.timings.get("cache_n")) or whole(details.get("cached_tokens"))
         read = whole(self.usage.get("prompt_tokens")) or cached + whole(self.timings.get("prompt_n"))
         written = whole(self.usage.get("completion_tokens")) or whole(self.timings.get("predicted_n"))
-        return Usage(read, written, cached)
+        counted = "cache_n" in self.timings or "cached_tokens" in details
+        return Usage(read, written, cached, untold=not counted)
 
     def _timing(self) -> Timing:
         def seconds(key: str) -> float:

@@ -142,7 +142,7 @@ class Meter:
         """Prompt tokens that were computed: counted, or told by the reading time, or None."""
         usage, seconds = now.usage, now.timing.prefill_s
         self.counts_cache = self.counts_cache or usage.cached > 0
-        if usage.input and self.counts_cache:
+        if usage.input and self.counts_cache and not usage.untold:
             return usage.new
         if now.timing.load_s > LOADED_S and seconds and usage.input >= _ENOUGH_TO_RATE:
             self.read_rate = usage.input / seconds

@@ -56,9 +56,9 @@ async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, ru
     thread = Thread(THREAD)
     begin_turn(run, thread, say(words))
 
-    async def gates(claimed: Sequence[str] = ()) -> Sequence[Gate]:
+    async def gates(claimed: Sequence[str] = (), final: bool = True) -> Sequence[Gate]:
         lock = [untouched_gate({}, ())] if rules.tests_locked else []
-        return [*lock, *await judges.gates(claimed)]
+        return [*lock, *await judges.gates(claimed, final)]
 
     locked = replace(judges, gates=gates)
     leg = Leg(role, thread, words)

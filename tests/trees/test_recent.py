@@ -1,0 +1,62 @@
+"""A list of files is used again only while nothing came, went, or changed what is ignored."""
+
+import asyncio
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kith.trees import recent
+from kith.trees.listing import list_files
+
+
+def git(root: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def listed(repository: Path) -> Path:
+    """A tree that rests, and was just listed."""
+    (repository / "empty").mkdir()
+    (repository / "build").mkdir()
+    (repository / "build" / "out.txt").write_text("")
+    time.sleep(0.1)
+    asyncio.run(list_files(repository))
+    assert recent.recall(repository), "nothing changed"
+    return repository
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a new file": lambda root: (root / "new.py").write_text(""),
+    "a new file further down": lambda root: (root / "tests" / "new.py").write_text(""),
+    "a new folder": lambda root: (root / "build" / "inner").mkdir(),
+    "a file less": lambda root: (root / "utils.py").unlink(),
+    "another name": lambda root: (root / "utils.py").rename(root / "tools.py"),
+    "other rules": lambda root: (root / ".gitignore").write_text("*.md\n*.txt\n"),
+    "another index": lambda root: git(root, "rm", "--quiet", "--cached", "utils.py"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_list_that_no_longer_holds_is_made_anew(listed: Path, change: str) -> None:
+    CHANGES[change](listed)
+    assert recent.recall(listed) is None
+    known = asyncio.run(list_files(listed))
+    time.sleep(0.1)
+    again = asyncio.run(list_files(listed))
+    assert known == again
+
+
+def test_edits_leave_a_list_as_it_is(listed: Path) -> None:
+    with (listed / "utils.py").open("a") as file:
+        file.write("# more\n")
+    assert recent.recall(listed) == asyncio.run(list_files(listed))
+
+
+def test_a_tree_that_just_changed_is_listed_again(listed: Path) -> None:
+    (listed / "new.py").write_text("")
+    assert "new.py" in asyncio.run(list_files(listed))
+    (listed / "newer.py").write_text("")
+    assert "newer.py" in asyncio.run(list_files(listed)), "however short the time between them"
