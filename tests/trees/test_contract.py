@@ -207,11 +207,61 @@ def test_the_users_tree_is_not_touched(
     assert list((tmp_path / "state/trials").iterdir()) == []
 
 
-def test_a_trial_has_no_trials(begin: Callable[[], AbstractAsyncContextManager[Trial]]) -> None:
+def test_a_trial_on_top_of_another_has_the_tree_and_a_change_of_its_own(
+    begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path, tmp_path: Path
+) -> None:
+    before = snapshot(project)
+
     async def main() -> None:
-        async with begin() as trial:
+        async with begin() as below:
+            await below.check(Command("echo built > x.log"))
+            async with below.trial() as above:
+                await above.apply((Change("src/a.py", b"a = 1\n", b"a = 2\n"),))
+                await above.check(Command("echo more >> x.log; echo other > y.log"))
+                assert (await above.exec(Command("cat src/a.py"))).output == "a = 2\n"
+                assert [change.path for change in await above.changes()] == ["src/a.py"]
+            assert (await below.exec(Command("cat x.log src/a.py; ls y.log"))).output.startswith(
+                "built\na = 1\n"
+            )
+            assert await below.changes() == ()
+            async with below.trial() as again:  # clean, whatever the one before it did
+                assert (await again.exec(Command("cat src/a.py"))).output == "a = 1\n"
+
+    asyncio.run(main())
+    assert snapshot(project) == before
+    assert list((tmp_path / "state/trials").iterdir()) == []
+
+
+def test_layers_show_what_was_built_below_and_copies_do_not(
+    begin: Callable[[], AbstractAsyncContextManager[Trial]], request: pytest.FixtureRequest
+) -> None:
+    async def main() -> None:
+        async with begin() as below:
+            await below.check(Command("echo built > x.log"))
+            async with below.trial() as above:
+                found = await above.exec(Command("cat x.log"))
+                shown = request.node.callspec.params["begin"] == "overlay"
+                assert (found.code == 0) is shown and ("built" in found.output) is shown
+
+    asyncio.run(main())
+
+
+def test_a_trial_on_top_has_no_name(begin: Callable[[], AbstractAsyncContextManager[Trial]]) -> None:
+    async def main() -> None:
+        async with begin() as below:
             with pytest.raises(TreeError):
-                trial.trial()
+                below.trial("name")
+
+    asyncio.run(main())
+
+
+def test_layers_are_two_at_most(project: Path, tmp_path: Path) -> None:
+    needs("overlay", project)
+
+    async def main() -> None:
+        async with TRIALS["overlay"](project, tmp_path / "state") as below, below.trial() as above:
+            with pytest.raises(TreeError):
+                above.trial()
 
     asyncio.run(main())
 

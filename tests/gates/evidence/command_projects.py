@@ -49,7 +49,9 @@ EXIT_CODES = (
             wrong("not reached", {"add.sh": "echo $(($1 * $2))\n"}, says="add.sh"),
             wrong("reached by another check only", {"check.sh": "exit 0\n"}, "settings", end="held"),
             useless("not reached, by words only", {"README.md": "Add.\n"}, "unmet", end="refused"),
-            wrong("not reached, sent again", {"sub.sh": ADD}, "same_failure", end="held", asked=2),
+            wrong(
+                "not reached, and nobody tries again", {"sub.sh": ADD}, "same_failure", end="held", final=True
+            ),
         ),
         commands=CHECK,
     ),
@@ -83,12 +85,12 @@ EXIT_CODES = (
             right("reached", {"shapes.py": FIXED}, "proven", "fixed", fixed=[PERIMETER]),
             wrong("not reached", {"shapes.py": REFACTOR}, "unmet", failing=[PERIMETER], says="must succeed"),
             wrong(
-                "not reached, sent again",
+                "not reached, and nobody tries again",
                 {"shapes.py": REFACTOR},
                 "disputed",
                 end="held",
                 failing=[PERIMETER],
-                asked=2,
+                final=True,
             ),
             wrong(
                 "reached by breaking another",

@@ -33,8 +33,8 @@ LISTS = ("fixed", "broken", "failing", "flaky", "adapted", "added", "blocked")
 class Try:
     """A change, and the judge's word on it. `kind` is what a person knows of the change beforehand.
 
-    `lists` are names of tests by the list they stand in; a list that is left out is empty. `asked`: the model
-    sends the same change so many times. `says` is a part of the letter.
+    `lists` are names of tests by the list they stand in; a list that is left out is empty. `final`: no
+    model tries again. `says` is a part of the letter.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Try:
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     request: str = ""
     claims: tuple[str, ...] = ()
-    asked: int = 1
+    final: bool = False
     says: str = ""
     missing: tuple[str, str] | None = None  # what the receipt says is missing, where that matters
     unsure: tuple[str, ...] = ()  # tests that stand in a list by chance
@@ -152,9 +152,7 @@ async def _judge(project: Project, each: Try, root: Path) -> Judged:
     )
     judges = make_judges(run, checking, _no_commit)
     try:
-        for turn in range(1, each.asked + 1):
-            verdict = await _ask(run, judges, each, final=turn > 1)
-            assert turn == each.asked or not verdict.ok, "accepted already when it was sent before"
+        verdict = await _ask(run, judges, each)
         evidence = verdict.evidence or UNCHECKED
         if not verdict.ok:
             return Judged("refused", verdict, evidence)
@@ -163,12 +161,12 @@ async def _judge(project: Project, each: Try, root: Path) -> Judged:
         await judges.aclose()
 
 
-async def _ask(run: Run, judges: Judges, each: Try, *, final: bool) -> Verdict:
-    """The gates' word on a trial in which the change was made, as by a model that may try again or not."""
+async def _ask(run: Run, judges: Judges, each: Try) -> Verdict:
+    """The gates' word on a trial in which the change was made, as by a model."""
     async with run.workspace.trial() as trial:
         await write_all(trial, each.files)
         changes = await trial.changes()
-        return await ask_gates(run.inside(trial), await judges.gates(each.claims, final), changes, 1)
+        return await ask_gates(run.inside(trial), await judges.gates(each.claims, each.final), changes, 1)
 
 
 async def _nobody(question: Question) -> Answer:

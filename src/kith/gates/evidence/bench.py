@@ -157,7 +157,7 @@ class Bench:
                 break
         assert best is not None
         self._choose(best)
-        if self._kept and (name := await self._name(best.toolchain)):
+        if self._kept and (name := await self._base_of(best)):
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
