@@ -80,6 +80,7 @@ class Bench:
         self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
         self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}
         self._digests: Mapping[str, str] | None = None
+        self._trees: dict[Changes, str] = {}  # a name for the content of the whole tree with these changes
         self._alone = asyncio.Lock()
 
     async def before(self, run: Run, group: Sequence[Toolchain]) -> Before:
@@ -232,13 +233,10 @@ class Bench:
             return ""
         if self._digests is None:
             self._digests = await self._read_digests()
-        known = dict(self._digests)
-        for change in changes:
-            known.pop(change.path, None)
-            if change.after is not None:
-                known[change.path] = blob_id(change.after)
-        rows = [_FORM, str(self.home.root), self._environment, toolchain.test, toolchain.runner]
-        rows += [f"{digest} {path}" for path, digest in sorted(known.items())]
+        if changes not in self._trees:
+            self._trees[changes] = _tree_id(self._digests, changes)
+        told = (_FORM, str(self.home.root), self._environment, toolchain.test, toolchain.runner)
+        rows = [*told, self._trees[changes]]
         return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
     def _choose(self, best: Before) -> None:
@@ -252,6 +250,17 @@ class Bench:
 def _builds(toolchain: Toolchain, report: SuiteReport) -> bool:
     """Whether a run has left behind what the next one can use."""
     return toolchain.compiles or (toolchain.runner == "command" and report.ran.seconds >= LONG_BUILD_S)
+
+
+def _tree_id(digests: Mapping[str, str], changes: Changes) -> str:
+    """One name for the content of all files, with a change in them."""
+    known = dict(digests)
+    for change in changes:
+        known.pop(change.path, None)
+        if change.after is not None:
+            known[change.path] = blob_id(change.after)
+    rows = (f"{digest} {path}" for path, digest in sorted(known.items()))
+    return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class _StaysError(Exception):
