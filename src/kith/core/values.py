@@ -124,8 +124,7 @@ class Usage:
     """Tokens of one call; `cached` counts prompt tokens that were not computed again.
 
     `written` counts those that a provider put into a cache and charges more for, `lasting` those of them that
-    stay there for an hour and cost more still. All are part of `input`. `untold`: the reply said nothing of
-    cached tokens, although its server may have a cache.
+    stay there for an hour and cost more still. All are part of `input`.
     """
 
     input: int = 0
@@ -133,7 +132,6 @@ class Usage:
     cached: int = 0
     written: int = 0
     lasting: int = 0
-    untold: bool = False
 
     @property
     def new(self) -> int:
@@ -188,13 +186,17 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer of a model: why it stopped, and what it cost."""
+    """One answer of a model: why it stopped, and what it cost.
+
+    `cache_told` is False where the server said nothing of cached tokens in this reply.
+    """
 
     message: Message
     stop: Stop
     model: str
     usage: Usage = Usage()
     timing: Timing = Timing()
+    cache_told: bool = True
 
 
 # --- what happens to files -------------------------------------------------------------------

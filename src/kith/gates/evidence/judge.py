@@ -26,6 +26,11 @@ from kith.gates.untouched import is_test_file
 
 _FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
 _AGAIN: Final = 2  # times that a suspect runs alone
+# The files that a command runs: by themselves, or by an interpreter.
+_RUN: Final = re.compile(
+    r"(?:^|[;&|(]\s*)(?:(?:\w*sh|python[\d.]*|node|perl|ruby)\s+(?:-\w+\s+)*)?(?:\./)?([\w./-]+\.?\w*)"
+)
+_CHECKS: Final = re.compile(r"(?:^|[/_.-])(?:tests?|checks?|ci|verify|lint)(?:$|[/_.-])", re.I)
 _MISSING: Final = 5  # things that are missing here, in one receipt
 _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
 # A request that asks for tests to change, and not only for them to pass.
@@ -349,8 +354,9 @@ class _Case:
 
     def _unasked_settings(self) -> list[str]:
         """Files by which the change alters what is run, though the request does not speak of them."""
-        words = {word.removeprefix("./") for word in self.before.toolchain.test.split()}
-        named = {change.path for change in self.changes if change.path in words}
+        run = set(_RUN.findall(self.before.toolchain.test))
+        # A program that is asked for is run by many a check; what is named like a check is one.
+        named = {path for change in self.changes if (path := change.path) in run and _CHECKS.search(path)}
         altered = named.union(find_tampering(self.changes).settings)
         return sorted(path for path in altered if not _mentions(self.claims.request, path.rpartition("/")[2]))
 

@@ -1,7 +1,7 @@
 """A streamed answer in OpenAI's form: pieces go to the draft, the counts of the last chunks are kept."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kith.core.events import Progress
@@ -49,15 +49,16 @@ class Stream:
 
     def reply(self, name: str) -> Reply:
         """The finished reply; numbers the server did not send stay 0."""
-        return self.draft.reply(name, self.finish == "length", self._usage(), self._timing())
+        reply = self.draft.reply(name, self.finish == "length", self._usage(), self._timing())
+        details = part(self.usage, "prompt_tokens_details")
+        return replace(reply, cache_told="cache_n" in self.timings or "cached_tokens" in details)
 
     def _usage(self) -> Usage:
         details = part(self.usage, "prompt_tokens_details")
         cached = whole(self.timings.get("cache_n")) or whole(details.get("cached_tokens"))
         read = whole(self.usage.get("prompt_tokens")) or cached + whole(self.timings.get("prompt_n"))
         written = whole(self.usage.get("completion_tokens")) or whole(self.timings.get("predicted_n"))
-        counted = "cache_n" in self.timings or "cached_tokens" in details
-        return Usage(read, written, cached, untold=not counted)
+        return Usage(read, written, cached)
 
     def _timing(self) -> Timing:
         def seconds(key: str) -> float:

@@ -68,6 +68,7 @@ class Sent:
     usage: Usage
     timing: Timing = Timing()
     window: int = 0
+    cache_told: bool = True
 
     @property
     def model(self) -> bytes:
@@ -142,7 +143,7 @@ class Meter:
         """Prompt tokens that were computed: counted, or told by the reading time, or None."""
         usage, seconds = now.usage, now.timing.prefill_s
         self.counts_cache = self.counts_cache or usage.cached > 0
-        if usage.input and self.counts_cache and not usage.untold:
+        if usage.input and self.counts_cache and now.cache_told:
             return usage.new
         if now.timing.load_s > LOADED_S and seconds and usage.input >= _ENOUGH_TO_RATE:
             self.read_rate = usage.input / seconds
@@ -156,7 +157,7 @@ def sent(prompt: Prompt, reply: Reply, window: int = 0, chain: Chain = ()) -> Se
     """One call as it is remembered; `chain` is the prompt's, where it was made already."""
     answer = _digest(_as_sent(reply.message))
     chain = chain or links(reply.model, prompt)
-    return Sent(prompt.thread, chain, answer, _countable(reply), reply.timing, window)
+    return Sent(prompt.thread, chain, answer, _countable(reply), reply.timing, window, reply.cache_told)
 
 
 def links(model: str, prompt: Prompt) -> Chain:
