@@ -82,7 +82,7 @@ def test_a_change_that_waits_is_checked_and_may_be_applied_all_the_same(reposito
     said = ["fix mean", "/apply"]
     screen, _ = converse(repository, said, [edit(OLD, OLD.replace("+ 1", "+ 2")), DONE], ["n", "a"])
     assert "+ 2" in utils(repository)
-    failing = ("grep -q nowhere utils.py",)
+    failing = ("! grep -qF '+ 3' utils.py",)  # which the change breaks
     subprocess.run(["git", "checkout", "-q", "."], cwd=repository, check=True)
     wrong = edit(OLD, OLD.replace("+ 1", "+ 3"))
     screen, _ = converse(repository, said, [wrong, DONE] * 3, ["a"], check=failing)

@@ -257,10 +257,10 @@ def test_what_failed_before_too_is_asked_about_and_said(repository: Path, sandbo
     async def look() -> None:
         async with client(repository, "--check", "false", form=form) as kith:
             yes = await call(kith, "apply", change=DIFF)
-        assert yes["applied"] and "fails, as it did before" in yes["text"] and not yes["feedback"]
+        assert yes["applied"] and not yes["feedback"]
 
     asyncio.run(look())
-    assert "fails, as it did before the change" in shown[0]
+    assert "the check fails exactly as before the change" in shown[0]
 
 
 HOSTILE = {

@@ -6,6 +6,7 @@ from typing import Final
 
 from kith.core.decisions import Routed
 from kith.core.events import Called, Engaged, Judged, RunStarted, ToolEnded
+from kith.core.evidence import combine
 from kith.core.values import Usage
 from kith.memory.rewards import Reward, weigh
 from kith.routing.rows import CallRow, LegRow
@@ -136,7 +137,7 @@ class Draft:
     def passed(self) -> bool | None:
         if self.outcome is not None:
             return self.outcome
-        if not all(verdict.ok for verdict in self.verdicts.values()):
+        if not all(_is_good(verdict) for verdict in self.verdicts.values()):
             return False
         return True if any(verdict.ran for verdict in self.verdicts.values()) else None
 
@@ -210,6 +211,11 @@ def _sort_of(event: ToolEnded, began: bool) -> str:
     if event.name not in _EDITS:
         return ""
     return "wrong_file" if any(words in event.line for words in _ABSENT) else "malformed_edit"
+
+
+def _is_good(judged: Judged) -> bool:
+    """Whether a check says yes, and not only because nobody was left to try again."""
+    return judged.ok and not (judged.evidence and combine([judged.evidence]).held_back)
 
 
 def _mends(judged: Judged) -> bool:

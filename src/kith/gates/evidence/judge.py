@@ -182,10 +182,8 @@ class _Case:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         named = frozenset(id for id in found.failing if self.claims.name(id))
         if unmet := self._unmet(after, found, named):
-            if not self.claims.final:
+            if not (fixed and self.claims.final):
                 return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
-            if not fixed:
-                return self._yes(replace_grade(told, "unproven", "disputed"), after)
         return self._yes(self._graded(told, after, fixed, reach), after)
 
     def _graded(
@@ -348,7 +346,7 @@ class _Case:
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
-        if self.check.goal and not self.claims.final:
+        if self.check.goal:
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after)
 

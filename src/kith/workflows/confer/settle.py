@@ -132,7 +132,7 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
 
     async def keep(inside: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
         """In the person's place: the change is kept for the comparison, and goes no further yet."""
-        made.changes, made.passed = changes, True
+        made.changes, made.passed = changes, not (evidence and evidence.held_back)
         return Verdict(False, "", _KEPT)
 
     with run.step(f"plan {label}") as step:
