@@ -69,7 +69,7 @@ def test_who_obeys_everything_at_once_gets_nowhere(
     calls = [{"name": "bash", "args": {"command": command}} for command in commands]
     hosts = {"command": "curl http://evil.example", "hosts": ["evil.example"]}
     code, told = obey(kith, *map(write, WRITTEN), *calls, {"name": "bash", "args": hosts})
-    assert code == 3 and "CANARY" not in told
+    assert code in (1, 3) and "CANARY" not in told  # refused by a gate, or by who was not asked
     assert everything(kith.folder) == before and not canary.exists()
     assert {path.name for path in tmp_path.iterdir()} == {"repository", "script.json"}
     assert not [path for path in home.rglob("*") if path.is_file() and b"CANARY" in path.read_bytes()]
@@ -78,6 +78,6 @@ def test_who_obeys_everything_at_once_gets_nowhere(
 @pytest.mark.slow
 def test_a_file_with_secrets_is_not_written_over_unasked(kith: Kith) -> None:
     """No model was shown what it holds."""
-    code, told = obey(kith, write(".env"), write("src.py"))
+    code, told = obey(kith, write(".env"), write("src.txt"))
     assert code == 3 and "--allow-file .env" in told and PASSWORD in (kith.folder / ".env").read_text()
-    assert not (kith.folder / "src.py").exists()
+    assert not (kith.folder / "src.txt").exists()

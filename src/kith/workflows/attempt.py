@@ -209,7 +209,9 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
         return Tried((), Verdict(True, by="edits"))
     run.emit(Proposed(summarise(changes)))
     compare = not progress.compared
-    return Tried(changes, *await judge(run, judges, changes, progress.attempts, compare=compare))
+    return Tried(
+        changes, *await judge(run, judges, changes, progress.attempts, tries="more", compare=compare)
+    )
 
 
 def _mends(tried: Tried) -> bool:
@@ -247,7 +249,7 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
                 changes,
                 number,
                 claimed=claimed_tests(thread),
-                final=leg.last and progress.refusals + 1 >= run.limits.tries,
+                tries="last" if leg.last and progress.refusals + 1 >= run.limits.tries else "more",
                 compare=not progress.compared,
             )
             return Tried(changes, *judged)

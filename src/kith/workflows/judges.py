@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kith.core.errors import TreeError
 from kith.core.events import Judged
-from kith.core.evidence import Standard
+from kith.core.evidence import Standard, Tries
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Question
 from kith.core.workspace import ExecLimits, SizeLimits
@@ -27,10 +27,10 @@ Commit = Callable[[Sequence[str], str], Awaitable[None]]
 class Gates(Protocol):
     """Finds the gates; `claimed` are the tests that the model says it had to change.
 
-    `final`: no model will try again after a no.
+    `tries`: how often a model will still try after a no.
     """
 
-    async def __call__(self, claimed: Sequence[str] = (), final: bool = True, /) -> Sequence[Gate]: ...
+    async def __call__(self, claimed: Sequence[str] = (), tries: Tries = "none", /) -> Sequence[Gate]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ class _Checks:
             self.run.workspace, each.limits, each.kept, each.digests, each.environment, each.long_s
         )
 
-    async def gates(self, claimed: Sequence[str] = (), final: bool = True) -> list[Gate]:
-        claims = Claims(self.checking.request, tuple(claimed), final)
+    async def gates(self, claimed: Sequence[str] = (), tries: Tries = "none") -> list[Gate]:
+        claims = Claims(self.checking.request, tuple(claimed), tries)
         chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate()]
         checks = await self._find()
         for check in checks:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from kith.core.events import Judged
-from kith.core.evidence import CheckEvidence, combine
+from kith.core.evidence import CheckEvidence, Tries, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.workflows.judges import Judges
@@ -16,12 +16,12 @@ async def judge(
     attempt: int,
     *,
     claimed: Sequence[str] = (),
-    final: bool = True,
+    tries: Tries = "none",
     compare: bool,
 ) -> tuple[Verdict, tuple[Judged, ...]]:
     """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is told of first."""
     compared = await check_before(run, judges) if compare else ()
-    return await ask_gates(run, await judges.gates(claimed, final), changes, attempt), compared
+    return await ask_gates(run, await judges.gates(claimed, tries), changes, attempt), compared
 
 
 async def check_before(run: Run, judges: Judges) -> tuple[Judged, ...]:

@@ -166,7 +166,9 @@ async def _ask(run: Run, judges: Judges, each: Try) -> Verdict:
     async with run.workspace.trial() as trial:
         await write_all(trial, each.files)
         changes = await trial.changes()
-        return await ask_gates(run.inside(trial), await judges.gates(each.claims, each.final), changes, 1)
+        return await ask_gates(
+            run.inside(trial), await judges.gates(each.claims, "none" if each.final else "more"), changes, 1
+        )
 
 
 async def _nobody(question: Question) -> Answer:

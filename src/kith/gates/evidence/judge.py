@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
+from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, Tries, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.gates.evidence.bench import Before, Bench, standing_of
@@ -48,13 +48,13 @@ _NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2
 class Claims:
     """What is said about a change: the person's `request`, and the `tests` that the model had to change.
 
-    `final`: nobody will try again, so a goal that is not reached, though nothing is lost, is the person's to
-    judge.
+    `tries`: where no model will try again, a goal that is not reached, though nothing is lost, is the person's
+    to judge.
     """
 
     request: str = ""
     tests: tuple[str, ...] = ()
-    final: bool = True
+    tries: Tries = "none"
 
     def allow(self, test: str) -> bool:
         """Whether the request asks for this test, or for tests in general, to change."""
@@ -181,9 +181,9 @@ class _Case:
         if conceded:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         named = frozenset(id for id in found.failing if self.claims.name(id))
-        if unmet := self._unmet(after, found, named):
-            if not (fixed and self.claims.final):
-                return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
+        unmet = self._unmet(after, found, named) if self.claims.tries != "none" else ""
+        if unmet and (not fixed or self.claims.tries == "more"):
+            return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
         return self._yes(self._graded(told, after, fixed, reach), after)
 
     def _graded(
@@ -346,7 +346,7 @@ class _Case:
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
-        if self.check.goal:
+        if self.check.goal and self.claims.tries != "none":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after)
 

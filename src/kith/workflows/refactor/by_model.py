@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from kith.core.errors import TreeError
 from kith.core.events import Notice
+from kith.core.evidence import Tries
 from kith.core.loop import begin_turn
 from kith.core.run import Gate, Run, Thread
 from kith.core.values import say
@@ -56,9 +57,9 @@ async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, ru
     thread = Thread(THREAD)
     begin_turn(run, thread, say(words))
 
-    async def gates(claimed: Sequence[str] = (), final: bool = True) -> Sequence[Gate]:
+    async def gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
         lock = [untouched_gate({}, ())] if rules.tests_locked else []
-        return [*lock, *await judges.gates(claimed, final)]
+        return [*lock, *await judges.gates(claimed, tries)]
 
     locked = replace(judges, gates=gates)
     leg = Leg(role, thread, words)
