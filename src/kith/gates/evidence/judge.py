@@ -46,10 +46,9 @@ _NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is said about a change: the person's `request`, and the `tests` that the model had to change.
+    """What is said about a change: the person's `request`, the `tests` that the model had to change.
 
-    `tries`: where no model will try again, a goal that is not reached, though nothing is lost, is the person's
-    to judge.
+    `tries`: where no model will try again, a goal that is not reached is the person's to judge.
     """
 
     request: str = ""
@@ -181,9 +180,11 @@ class _Case:
         if conceded:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         named = frozenset(id for id in found.failing if self.claims.name(id))
-        unmet = self._unmet(after, found, named) if self.claims.tries != "none" else ""
-        if unmet and (not fixed or self.claims.tries == "more"):
+        unmet = self._unmet(after, found, named)
+        if unmet and (self.claims.tries == "more" or not (fixed or self.claims.tries == "none")):
             return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
+        if unmet and not fixed:
+            return self._yes(replace_grade(told, "unproven", "disputed"), after)
         return self._yes(self._graded(told, after, fixed, reach), after)
 
     def _graded(
