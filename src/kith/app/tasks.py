@@ -334,7 +334,8 @@ def _options(project: Project, task: Task, before: Past) -> dict[str, str]:
     check = "\n".join(chosen.check)
     words = {"system": chosen.system, "append_system": chosen.append_system}
     kept = {key: value for key, value in words.items() if value}
-    return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols, **kept}
+    goal = {"goal": "yes"} if chosen.origin.get("check") == "flag" else {}
+    return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols, **goal, **kept}
 
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
@@ -360,7 +361,10 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     }
     kept = {key: value for key, value in was.items() if project.settings.origin.get(key) != "flag" and value}
     plan = cast("Literal['no', 'yes', 'show']", started.options.get("plan", "no"))
-    project = replace(project, settings=replace(project.settings, **kept))
+    origin = project.settings.origin
+    if "check" in kept and started.options.get("goal") == "yes":
+        origin = {**origin, "check": "flag"}
+    project = replace(project, settings=replace(project.settings, **kept, origin=origin))
     return project, Task(started.task, plan, task.resume)
 
 

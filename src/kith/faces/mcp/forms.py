@@ -7,6 +7,7 @@ from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
 from kith.faces.always import always_words
+from kith.faces.evidence_text import word_evidence
 from kith.faces.lines import count
 from kith.faces.printing import printable
 
@@ -20,6 +21,8 @@ def words_of(question: Question, warnings: Sequence[str] = ()) -> str:
 
 
 def _lines(question: Question, warnings: Sequence[str]) -> Iterator[str]:
+    if question.evidence:
+        yield word_evidence(question.evidence)
     yield printable(question.text)
     yield from map(printable, warnings)
     if always := always_words(question):
