@@ -44,6 +44,8 @@ MEND = {
 }
 SPOIL = {"calls": [{"name": "write", "args": {"path": "notes.txt", "content": "clamp\n"}}]}
 
+GOAL = ("--check", "python3 -m unittest -q")
+
 
 def play(folder: Path, **scripts: Any) -> str:
     """The models of `--models`, each with what it says in turn."""
@@ -262,7 +264,7 @@ def test_a_council_whose_plans_all_fail_changes_nothing(kith: Kith) -> None:
     before = tree(kith.folder)
     bad = [SPOIL, "Done.", "Again.", "And again."]
     told = confer(
-        kith, "mend mean", "--apply", "--yes", code=1, one=[RIGHT, NONE, *bad], two=[OTHER, NONE, *bad]
+        kith, "mend mean", "--apply", "--yes", *GOAL, code=1, one=[RIGHT, NONE, *bad], two=[OTHER, NONE, *bad]
     )
     assert told["status"] == "failed" and tree(kith.folder) == before
 

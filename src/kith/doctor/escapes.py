@@ -121,7 +121,7 @@ _LIMITS: Final = (
     ("start processes without end", "many(lambda: os.fork() or time.sleep(30) or os._exit(0))"),
     ("open files without end", "many(lambda: os.open('/dev/null', 0))"),
     ("write a file without end", "os.posix_fallocate(os.open('large', 65), 0, 1 << 40); reached()"),
-    ("fill the memory with files", "too_roomy('/tmp', '/var/tmp', '/dev/shm', '/run')"),
+    ("fill the memory with files", "too_roomy('/var/tmp', '/dev/shm', '/run')"),
     ("use memory without end", "grow(); reached()"),
     ("print without end", "while True: os.write(1, b'y' * 65536)"),
     ("run without end", "time.sleep(3600); reached()"),
