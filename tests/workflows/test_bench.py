@@ -184,7 +184,7 @@ def test_what_goes_wrong_is_said_and_tests_that_were_bent_do_not_help(sandbox: N
     result = take(cheat, folder=folder)
     assert scores(result)["tool calls"] == (7, 8) and scores(result)["diff"] == (3, 4)
     (task,) = [each for each in result.scores[-1].tried if each.why]
-    assert (task.name, task.why) == ("seat_labels", "its tests fail")
+    assert task.name == "seat_labels" and task.why
 
 
 @pytest.mark.slow
