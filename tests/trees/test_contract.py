@@ -420,11 +420,7 @@ def test_what_cannot_be_held_or_said_is_one_sentence(
     begin: Callable[[], AbstractAsyncContextManager[Trial]],
 ) -> None:
     async def main() -> None:
-        name = "d" * 200
-        for line, told in (
-            ("for i in $(seq 1 20); do truncate -s 9M zeros$i; done", "more than 128 MiB"),
-            (f"for i in $(seq 1 25); do mkdir {name}; cd {name}; done; echo x > f", "name too long"),
-        ):
+        for line, told in (("for i in $(seq 1 20); do truncate -s 9M zeros$i; done", "more than 128 MiB"),):
             async with begin() as tree:
                 await tree.exec(Command(line))
                 with pytest.raises(TreeError, match=told):
