@@ -121,6 +121,7 @@ def test_pytest(tmp_path: Path) -> None:
     )
     assert report.figures == {
         "tests": 5,
+        "skipped": 1,
         "failed": 3,
         "coverage": pytest.approx(report.coverage.share, abs=1e-4),
     }
