@@ -137,8 +137,9 @@ def test_an_engine_killed_in_mid_reply_is_started_again(
     rest, words = process.communicate(timeout=20)
     events = [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0 and not words and events[-1]["status"] == "done"
-    warning, *_ = [event["text"] for event in events if event.get("level") == "warning"]
-    assert "SIGKILL" in warning and warning.endswith("it was started again.")
+    warnings = [event["text"] for event in events if event.get("level") == "warning"]
+    # A model of random weights may be stopped for repeating itself, too, which is said first.
+    assert [each for each in warnings if "SIGKILL" in each and each.endswith("it was started again.")]
     (session,) = json.loads(kith("sessions", "--json").stdout)
     assert session["status"] == "done" and calls_of(state, session["id"])[-1].usage.output > 0
 

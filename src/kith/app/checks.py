@@ -1,4 +1,4 @@
-"""What a project's changes are checked with, and how the untouched tree stood with it last."""
+"""The checks that judge a project's changes, and how the untouched tree stood with them last."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -143,7 +143,7 @@ async def _attempt(
 
 
 def _is_solved(judged: Judged) -> bool:
-    """Whether a check succeeds with the change, or a test that failed before it passes."""
+    """True when a check succeeds with the change, or a test that failed before it passes."""
     proven = judged.evidence is not None and judged.evidence.grade == "proven"
     return judged.ok and (judged.ran[-1].code == 0 or proven)
 
