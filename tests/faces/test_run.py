@@ -97,8 +97,8 @@ def test_a_claim_is_not_a_check(kith: Kith, serve: Serve) -> None:
 def test_what_git_ignores_lets_no_check_pass(kith: Kith, serve: Serve) -> None:
     forged = {"command": "mkdir -p __pycache__ && echo fine > __pycache__/verdict && echo x >> README.md"}
     serve([{"calls": [{"name": "bash", "args": forged}]}, *[DONE] * 3])
-    report = kith.run("--yes", "--check", "grep -q fine __pycache__/verdict", "fix mean", code=1)
-    assert report["status"] == "failed"
+    report = kith.run("--yes", "--check", "grep -q fine __pycache__/verdict", "fix mean", code=6)
+    assert report["status"] == "held" and report["receipt"]["evidence"]["reason"] == "same_failure"
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -23,8 +23,8 @@ Reason = Literal[
 ]
 # What a machine may lack that tests need.
 Missing = Literal["runner", "tool", "import", "service", "network", "data", "build"]
-# How often a model will still try after a no.
-Tries = Literal["more", "last", "none"]
+# Whether a model will try again after a no.
+Tries = Literal["more", "none"]
 GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
 # Reasons that need a person's yes: something that could have spoken against the change did not get to speak.
 _HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings"})

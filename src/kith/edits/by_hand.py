@@ -1,6 +1,7 @@
 """A piece of a change in a person's editor: the text that they get, and what they made of it."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Final
 
 from kith.edits.forms import EditError, Hunk
@@ -32,13 +33,21 @@ def read_draft(text: str, hunk: Hunk) -> Hunk | None:
         for number, row in enumerate(text.split("\n"), 1)
         if row not in _RULES and not row.startswith(("@@", "\\"))
     ]
+    blank: list[tuple[int, str]] = []
     while rows and not rows[-1][1].strip():
-        rows.pop()
+        blank.append(rows.pop())
     if not rows:
         return None
+    # An empty line of the file at the end of the piece looks like one of the editor's own.
+    rows += list(islice(blank, _empty_tail(hunk)))
     windows = all(line.endswith("\r") for line in hunk.lines if line[:1] in (" ", "-", "+"))
     lines = tuple(_read(rows, hunk, windows))
     return Hunk(lines, hunk.start, hunk.new_start)
+
+
+def _empty_tail(hunk: Hunk) -> int:
+    """How many lines at the end of a piece stay and have nothing in them."""
+    return sum(1 for _ in takewhile(lambda line: line[:1] == " " and not line.strip(), reversed(hunk.lines)))
 
 
 def _read(rows: Sequence[tuple[int, str]], hunk: Hunk, windows: bool) -> Iterator[str]:

@@ -176,10 +176,13 @@ def _judged_line(event: Judged) -> tuple[str, str]:
         )
     passes, fails = ("pass", "fail") if event.gate in _PLURAL else ("passes", "fails")
     code = f" (exit {ran.code})" if ran.code else ""  # a gate may see more than the exit code
-    how = passes if event.ok else "timed out" if ran.timed_out else f"{fails}{code}"
+    ended = "timed out" if ran.timed_out else f"{fails}{code}"
+    how = passes if event.ok else ended
     if event.when == "before":
         return ("tool", f"  · before the change {event.gate} {how}")
     if event.ok:
+        if event.evidence and event.evidence.reason in ("same_failure", "out_of_time"):
+            return ("tool", f"  · {event.gate} {ended} as before the change  {ran.seconds:.1f} s")
         return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
     why = _first_line(event.feedback)
     return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s" + (f"\n      {why}" if why else ""))

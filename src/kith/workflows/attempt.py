@@ -249,7 +249,7 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
                 changes,
                 number,
                 claimed=claimed_tests(thread),
-                tries="last" if leg.last and progress.refusals + 1 >= run.limits.tries else "more",
+                tries="none" if leg.last and progress.refusals + 1 >= run.limits.tries else "more",
                 compare=not progress.compared,
             )
             return Tried(changes, *judged)

@@ -27,7 +27,7 @@ Commit = Callable[[Sequence[str], str], Awaitable[None]]
 class Gates(Protocol):
     """Finds the gates; `claimed` are the tests that the model says it had to change.
 
-    `tries`: how often a model will still try after a no.
+    `tries`: whether a model will try again after a no.
     """
 
     async def __call__(self, claimed: Sequence[str] = (), tries: Tries = "none", /) -> Sequence[Gate]: ...

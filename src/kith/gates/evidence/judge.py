@@ -48,7 +48,7 @@ _NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2
 class Claims:
     """What is said about a change: the person's `request`, the `tests` that the model had to change.
 
-    `tries`: where no model will try again, a goal that is not reached is the person's to judge.
+    `tries`: where nobody tries again, a goal that is not reached is the person's to judge.
     """
 
     request: str = ""
@@ -181,7 +181,7 @@ class _Case:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         named = frozenset(id for id in found.failing if self.claims.name(id))
         unmet = self._unmet(after, found, named)
-        if unmet and (self.claims.tries == "more" or not (fixed or self.claims.tries == "none")):
+        if unmet and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
         if unmet and not fixed:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
@@ -347,7 +347,7 @@ class _Case:
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
-        if self.check.goal and self.claims.tries != "none":
+        if self.check.goal and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after)
 
