@@ -165,7 +165,7 @@ def test_the_tasks_can_be_edited_before_anything_is_written(
         (["build"], "What should be done?"),
         (["build", "--resume"], "There was no build in"),
         (["build", "--resume", "abc"], "There is no session 'abc'"),
-        (["status"], "There was no build in"),
+        (["status", "--watch"], "There was no build in"),
         (["build", "--coverage", "200", "x"], "'200' is not a number from 0 to 100"),
         (["build", "--template", "endpont"], "did you mean endpoint?"),
         (["build", "--read-only", "x"], "There is no '--read-only' here"),
@@ -174,6 +174,13 @@ def test_the_tasks_can_be_edited_before_anything_is_written(
 def test_bad_input_is_one_sentence(repository: Path, words: list[str], sentence: str) -> None:
     said = Kith(repository)(*words, code=2)
     assert sentence in said.stderr and said.stderr.count("\n") <= 2
+
+
+def test_a_folder_without_a_build_has_a_status(repository: Path) -> None:
+    told = Kith(repository)("status").stdout
+    assert told.startswith("Check: ") and "unittest" in told and "not run yet" in told
+    shown = json.loads(Kith(repository)("status", "--json").stdout)
+    assert "unittest" in shown["checks"][0]["command"] and shown["waiting"] == []
 
 
 def test_where_nothing_may_be_written_nothing_is_built(repository: Path, script: Any) -> None:  # noqa: F811

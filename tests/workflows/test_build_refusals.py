@@ -5,8 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from building import DONE, PLAIN, Stage, bash, edit, snapshot, tasks, write
+from building import DONE, PLAIN, Stage, bash, commit_all, edit, snapshot, tasks, write
 from plays import (
+    INVERT,
+    INVERT_CODE,
+    INVERT_TESTS,
     NOD,
     NOD_CODE,
     NOD_TESTS,
@@ -274,3 +277,29 @@ def test_a_person_may_refuse_the_tasks(pyflakes: Path) -> None:
     outcome = stage.play()
     assert (outcome.status, outcome.text) == ("rejected", "The tasks were not carried out: not now.")
     assert snapshot(pyflakes) == before
+
+
+# Beside other tests it fails once there is an invert(), and alone it never does: as a race would.
+RACE = """\
+import sys
+from pathlib import Path
+
+
+def test_race():
+    alone = "toolz.tests.test_dicttoolz" not in sys.modules
+    assert alone or "def invert" not in Path("toolz/dicttoolz.py").read_text()
+"""
+
+
+def test_a_flaky_test_speaks_against_nothing(toolz: Path) -> None:
+    (toolz / "toolz" / "tests" / "test_race.py").write_text(RACE)
+    commit_all(toolz)
+    played = {
+        "plan": [tasks(INVERT)],
+        "1/specify": [write("toolz/tests/test_invert.py", INVERT_TESTS), DONE],
+        "1/implement": [write("toolz/dicttoolz.py", INVERT_CODE, append=True), DONE],
+    }
+    stage = Stage(toolz, played)
+    assert stage.play().status == "done"
+    last = [each for each in stage.events if isinstance(each, Judged) and each.gate == "tests"][-1]
+    assert last.evidence and last.evidence.flaky.first == ("toolz/tests/test_race.py::test_race",)

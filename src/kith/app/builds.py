@@ -123,6 +123,11 @@ def _options(project: Project, agree: bool) -> BuildOptions:
 # --- as the log tells of them ----------------------------------------------------------------
 
 
+def has_builds(project: Project) -> bool:
+    """Whether anything was built in this folder."""
+    return bool(project.log.of_kind(KIND, project.root))
+
+
 def find_build(project: Project, prefix: str = "") -> str:
     """The build whose session's id begins with `prefix`, else the last one here. Raises UsageError."""
     if prefix and prefix != "last":

@@ -45,7 +45,7 @@ COMMANDS = {
         "[REQUEST ...]",
     ),
     "status": Command(
-        "show how a build stands: tasks, attempts, gates", reports.status, "status:status_command", "[ID]"
+        "show the check, waiting changes, and how a build stands", reports.status, "status:status_command", "[ID]"
     ),
     "profile": Command(
         "what was measured: speed, success and cost of models", reports.profile, "profile:profile_command"

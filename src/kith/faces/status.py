@@ -1,4 +1,4 @@
-"""`kith status`: how a build stands, once or for as long as one looks."""
+"""`kith status`: what checks this folder, which changes wait, and how its build stands, once or on and on."""
 
 import argparse
 import json
@@ -7,10 +7,14 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kith.app.builds import find_build, show_build
+from kith.app.builds import find_build, has_builds, show_build
+from kith.app.checks import KnownCheck, known_checks
 from kith.app.project import Project
 from kith.app.waiting_list import waiting_sessions
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.codec import encode
+from kith.core.errors import EXIT_DONE
+from kith.core.loops import run_loop
+from kith.faces.evidence_text import word_standing
 from kith.faces.folder import find_root
 from kith.faces.lines import count, wrapped
 from kith.faces.printing import printable
@@ -21,19 +25,19 @@ _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗",
 
 
 def status_command(args: argparse.Namespace) -> int:
-    """Tasks, attempts, gates, times, and what runs now."""
+    """The check of this folder, waiting changes, and a build: tasks, attempts, gates, times, what runs now."""
     project = Project.open(find_root(args.folder), {})
-    try:
-        id = find_build(project, args.id or "")
-    except UsageError:
-        if args.id or args.watch or args.json or not _tell_waiting(project):
-            raise
+    if not (args.id or args.watch or has_builds(project)):
+        _tell_folder(project, args.json)
         return EXIT_DONE
+    id = find_build(project, args.id or "")
     if args.watch:
         return _watch(project, id, args.json)
     _print(_show(project, id), args.json)
     if not args.json:
-        _tell_waiting(project, id)
+        print()
+        _tell_checks(_checks(project))
+        _tell_waiting(_waiting(project, id))
     return EXIT_DONE
 
 
@@ -42,13 +46,38 @@ def _show(project: Project, id: str) -> dict[str, Any]:
     return {**shown, "waiting": not _is_running(shown) and project.waiting_in(id) is not None}
 
 
-def _tell_waiting(project: Project, besides: str = "") -> bool:
-    """Name the sessions of this folder whose change waits; False where there is none."""
+def _tell_folder(project: Project, as_json: bool) -> None:
+    """A folder in which nothing was built: how changes are checked, and which of them wait."""
+    checks, waiting = _checks(project), _waiting(project)
+    if as_json:
+        print(json.dumps({"checks": encode(checks), "waiting": waiting}, indent=2))
+        return
+    _tell_checks(checks)
+    _tell_waiting(waiting)
+
+
+def _checks(project: Project) -> tuple[KnownCheck, ...]:
+    return run_loop(known_checks(project.root, project.settings))
+
+
+def _tell_checks(checks: Sequence[KnownCheck]) -> None:
+    for each in checks:
+        stands = f"{word_standing(each.stands)} before any change" if each.stands else "not run yet"
+        print(wrapped(f"Check: {each.command}  ({each.why})\n  {stands}", sys.stdout))
+    if not checks:
+        print("Check: none. kith found no tests in this folder; name one with --check CMD.")
+
+
+def _waiting(project: Project, besides: str = "") -> list[str]:
+    """The sessions of this folder whose change waits."""
     other = (besides, *project.log.open_ids())
-    found = [each for each in waiting_sessions(project.settings.state, project.root) if each not in other]
-    for session in found:
+    found = waiting_sessions(project.settings.state, project.root)
+    return [each for each in found if each not in other]
+
+
+def _tell_waiting(sessions: Sequence[str]) -> None:
+    for session in sessions:
         print(waiting_line(session))
-    return bool(found)
 
 
 def _print(shown: dict[str, Any], as_json: bool) -> None:

@@ -16,6 +16,7 @@ from kith.gates.evidence.older import Older, compare_older, edited_tests, text_b
 from kith.gates.evidence.reach import Reach, choose_sources, find_reach
 from kith.gates.evidence.signature import fingerprint, steady
 from kith.gates.evidence.smoke import find_unloadable
+from kith.gates.evidence.suspects import may_be_flaky, pass_alone
 from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
 from kith.gates.reports import SuiteReport
 from kith.gates.results.blocked import blocked_cases, why_blocked
@@ -24,8 +25,7 @@ from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
 from kith.gates.untouched import is_test_file
 
-_FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
-_AGAIN: Final = 2  # times that a suspect runs alone
+_FEW: Final = 5  # altered tests that are run again
 # The files that a command runs: by themselves, or by an interpreter.
 _RUN: Final = re.compile(
     r"(?:^|[;&|(]\s*)(?:(?:\w*sh|python[\d.]*|node|perl|ruby)\s+(?:-\w+\s+)*)?(?:\./)?([\w./-]+\.?\w*)"
@@ -229,7 +229,7 @@ class _Case:
         """Those that pass with the change when they run once more."""
         was, now = self.before.report, {case.id: case for case in after.cases}
         again = [id for id in sorted(suspects) if id in now and now[id].outcome in ("failed", "error")]
-        if not again or len(again) > max(_FEW, len(was.cases) // 10) or not after.built:
+        if not may_be_flaky(len(again), len(was.cases)) or not after.built:
             return frozenset()
         passed = await self._pass_alone(again, changes)
         rest = [id for id in again if id not in passed and id in was.passed]
@@ -240,15 +240,7 @@ class _Case:
         return frozenset(passed)
 
     async def _pass_alone(self, ids: Sequence[str], changes: Changes) -> set[str]:
-        """Those of the tests that pass at least once when they run alone."""
-        passed, left = set[str](), list(ids)
-        for _ in range(_AGAIN):
-            report = await self.bench.again(self.run, self.before, changes, left)
-            passed |= report.passed.intersection(left)
-            left = [id for id in left if id not in passed]
-            if not left or not report.cases:
-                break
-        return passed
+        return await pass_alone(ids, lambda left: self.bench.again(self.run, self.before, changes, left))
 
     async def _really_fixed(
         self, fixed: frozenset[str], edited: Sequence[str]

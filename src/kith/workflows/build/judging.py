@@ -19,7 +19,7 @@ from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain
 from kith.gates.types import types_gate
 from kith.gates.untouched import find_unlocked, untouched_gate
-from kith.workflows.build.suite import GATE, Standing, hold, run_tests
+from kith.workflows.build.suite import GATE, Standing, excuse_flaky, hold, run_tests
 from kith.workflows.build.work import Work, alone, beside, between
 from kith.workflows.verdicts import told
 
@@ -74,6 +74,7 @@ async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Stand
     build, toolchains = work.build, await work.toolchains()
     report = await run_tests(work.run, toolchains, work.options.suite, coverage=coverage)
     standing = hold(report, build.locks, build.baseline, build.before)
+    standing = await excuse_flaky(work.run, toolchains, work.options.suite, standing)
     rewritten = await find_unlocked(work.run, build.locked_files) if standing.ok else []
     if rewritten:
         said = _REWRITTEN.format(", ".join(rewritten))
@@ -96,7 +97,8 @@ def _evidence(toolchains: Sequence[Toolchain], standing: Standing) -> Evidence:
         "reached" if held else "broken" if against else "no_tests",
         after=standing_of(report),
         broken=Names.of(against),
-        failing=Names.of({case.id for case in report.failed} - against),
+        failing=Names.of({case.id for case in report.failed}.difference(against, standing.flaky)),
+        flaky=Names.of(standing.flaky),
     )
     return combine([seen])
 

@@ -9,6 +9,7 @@ from kith.core.events import Judged, Locked
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
+from kith.gates.evidence.suspects import may_be_flaky, pass_alone
 from kith.gates.reports import SuiteReport
 from kith.gates.results.explain import explain_report
 from kith.gates.results.run import run_suite
@@ -53,6 +54,7 @@ class Standing:
     """A run of all tests, held against what must pass.
 
     `missing`: locked tests that do not pass. `broken`: what passed before the build and does not now.
+    `flaky`: what failed as these do, and passed when it ran again alone.
     """
 
     report: SuiteReport
@@ -60,6 +62,7 @@ class Standing:
     missing: tuple[str, ...]
     broken: tuple[str, ...]
     figures: Mapping[str, float]
+    flaky: tuple[str, ...] = ()
 
     def letter(self, *, first_only: bool = False) -> str:
         """What failed, for a model; `first_only` where it has little room."""
@@ -111,6 +114,25 @@ def hold(
     was_red = before is not None and not before.ok
     ok = sound and not missing and not broken and (report.ok or was_red)
     return Standing(report, ok, missing, broken, figures)
+
+
+async def excuse_flaky(
+    run: Run, toolchains: Sequence[Toolchain], limits: ExecLimits, standing: Standing
+) -> Standing:
+    """Few tests that passed before the build and fail now run again alone; one pass, and they do not count."""
+    report = standing.report
+    failed = {case.id for case in report.failed}
+    suspects = [id for id in standing.broken if id in failed]
+    if not report.built or not may_be_flaky(len(suspects), len(report.cases)):
+        return standing
+
+    async def alone(ids: Sequence[str]) -> SuiteReport:
+        return _merge([await run_suite(run, each, limits, only=ids) for each in toolchains])
+
+    lucky = await pass_alone(suspects, alone)
+    broken = tuple(id for id in standing.broken if id not in lucky)
+    ok = report.built and not report.problem and not standing.missing and not broken
+    return replace(standing, ok=ok, broken=broken, flaky=tuple(sorted(lucky))) if lucky else standing
 
 
 def _has_passed(name: str, report: SuiteReport) -> bool:
