@@ -89,7 +89,7 @@ def test_after_a_refused_attempt_the_last_one_counts(kith: Kith, play: Play) -> 
 @pytest.mark.slow
 def test_tests_that_fail_to_the_end_are_worth_nothing(kith: Kith, play: Play) -> None:
     script = play(edit(OLD, WRONG), DONE, DONE)
-    kith.run(*script, "--yes", "--check", CHECK, "--tries", "2", "fix mean", code=1)
+    kith.run(*script, "--yes", "--check", CHECK, "--tries", "2", "fix mean", code=6)
     (leg,) = measured().legs
     assert (leg.reward, leg.weight, leg.reason) == (0.0, 1.0, "tests")
     assert (leg.passed, leg.adopted, leg.applied) == (False, None, True)

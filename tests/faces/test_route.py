@@ -47,6 +47,7 @@ class Models:
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
+    monkeypatch.setenv("KITH_ROUTE_AUDIT", "0")  # whom chance would choose
     return Models(tmp_path, monkeypatch)
 
 
@@ -196,8 +197,8 @@ def test_a_model_that_fails_in_the_middle_is_followed(kith: Kith, models: Models
 @pytest.mark.slow
 def test_where_nobody_solves_it_nothing_is_applied(kith: Kith, models: Models) -> None:
     models(MISS, MISS)
-    report = run(kith, "fix mean", code=1)
-    assert report["status"] == "failed" and "after 2 tries" in report["text"] and not fixed(kith)
+    report = run(kith, "fix mean", code=6)
+    assert report["status"] == "held" and not fixed(kith)
     assert [each["calls"] for each in report["models"]] == [3, 3]
 
 

@@ -33,6 +33,7 @@ def test_the_frontier_model_gets_the_later_tries(
         own.write_text(words.replace("model: route", f"model: {write_script(tmp_path, role, replies)}"))
     expect = r"Add a median.*Another model tried this before you\. Its change is in the files:.*\+def median"
     taken_over = [MENDED[0] | {"expect": expect}, *MENDED[1:]]
+    monkeypatch.setenv("KITH_ROUTE_AUDIT", "0")
     monkeypatch.setenv("KITH_ROUTE_LOCAL", write_script(tmp_path, "local", [*SPECIFIED, *TRIED, *SIMPLE]))
     monkeypatch.setenv("KITH_ROUTE_FRONTIER", write_script(tmp_path, "frontier", taken_over))
     kith = Kith(repository)

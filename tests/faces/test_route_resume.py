@@ -44,6 +44,7 @@ asyncio.run(run_task(Project.open(Path.cwd(), flags), Task("fix mean"), agree, [
 
 @pytest.fixture
 def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KITH_ROUTE_AUDIT", "0")
     for name in SCRIPTS:
         monkeypatch.setenv(f"KITH_ROUTE_{name.upper()}", f"replay/{tmp_path / name}.json")
     write(tmp_path, SCRIPTS)

@@ -132,9 +132,9 @@ def report(**usage: Any) -> dict[str, Any]:
     [
         ({}, "ollama/qwen3:8b, window 16,384: 4 calls, 5,000 tokens read (3,800 cached), 90 written"),
         ({"window": 0, "cached": 0, "calls": 1}, "ollama/qwen3:8b: 1 call, 5,000 tokens read, 90 written"),
-        ({"cache": {"reused": 0.962, "estimated": False}}, "read (96% of what could be cached was), 90"),
+        ({"cache": {"reused": 0.962, "estimated": False}}, "read (cache hit 96%), 90"),
         ({"cache": {"reused": 0.4, "estimated": True}, "cached": 0}, "5,000 tokens read, 90 written"),
-        ({"cache": {"reused": 0.998, "estimated": False}}, "read (all that could be cached was), 90"),
+        ({"cache": {"reused": 0.998, "estimated": False}}, "read (cache hit 100%), 90"),
         ({"cache": {"reused": None, "estimated": False}, "cached": 0}, "5,000 tokens read, 90 written"),
     ],
 )

@@ -173,10 +173,10 @@ def test_words_with_a_no_are_told_with_the_next_task(repository: Path) -> None:
 
 
 @pytest.mark.slow
-def test_after_a_failed_task_the_next_one_starts_afresh(repository: Path) -> None:
+def test_after_a_refused_task_the_next_one_starts_afresh(repository: Path) -> None:
     model = Listening(edit(OLD, OLD.replace("+ 1", "+ 2")), DONE, edit(), DONE)
     talk = Talk(repository, model, CHECK, tries=1)
-    assert talk("fix mean").report["status"] == "failed"
+    assert talk("fix mean", NO).report["status"] == "rejected"
     assert talk("try again", YES).report["status"] == "done"
     assert NEW in (repository / "utils.py").read_text()
 

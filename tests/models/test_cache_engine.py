@@ -143,7 +143,7 @@ def test_each_way_to_lose_the_cache_is_named(engine_url: str) -> None:
     assert [notice.split(":")[0] for notice in talk.notices] == [
         "The system prompt changed",
         "The list of tools changed",
-        "The prompt's beginning changed at message 3 (tool)",
+        "The prompt changed at message 3 (tool)",
     ]
 
 

@@ -27,7 +27,7 @@ Missing = Literal["runner", "tool", "import", "service", "network", "data", "bui
 Tries = Literal["more", "none"]
 GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
 # Reasons that need a person's yes: something that could have spoken against the change did not get to speak.
-_HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings"})
+_HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings", "unmet"})
 NAMED: Final = 50  # test names that the log keeps of one kind; counts are whole
 
 

@@ -45,7 +45,10 @@ COMMANDS = {
         "[REQUEST ...]",
     ),
     "status": Command(
-        "show the check, waiting changes, and how a build stands", reports.status, "status:status_command", "[ID]"
+        "show the check, waiting changes, and how a build stands",
+        reports.status,
+        "status:status_command",
+        "[ID]",
     ),
     "profile": Command(
         "what was measured: speed, success and cost of models", reports.profile, "profile:profile_command"

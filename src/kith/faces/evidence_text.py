@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kith.core.codec import decode
-from kith.core.evidence import CheckEvidence, Evidence, Names, Reason, Standing
+from kith.core.evidence import CheckEvidence, Evidence, Missing, Names, Reason, Standing
 
 _NAMED: Final = 3  # tests in one line
 _COMMAND: Final = 60  # characters
@@ -20,8 +20,18 @@ _WHY: Final[Mapping[Reason, str]] = {
     "disputed": "the model stands by a change that a check refuses",
     "settings": "the change alters how the tests are run",
     "broken": "a test that passed before does not pass now",
-    "unmet": "what must pass does not",
+    "unmet": "the check that must pass still fails",
     "unchecked": "nothing was checked",
+}
+
+_MISSING: Final[Mapping[Missing, str]] = {
+    "runner": "{} is not installed",
+    "tool": "{} is not installed",
+    "import": "{} is not installed",
+    "service": "{} does not answer",
+    "network": "{} cannot be reached from here",
+    "data": "{} is not there",
+    "build": "{}, this project itself, is not built or installed here",
 }
 
 
@@ -53,16 +63,22 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
     rows = (
         ("fixed", check.fixed),
         ("broken", check.broken),
-        ("still failing, not caused by this change", check.failing),
+        ("still failing, not caused by this change", _without(check.failing, check.blocked)),
         ("flaky", check.flaky),
         ("changed with the code", check.adapted),
-        ("blocked", check.blocked),
+        ("cannot run on this machine, with or without this change", check.blocked),
         ("not run", check.not_run),
     )
     yield from (f"{title}: {word_names(names)}" for title, names in rows if names)
     for each in check.missing:
         install = f"; to install it: {each.install}" if each.install else ""
-        yield f"missing here: {each.what}{install}"
+        yield f"{_MISSING[each.kind].format(each.what)}{install}"
+
+
+def _without(names: Names, told: Names) -> Names:
+    """The tests that are not told of elsewhere."""
+    left = tuple(each for each in names.first if each not in told.first)
+    return Names(max(names.count - told.count, 0), left)
 
 
 def _short(command: str) -> str:

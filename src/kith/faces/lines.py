@@ -180,12 +180,12 @@ def _judged_line(event: Judged) -> tuple[str, str]:
     how = passes if event.ok else ended
     if event.when == "before":
         return ("tool", f"  · before the change {event.gate} {how}")
+    fault = f"\n      {_first_line(event.feedback)}" if event.feedback else ""
     if event.ok:
         if event.evidence and event.evidence.reason in ("same_failure", "out_of_time"):
-            return ("tool", f"  · {event.gate} {ended} as before the change  {ran.seconds:.1f} s")
+            return ("tool", f"  · {event.gate} {ended} as before the change  {ran.seconds:.1f} s{fault}")
         return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
-    why = _first_line(event.feedback)
-    return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s" + (f"\n      {why}" if why else ""))
+    return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s{fault}")
 
 
 def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
@@ -194,10 +194,10 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     old = f", {evidence.failing.count} failing as before" if evidence.failing else ""
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""
     flaky = f", {evidence.flaky.count} flaky" if evidence.flaky else ""
+    why = _first_line(event.feedback)
     if event.ok:
         line = f"{event.gate}: {after.passed:,} pass{fixed}{old}{flaky}  {after.seconds:.1f} s"
-        return ("good", f"  ✓ {line}")
-    why = _first_line(event.feedback)
+        return ("tool", f"  · {line}\n      {why}") if evidence.reason == "unmet" else ("good", f"  ✓ {line}")
     broken = f"{evidence.broken.count:,} broken" if evidence.broken else "not there yet"
     return ("bad", f"  ✗ {event.gate}: {broken}{old}{flaky}  {after.seconds:.1f} s\n      {why}")
 

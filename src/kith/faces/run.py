@@ -173,12 +173,11 @@ def _check_lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _usage_line(model: str, usage: dict[str, Any]) -> str:
-    """`ollama/qwen3:8b, window 16,384: 4 calls, 5,158 tokens read (99% of what could be cached was), ...`."""
+    """`ollama/qwen3:8b, window 16,384: 4 calls, 5,158 tokens read (cache hit 99%), 310 written`."""
     cache, window = usage["cache"], f", window {usage['window']:,}" if usage["window"] else ""
     known = f" ({usage['cached']:,} cached)" if usage["cached"] else ""
     if cache and cache["reused"] is not None and not cache["estimated"]:  # a time is no count
-        share = f"{cache['reused']:.0%} of what" if cache["reused"] < ALL else "all that"
-        known = f" ({share} could be cached was)"
+        known = f" (cache hit {1.0 if cache['reused'] >= ALL else cache['reused']:.0%})"
     calls = count(usage["calls"], "call")
     return f"{model}{window}: {calls}, {usage['input']:,} tokens read{known}, {usage['output']:,} written"
 

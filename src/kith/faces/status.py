@@ -25,7 +25,7 @@ _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗",
 
 
 def status_command(args: argparse.Namespace) -> int:
-    """The check of this folder, waiting changes, and a build: tasks, attempts, gates, times, what runs now."""
+    """The check of this folder, waiting changes, and a build: tasks, attempts, gates, what runs now."""
     project = Project.open(find_root(args.folder), {})
     if not (args.id or args.watch or has_builds(project)):
         _tell_folder(project, args.json)

@@ -257,7 +257,7 @@ class Task:
             draft.person = self.said
             if status == "rejected" and self._asked and draft.adopted is None:
                 draft.adopted = False
-        if status in ("done", "failed", "rejected", "limit") or any(each.changes for each in bearers):
+        if status in ("done", "failed", "held", "rejected", "limit") or any(each.changes for each in bearers):
             for draft in self.drafts:
                 draft.over = True
         owned = [each for each in self.drafts if not each.part.startswith("errand ")]

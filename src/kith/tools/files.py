@@ -67,7 +67,7 @@ def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
             fitting = replace(limits, bytes=min(limits.bytes, room))
             shown.append(await _read_one(run, passage_of(path), fitting))
             room -= len(shown[-1].text.encode("utf-8", "replace"))
-        return shown[0] if len(shown) == 1 else _joined(shown, len(paths))
+        return shown[0] if len(shown) == 1 else _joined(shown, paths)
 
     schema = {
         "type": "object",
@@ -82,10 +82,15 @@ def _files_named(args: Mapping[str, Any]) -> str:
     return " ".join(clean_path(passage_of(str(path)).path) for path in args.get("paths", ()))
 
 
-def _joined(shown: Sequence[ToolResult], asked: int) -> ToolResult:
-    good = sum(each.ok for each in shown)
+def _joined(shown: Sequence[ToolResult], asked: Sequence[str]) -> ToolResult:
     text = "\n\n".join(each.text for each in shown)
-    return told(text, f"{good} of {count(asked, 'file')}") if good else refused(text)
+    files = dict.fromkeys(passage_of(path).path for path in asked)
+    good = {passage_of(path).path for path, each in zip(asked, shown, strict=False) if each.ok}
+    if not good:
+        return refused(text)
+    parts = f"{count(len(asked), 'part')} of " if len(files) < len(asked) else ""
+    missing = "" if len(good) == len(files) else f"{len(good)} of "
+    return told(text, f"{parts}{missing}{count(len(files), 'file')}")
 
 
 async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:

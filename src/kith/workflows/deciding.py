@@ -31,7 +31,7 @@ async def decide(
         decision = await judges.person(inside, changes, evidence)
         kept = decision.changes
         if decision.ok and kept is not None and kept != changes:
-            again = await _check_kept(run, judges, kept)
+            again = await _check_kept(run, judges, kept, evidence)
             if again is None:
                 continue
             decision = again
@@ -40,18 +40,20 @@ async def decide(
         return decision
 
 
-async def _check_kept(run: Run, judges: Judges, kept: Changes) -> Verdict | None:
+async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence | None) -> Verdict | None:
     """What comes of a part that is kept: it passes, or what the person says then; None to ask anew."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
         with run.inside(trial).step("check what was kept") as step:
             verdict = await ask_gates(step, await judges.gates(), kept, attempt=0)
     yes = Verdict(True, by="person", changes=kept)
-    if verdict.ok:
+    less = verdict.evidence and verdict.evidence.held_back and not (whole and whole.held_back)
+    if verdict.ok and not less:
         return yes
     run.emit(Notice("What you kept does not pass the checks.", "warning"))
-    text = f"{verdict.by} fails on what you kept. Apply it all the same?"
-    answer = await run.ask(change_question(text, kept, _AFTER_CHECKS, judges.named))
+    text = f"{'The check' if verdict.ok else verdict.by} fails on what you kept. Apply it all the same?"
+    question = replace(change_question(text, kept, _AFTER_CHECKS, judges.named), evidence=verdict.evidence)
+    answer = await run.ask(question)
     if answer.choice == "back":
         return None
     if answer.choice == "all":

@@ -53,7 +53,7 @@ def told(verdict: Verdict, attempt: int) -> Judged:
         attempt,
         verdict.feedback,
         verdict.ran,
-        skipped=verdict.ok and bool(verdict.feedback),
+        skipped=verdict.ok and bool(verdict.feedback) and not (verdict.evidence and verdict.ran),
         figures=dict(verdict.figures),
         evidence=verdict.evidence.checks[0] if verdict.evidence and verdict.evidence.checks else None,
     )

@@ -87,7 +87,7 @@ EXIT_CODES = (
             wrong(
                 "not reached, and nobody tries again",
                 {"shapes.py": REFACTOR},
-                "disputed",
+                "unmet",
                 end="held",
                 failing=[PERIMETER],
                 final=True,

@@ -206,7 +206,7 @@ RED_BEFORE = (
             wrong(
                 "named and still red, and nobody tries again",
                 {"shapes.py": swap(SHAPES, ("return width + height", "return 3 * (width + height)"))},
-                "disputed",
+                "unmet",
                 end="held",
                 failing=[PERIMETER],
                 request="make test_perimeter pass",

@@ -20,6 +20,7 @@ from kith.gates.evidence.suspects import may_be_flaky, pass_alone
 from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
 from kith.gates.reports import SuiteReport
 from kith.gates.results.blocked import blocked_cases, why_blocked
+from kith.gates.results.explain import first_fault
 from kith.gates.signals import TROUBLE
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
@@ -184,7 +185,7 @@ class _Case:
         if unmet and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
         if unmet and not fixed:
-            return self._yes(replace_grade(told, "unproven", "disputed"), after)
+            return self._yes(replace_grade(told, "unproven", "unmet"), after, first_fault(after))
         return self._yes(self._graded(told, after, fixed, reach), after)
 
     def _graded(
@@ -341,7 +342,7 @@ class _Case:
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
         if self.check.goal and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
-        return self._yes(replace_grade(told, "unproven", "same_failure"), after)
+        return self._yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
 
     def _unasked_settings(self) -> list[str]:
         """Files by which the change alters what is run, though the request does not speak of them."""
@@ -441,9 +442,9 @@ class _Case:
             standing_of(after) if after else None,
         )
 
-    def _yes(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
+    def _yes(self, told: CheckEvidence, after: SuiteReport, fault: str = "") -> Verdict:
         return Verdict(
-            True, "", self.check.name, (after.ran,), figures=after.figures, evidence=combine([told])
+            True, fault, self.check.name, (after.ran,), figures=after.figures, evidence=combine([told])
         )
 
     def _no(self, told: CheckEvidence, letter: str, after: SuiteReport) -> Verdict:

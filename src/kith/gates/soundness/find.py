@@ -13,8 +13,8 @@ from kith.gates.soundness.scripts import SCRIPTS, find_lost_scripts
 from kith.gates.soundness.syntax import broken_files
 from kith.gates.soundness.view import Read, View, both_views
 
-# Which files of the tree hold one of these words, or more than these files.
-Holding = Callable[[frozenset[str]], Iterable[str]]
+# Which files with one of these endings hold one of these words, or more than these files.
+Holding = Callable[[frozenset[str], Collection[str]], Iterable[str]]
 
 _PYTHON: Final = (".py", ".pyw")
 _IMPORTS: Final = re.compile(rb"^[ \t]*(?:from|import)\b(?:[^\n(\\]|\\\r?\n|\([^)]*\))*", re.M)
@@ -50,7 +50,7 @@ def find_suspects(
     whole = {change.path for change in changes if change.after is not None} - broken
     old = {change.path for change in changes if change.before is not None}
     words = _removed_words(before, after, changes)
-    touched = _importers(before, words, changes, holding(words) if holding and words else before.paths)
+    touched = _importers(before, words, changes, holding)
     lost_before = [lost for path in sorted(old | touched) for lost in _lost_in(before, path)]
     known = {each.fault.detail for each in lost_before}
     for path in sorted(whole | touched):
@@ -103,7 +103,7 @@ def _removed_words(before: View, after: View, changes: Changes) -> frozenset[str
 
 
 def _importers(
-    view: View, words: frozenset[str], changes: Changes, candidates: Iterable[str]
+    view: View, words: frozenset[str], changes: Changes, holding: Holding | None
 ) -> frozenset[str]:
     """The unchanged files that import something by one of the words."""
     if not words:
@@ -113,7 +113,7 @@ def _importers(
     endings = {splitext(change.path)[1] for change in changes}
     kinds = tuple(each for kind in (_PYTHON, tuple(SCRIPTS)) if endings.intersection(kind) for each in kind)
     found = set[str]()
-    for path in sorted(candidates):
+    for path in sorted(holding(words, kinds) if holding and kinds else view.paths):
         if path.endswith(kinds) and path not in changed and _imports_any(path, view.content(path), pattern):
             found.add(path)
             if len(found) == _MOST_IMPORTERS:
@@ -147,7 +147,7 @@ def _given_names(view: View, suspects: Iterable[Suspect], holding: Holding | Non
     wanted = re.compile(
         rb"builtin[^\n]*\b(%s)\b" % b"|".join(re.escape(name.encode()) for name in sorted(names))
     )
-    paths = holding(names) if holding else view.paths
+    paths = holding(names, _PYTHON) if holding else view.paths
     texts = (view.content(path) or b"" for path in paths if path.endswith(_PYTHON))
     return frozenset(found[1].decode() for text in texts for found in wanted.finditer(text))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from kith.context.git import list_paths
@@ -54,7 +54,7 @@ async def find_faults(run: Run, changes: Changes) -> tuple[Fault, ...]:
 
     # Parsing takes a while, and a face must stay alive meanwhile.
     suspects = await asyncio.to_thread(
-        find_suspects, changes, files, read, lambda words: wait(_holding(run, words, files))
+        find_suspects, changes, files, read, lambda *sought: wait(_holding(run, files, *sought))
     )
     if not suspects.found:
         return ()
@@ -69,12 +69,15 @@ async def _read(run: Run, path: str) -> bytes | None:
         return None
 
 
-async def _holding(run: Run, words: frozenset[str], files: Sequence[str]) -> Iterable[str]:
+async def _holding(
+    run: Run, files: Sequence[str], words: frozenset[str], endings: Collection[str]
+) -> Iterable[str]:
     """The files that may hold one of the words: all of them, or what git finds in a large tree."""
     if len(files) < _WORTH_GREP or len(words) > _MOST_WORDS or not run.workspace.confined:
         return files
     wanted = [part for word in sorted(words) for part in ("-e", word)]
-    found = await list_paths(run, ["grep", "-lIzF", "--untracked", *wanted], _GREP_LIMITS)
+    where = [f"*{ending}" for ending in sorted(endings)]
+    found = await list_paths(run, ["grep", "-lIzF", "--untracked", *wanted, "--", *where], _GREP_LIMITS)
     return files if found is None else found
 
 

@@ -14,21 +14,31 @@ class View:
     """The files of a tree with some contents in place of its own; a file is read and parsed once.
 
     `paths` are all files that are not ignored. What `read` finds beyond them (ignored ones) is there, too.
+    `like` is a state with the same paths, whose modules and folders are the same.
     """
 
-    def __init__(self, paths: frozenset[str], contents: Mapping[str, bytes | None], read: Read) -> None:
+    def __init__(
+        self,
+        paths: frozenset[str],
+        contents: Mapping[str, bytes | None],
+        read: Read,
+        like: "View | None" = None,
+    ) -> None:
         self.paths = paths
+        self._like = like
         self._contents = contents
         self._read = read
         self._parsed: dict[str, Bindings | None] = {}
 
     @cached_property
     def modules(self) -> Modules:
-        return find_modules(self.paths)
+        return self._like.modules if self._like else find_modules(self.paths)
 
     @cached_property
     def folders(self) -> frozenset[str]:
         """Every folder that holds a file."""
+        if self._like:
+            return self._like.folders
         found = set[str]()
         for path in self.paths:
             folder = path.rpartition("/")[0]
@@ -67,7 +77,6 @@ def both_views(changes: Changes, files: Collection[str], read: Read) -> tuple[Vi
             kept[path] = read(path)
         return kept[path]
 
-    return (
-        View(before, {each.path: each.before for each in plain}, read_once),
-        View(after, {each.path: each.after for each in plain}, read_once),
-    )
+    now = View(after, {each.path: each.after for each in plain}, read_once)
+    same = now if before == after else None
+    return View(before, {each.path: each.before for each in plain}, read_once, same), now

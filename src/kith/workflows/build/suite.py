@@ -119,7 +119,7 @@ def hold(
 async def excuse_flaky(
     run: Run, toolchains: Sequence[Toolchain], limits: ExecLimits, standing: Standing
 ) -> Standing:
-    """Few tests that passed before the build and fail now run again alone; one pass, and they do not count."""
+    """Run the few tests that the build seems to have broken again alone; one pass, and they do not count."""
     report = standing.report
     failed = {case.id for case in report.failed}
     suspects = [id for id in standing.broken if id in failed]
