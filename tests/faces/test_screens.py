@@ -11,7 +11,7 @@ from kith.core.events import Event, Notice, Progress, Stepped
 from kith.faces.cli import COMMANDS, main
 from kith.faces.lines import status_of, wrapped
 from kith.faces.probe import tell_steps
-from kith.faces.run import print_receipt
+from kith.faces.report import print_receipt
 from kith.faces.streams import is_lively
 from kith.faces.terminal import Waiting
 

@@ -10,12 +10,11 @@ from kith.core.run import new_id
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
 from kith.faces.lines import wrapped
-from kith.faces.run import print_event, print_text
+from kith.faces.report import print_event, print_text, print_waiting
 from kith.faces.signals import run_until_signal
 from kith.faces.status import status_text
 from kith.faces.task_input import read_task
 from kith.faces.terminal import choose_voice
-from kith.faces.waiting import print_waiting
 
 UNFINISHED = ("failed", "limit", "unavailable", "interrupted")
 

@@ -287,7 +287,7 @@ def _tell(error: KithError, format: str) -> None:
     """An error that ended a command: a sentence on stderr, and for `run` in its format on stdout."""
     _say(str(error))
     if format != "text":
-        from kith.faces.run import print_failure
+        from kith.faces.report import print_failure
 
         print_failure(error, format)
 

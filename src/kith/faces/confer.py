@@ -17,10 +17,9 @@ from kith.faces.folder import find_root
 from kith.faces.hurry import run_until_decided
 from kith.faces.lines import wrapped
 from kith.faces.printing import printable
-from kith.faces.run import print_receipt
+from kith.faces.report import print_receipt, print_waiting
 from kith.faces.speakers import show_minutes
 from kith.faces.terminal import yes_to_changes
-from kith.faces.waiting import print_waiting
 from kith.memory.councils import Minutes, read_minutes
 
 

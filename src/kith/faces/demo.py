@@ -12,7 +12,7 @@ from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.loops import run_loop
 from kith.core.values import Answer, Question
-from kith.faces.run import print_text
+from kith.faces.report import print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice
 from kith.memory.applied import short_id

@@ -22,10 +22,10 @@ from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
 from kith.faces.lines import count, paragraph
 from kith.faces.printing import printable
+from kith.faces.report import print_waiting
 from kith.faces.sarif import as_sarif
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice, yes_to_changes
-from kith.faces.waiting import print_waiting
 
 SEVERITIES: Final = ("error", "warning", "note")
 _INDENT: Final = 18  # columns before the words of a finding

@@ -18,7 +18,7 @@ from kith.faces.evidence_text import word_standing
 from kith.faces.folder import find_root
 from kith.faces.lines import count, wrapped
 from kith.faces.printing import printable
-from kith.faces.waiting import waiting_line
+from kith.faces.report import waiting_line
 
 _EVERY_S = 0.5
 _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}

@@ -16,7 +16,7 @@ from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
 from kith.faces.lines import count, wrapped
 from kith.faces.printing import printable
-from kith.faces.run import print_text
+from kith.faces.report import print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import choose_voice
 

@@ -2,28 +2,31 @@
 
 import argparse
 import json
+import os
+import pydoc
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
 
 from kith.app.project import Project
+from kith.app.waiting import NothingWaits, apply_waiting, find_waiting
 from kith.core.errors import EXIT_DONE
 from kith.core.loops import run_loop
 from kith.core.values import FileChange
+from kith.edits import summarise
 from kith.faces.arguments import settings_flags
 from kith.faces.folder import find_root
 from kith.faces.lines import count
 from kith.faces.printing import printable
+from kith.faces.rendering.diffs import changes_lines
+from kith.faces.rendering.look import Look
+from kith.faces.report import print_event, print_text
 from kith.faces.signals import run_until_signal
-
-_SAYS_SO: Final = ("Nothing was applied", "Held back")  # ends that need not be told again
+from kith.faces.terminal import choose_voice
 
 
 def diff_command(args: argparse.Namespace) -> int:
     """Print a change that waits as a unified diff; on a terminal in colour, and in a pager."""
-    from kith.app.waiting import NothingWaits, find_waiting
-    from kith.edits import summarise
-
     project = Project.open(find_root(args.folder), {})
     try:
         waiting = run_loop(find_waiting(project, args.id))
@@ -42,10 +45,6 @@ def diff_command(args: argparse.Namespace) -> int:
 
 def apply_command(args: argparse.Namespace) -> int:
     """Judge a change that waits on the files as they are now, ask, and apply it."""
-    from kith.app.waiting import apply_waiting, find_waiting
-    from kith.faces.run import print_event, print_text
-    from kith.faces.terminal import choose_voice
-
     project, format = Project.open(find_root(args.folder), settings_flags(args)), args.output_format
     waiting = run_loop(find_waiting(project, args.id))
     voice, answerer, asked = choose_voice(format == "text", args.yes)
@@ -61,18 +60,6 @@ def apply_command(args: argparse.Namespace) -> int:
     return result.code
 
 
-def print_waiting(report: Mapping[str, Any]) -> None:
-    """How to see and to apply a change that was not applied, on stderr."""
-    if report.get("waiting"):
-        head = "" if report["text"].startswith(_SAYS_SO) else "Nothing applied. "
-        print(f"{head}{waiting_line(report['session'])}", file=sys.stderr)
-
-
-def waiting_line(session: str) -> str:
-    """How to see and to apply the change that waits in a session."""
-    return f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}"
-
-
 def _print_stat(files: Sequence[FileChange]) -> None:
     for file in files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
@@ -81,13 +68,6 @@ def _print_stat(files: Sequence[FileChange]) -> None:
 
 
 def _page(files: Sequence[FileChange]) -> None:
-    import os
-    import pydoc
-    import shutil
-
-    from kith.faces.rendering.diffs import changes_lines
-    from kith.faces.rendering.look import Look
-
     look = Look.choose()
     os.environ.setdefault("LESS", "FRX")  # colours, and no pager for what fits, as git asks for them
     pydoc.pager(look.paint(changes_lines(files, shutil.get_terminal_size().columns, look.glyphs)))

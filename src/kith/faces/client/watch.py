@@ -38,7 +38,7 @@ async def show_to_the_end(find: Find, session: str, yes: bool) -> int:
 
 async def _show_end(find: Find, session: str, ended: RunEnded | None) -> int:
     from kith.app.project import STATUS_CODES
-    from kith.faces.run import print_text
+    from kith.faces.report import print_text
 
     async with reach(find()) as server:
         print_text(await server.ask(f"/api/sessions/{session}/receipt"), asked=True)

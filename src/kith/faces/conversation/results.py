@@ -15,7 +15,7 @@ def show_result(talk: "Talk", result: "Result") -> None:
     """The last words of a task and what the harness saw."""
     from kith.faces.rendering.markdown import render_said
     from kith.faces.rendering.panels import receipt_panel
-    from kith.faces.run import receipt_lines
+    from kith.faces.report import receipt_lines
 
     text, status = result.report["text"], result.report["status"]
     if status != "done":

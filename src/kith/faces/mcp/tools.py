@@ -22,9 +22,9 @@ from kith.core.run import new_id
 from kith.core.values import Answer
 from kith.faces.mcp import results
 from kith.faces.mcp.calls import TOO_LATE, Attendant, Call
+from kith.faces.report import waiting_line
 from kith.faces.review import as_json
 from kith.faces.scan import text_of
-from kith.faces.waiting import waiting_line
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 
