@@ -24,7 +24,7 @@ def test_of_a_large_file_the_named_definition_is_shown() -> None:
     shown = snippets("function_150 is wrong", {"long.py": LONG}, 600)
     assert shown.startswith("long.py, lines 599-603 of 800\n")
     assert "\ndef function_150(value):\n    return value + 150\n" in shown
-    assert "defines function_0 1-2" in shown
+    assert "defines" not in shown  # for all 200 there is no room
     assert "function_151(value)" not in shown
 
 
@@ -66,3 +66,10 @@ SOURCES = st.dictionaries(
 @given(st.text(max_size=60) | st.just("function_7 `return value` greet"), SOURCES, st.integers(0, 1500))
 def test_the_budget_is_never_exceeded(task: str, sources: dict[str, str], budget: int) -> None:
     assert estimate_tokens(snippets(task, sources, budget)) <= budget
+
+
+def test_a_definition_that_is_named_has_room_behind_other_files() -> None:
+    body = "def parse_all(text):\n" + "".join(f"    step_{n}(text)\n" for n in range(500))
+    tools = "# prose\n" * 300 + "\n\ndef tidy(text):\n    return text.strip()\n"
+    shown = snippets("parse_all() and tidy() fail", {"parse.py": body, "tools.py": tools}, 150)
+    assert "def parse_all(text):" in shown and "\ndef tidy(text):\n    return text.strip()\n" in shown

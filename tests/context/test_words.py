@@ -73,3 +73,8 @@ def test_only_work_on_tests_is_about_tests(task: str, about: bool) -> None:
 def test_an_expression_in_quotes_names_what_it_uses() -> None:
     assert find_words("`boltons.Table([[]]).to_text()` crashes").names == ("Table", "to_text", "boltons")
     assert find_words('it says "this is a sentence"').names == ()
+
+
+def test_the_name_of_a_file_is_no_name_of_code() -> None:
+    words = find_words("update `__init__.py` and parse_all.py; parse_all() and __init__ stay")
+    assert words.names == ("parse_all", "__init__") and words.exact == ("parse_all", "__init__")

@@ -32,7 +32,8 @@ _RELEVANT = 0.4  # of the best file's score
 _FEW = 6  # files: where more define what plain words say, the words tell none of them apart
 _LEAST_NAME = 5  # letters; shorter ones (run, list, test, fail) are words of any task
 _LEAST_HELD = 3  # plain words of the task; fewer stand in any file
-_EXACT, _PLAIN = 8.0, 4.0  # added to a file's score when it holds a name, all plain words of the task
+# Added to a file's score when it holds a name, defines a name, holds all plain words of the task.
+_EXACT, _OWN, _PLAIN = 8.0, 16.0, 4.0
 _NAMES = 4  # names that git looks for
 _SEARCHED = 4_000  # files; git greps 10,000 of them in about 0.2 s
 _DEFINED: Final = re.compile(
@@ -132,9 +133,7 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
 
     An excerpt that has nothing to do with the task costs as many tokens as one that has.
     """
-    exact = [
-        re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in dict.fromkeys(words.names + words.quoted)
-    ]
+    exact = [re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in words.exact]
     named = {
         path
         for path, text in texts.items()
@@ -167,7 +166,8 @@ def _defines(path: str, text: str, stems: frozenset[str]) -> bool:
 
 def _held(words: Words, text: str) -> float:
     """What a text adds to its file's score by the names, quotes and plain words of the task that it holds."""
-    exact = sum(_EXACT for each in dict.fromkeys(words.names + words.quoted) if each in text)
+    exact = sum(_EXACT for each in words.exact if each in text)
+    exact += _OWN * len(frozenset(words.names).intersection(_DEFINED.findall(text)))
     lowered = text.lower()
     plain = sum(stem in lowered for stem in words.stems)
     return exact + _PLAIN * plain / max(len(words.stems), 1)

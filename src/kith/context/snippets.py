@@ -21,6 +21,8 @@ _SHORTEST_HEAD = 6  # lines; less of a definition says nothing
 _GAP: Final = "..."
 _PIECE: Final = 10  # tokens of a gap, and of the lines' numbers in the heading
 _FENCES: Final = 6  # tokens
+_HEADING: Final = 30  # tokens
+_RESERVED: Final = 40  # lines of a definition that the task names, for which other files leave room
 _SHARE: Final = 0.7  # of what is left, for one file
 _OUTLINE: Final = 16  # part of the room that the outline may take
 _TICKS: Final = re.compile("`{3,}")
@@ -47,10 +49,15 @@ def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
     most `_SHARE` of what is left. The count of tokens is `estimate_tokens`.
     """
     words, blocks, left = find_words(task), [], budget
-    for path, text in sources.items():
+    files = [_File.of(words, path, text) for path, text in sources.items()]
+    share = budget // max(sum(file.named > 0 for file in files), 1)
+    kept = sum(min(file.named, share) for file in files)
+    for file in files:
+        own = min(file.named, share)
+        kept -= own
         if left < _LEAST:
             break
-        block = _excerpt(words, path, _lines_of(text), left)
+        block = file.excerpt(words, max(left - kept, own), own)
         cost = estimate_tokens(block + "\n")
         if block and cost <= left:
             blocks.append(block)
@@ -75,24 +82,52 @@ def _lines_of(text: str) -> list[str]:
     return [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + " [...]" for line in lines]
 
 
-def _excerpt(words: Words, path: str, lines: Sequence[str], room: int) -> str:
-    """The best of one file in about `room` tokens, or an empty string when there is nothing to show."""
-    # A line costs two tokens or more, so most files that cannot fit are known at once.
-    if 2 * len(lines) <= room:
-        whole = fenced(path, lines)
-        if estimate_tokens(whole + "\n") <= room:
-            return whole
-    symbols = find_symbols(path, "\n".join(lines))
-    outline = _outline(symbols, room // _OUTLINE)
-    heading = "\n".join([f"{path}, in part (of {len(lines)} lines)", *outline]) + "\n"
-    spare = round(room * _SHARE) - estimate_tokens(heading) - _FENCES
-    shown = _choose(_spans(words, symbols, lines), lines, spare)
-    if not shown:
-        return ""
-    pieces = [lines[first - 1 : last] for first, last in shown]
-    listed = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in shown)
-    heading = "\n".join([f"{path}, lines {listed} of {len(lines)}", *outline])
-    return fenced(heading, [line for piece in pieces for line in (_GAP, *piece)][1:])
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file and the definitions in it; `named` is what those cost that the task names, in tokens."""
+
+    path: str
+    lines: Sequence[str]
+    symbols: tuple[Symbol, ...] | None
+    named: int = 0
+
+    @classmethod
+    def of(cls, words: Words, path: str, text: str) -> "_File":
+        lines = _lines_of(text)
+        if not any(name in text for name in words.names):
+            return cls(path, lines, None)
+        symbols = find_symbols(path, "\n".join(lines))
+        own = [(each.first, last) for each, last in _own_lines(symbols) if _own_name(each) in words.names]
+        pieces = ("\n".join(lines[first - 1 : min(last, first + _RESERVED)]) for first, last in own)
+        cost = sum(estimate_tokens(piece) + _PIECE for piece in pieces)
+        return cls(path, lines, symbols, cost + _FENCES + _HEADING if cost else 0)
+
+    def excerpt(self, words: Words, room: int, own: int) -> str:
+        """The best of the file in about `room` tokens, or an empty string when there is nothing to show.
+
+        `own` of them are for what the task names; of the others one file gets `_SHARE` at most.
+        """
+        # A line costs two tokens or more, so most files that cannot fit are known at once.
+        if 2 * len(self.lines) <= room:
+            whole = fenced(self.path, self.lines)
+            if estimate_tokens(whole + "\n") <= room:
+                return whole
+        symbols = find_symbols(self.path, "\n".join(self.lines)) if self.symbols is None else self.symbols
+        outline = _outline(symbols, room // _OUTLINE)
+        heading = "\n".join([f"{self.path}, in part (of {len(self.lines)} lines)", *outline]) + "\n"
+        spare = max(round(room * _SHARE), min(room, own)) - estimate_tokens(heading) - _FENCES
+        shown = _choose(_spans(words, symbols, self.lines), self.lines, spare)
+        if not shown:
+            return ""
+        pieces = [self.lines[first - 1 : last] for first, last in shown]
+        listed = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in shown)
+        heading = "\n".join([f"{self.path}, lines {listed} of {len(self.lines)}", *outline])
+        return fenced(heading, [line for piece in pieces for line in (_GAP, *piece)][1:])
+
+
+def _own_name(symbol: Symbol) -> str:
+    """The last part of a definition's name."""
+    return re.split(r"::|\.", symbol.name)[-1]
 
 
 def fenced(heading: str, lines: Sequence[str]) -> str:
@@ -132,9 +167,7 @@ def _pieces(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_Span]:
     """What to show, best first: definitions by what the task says of them, then other mentions."""
-    exact = [
-        re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in dict.fromkeys(words.names + words.quoted)
-    ]
+    exact = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in words.exact]
     spans = _definitions(words, exact, symbols, lines)
     for pattern in exact:
         places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
@@ -157,14 +190,15 @@ def _definitions(
     rarity = {stem: math.log2(1 + len(symbols) / number) for stem, number in spread.items()}
     spans = []
     for symbol, end, body, stems in zip(symbols, ends, bodies, held, strict=True):
-        own = re.split(r"::|\.", symbol.name)[-1]
+        own = _own_name(symbol)
         parts = stems_of(own)
         score = _NAMED if own in words.names else 0.0
         score += _SAID * len(set(words.stems).intersection(parts)) / max(len(parts), 1)
         score += _MENTIONED * min(2, sum(bool(pattern.search(body)) for pattern in exact))
         brief = min(1.0, _SHORT / (end - symbol.first + 1))  # a long body holds any word
         score += _HELD * brief * sum(rarity[stem] for stem in stems) / max(sum(rarity.values()), 1.0)
-        if score >= _WORTH:
+        cut = end == symbol.first < symbol.last  # the head of a class alone says nothing
+        if score >= _WORTH and not cut:
             spans.append(_Span(score, symbol.first, end))
     return spans
 
@@ -177,14 +211,9 @@ def _own_lines(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int]]:
 
 
 def _outline(symbols: Sequence[Symbol], room: int) -> list[str]:
-    """Where everything is, in one line of at most `room` tokens; as a list, empty when there is nothing."""
-    shown: list[str] = []
-    left = room - estimate_tokens(_DEFINES)
-    for symbol in symbols:
-        lines = f"{symbol.first}-{symbol.last}" if symbol.last > symbol.first else str(symbol.first)
-        entry = f"{symbol.name[:_LONGEST_NAME]} {lines}"
-        left -= estimate_tokens(entry + ", ")
-        if left < 0:
-            break
-        shown.append(entry)
-    return [_DEFINES + ", ".join(shown)] if shown else []
+    """Where everything at the top is, in one line of at most `room` tokens; a part of it says nothing."""
+    top = [each for each in symbols if _own_name(each) == each.name]
+    places = (f"{each.first}-{each.last}" if each.last > each.first else str(each.first) for each in top)
+    entries = (f"{each.name[:_LONGEST_NAME]} {place}" for each, place in zip(top, places, strict=True))
+    line = _DEFINES + ", ".join(entries)
+    return [line] if top and estimate_tokens(line) <= room else []

@@ -39,6 +39,11 @@ _QUOTED: Final = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|(?<!\
 _PATH: Final = re.compile(
     r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,8}(?!\w)|(?:[\w.@+-]+/)+"
 )
+# Behind the name of a file: `__init__.py` speaks of no method.
+_ENDING: Final = re.compile(
+    r"\.(?:cc|cfg|cpp|cs|css|cxx|[chmr]|go|hpp|html|ini|java|jsx?|json|kt|lua|md|php|pyi?|rb|rs|rst|scala|sh|sql"
+    r"|swift|toml|tsx?|txt|xml|ya?ml)(?![\w(])"
+)
 _NAMED: Final = re.compile(
     r"\b(?:attribute|class|constant|enum|field|function|macro|member|method|struct|variable)\s+([^\W\d]\w*)",
     re.I,
@@ -69,6 +74,12 @@ class Words:
     paths: tuple[str, ...]
     about_tests: bool
 
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """What is looked for as it stands: names and quotes, but for the names of files."""
+        files = frozenset(self.paths)
+        return tuple(each for each in dict.fromkeys(self.names + self.quoted) if each not in files)
+
 
 def find_words(task: str) -> Words:
     """Read a task. Pure and deterministic; a task of 10 kB takes a few milliseconds."""
@@ -76,7 +87,7 @@ def find_words(task: str) -> Words:
     paths = [path.removeprefix("./") for path in _PATH.findall(task)]
     names = [match.group() for match in _NAME.finditer(task) if _is_code(match)]
     names += [name for name in _NAMED.findall(task) if name.lower() not in _STOP_WORDS]
-    names += [name for text in quoted for name in _NAME.findall(text) if _is_in_code(name, text)]
+    names += [match.group() for text in quoted for match in _NAME.finditer(text) if _is_in_code(match, text)]
     stems = [stem for name in _NAME.findall(task) for stem in stems_of(name)]
     about_tests = bool(_ABOUT_TESTS.search(task))
     if not about_tests:  # "all tests must pass" is no reason to read them first
@@ -87,14 +98,19 @@ def find_words(task: str) -> Words:
 def _is_code(match: re.Match[str]) -> bool:
     """True when a word's form, or what follows it, says that it is a name in code."""
     name = match.group()
+    if _ENDING.match(match.string, match.end()):
+        return False
     if "_" in name:
         return bool(name.strip("_"))
     follows = match.string[match.end() : match.end() + 2]
     return bool(_CODE_SHAPE.search(name)) or follows.startswith("(") or follows == "::"
 
 
-def _is_in_code(name: str, quoted: str) -> bool:
+def _is_in_code(match: re.Match[str], quoted: str) -> bool:
     """True for an identifier that makes up a quotation, or stands in one that looks like an expression."""
+    name = match.group()
+    if _ENDING.match(quoted, match.end()):
+        return False
     whole = quoted.removesuffix("()") == name
     return whole or (
         len(name) > 2 and not _STOP_WORDS.issuperset([name]) and bool(re.search(r"\w[.(]\w?|::", quoted))
