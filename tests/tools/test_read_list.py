@@ -62,7 +62,9 @@ def test_a_long_file_says_how_to_read_on(bench: Bench) -> None:
     assert result.text.startswith("long.txt, lines 1-250 of 900:\n")
     assert result.text.endswith("\n[650 lines left out: read long.txt:251-]")
     asked = bench.use(READ, paths=["long.txt:300-600"])
-    assert asked.text.endswith("\n[51 lines left out: read long.txt:550-]")
+    assert asked.text.startswith("long.txt, lines 300-600 of 900:\n")
+    short = bench.use(make_read(ReadLimits(bytes=200)), paths=["long.txt:300-600"])
+    assert short.text.endswith("lines left out: read long.txt:400-600]")
 
 
 @settings(max_examples=60, deadline=None)

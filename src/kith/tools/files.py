@@ -32,7 +32,10 @@ _PROBE = 8000  # bytes in which a NUL means "not text", as git has it
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much of one file a single `read` shows; all files of one call share twice the bytes."""
+    """How much of one file a single `read` shows; all files of one call share twice the bytes.
+
+    `lines` count where no last line is asked for.
+    """
 
     lines: int = 250
     bytes: int = 24_000
@@ -116,6 +119,8 @@ async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:
         return refused(f"{visible(path)} has {count(len(lines), 'line')}: line {start} is past its end.")
     if end < start:
         return refused(f"{visible(path)}: line {end} comes before line {start}.")
+    if asked.end is not None:  # who names the last line wants them all
+        limits = replace(limits, lines=end)
     return _page(visible(path), lines, start, min(end, len(lines)), limits, note)
 
 
@@ -138,7 +143,8 @@ def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLim
     extent = count(len(lines), "line") if whole else f"lines {start}-{last} of {len(lines)}"
     head = f"{path}, {extent}{note}:"
     if last < end:
-        rows.append(f"[{count(end - last, 'line')} left out: read {Passage(path, last + 1)}]")
+        rest = Passage(path, last + 1, None if end == len(lines) else end)
+        rows.append(f"[{count(end - last, 'line')} left out: read {rest}]")
     return told("\n".join((head, *rows)), f"{count(last - start + 1, 'line')} of {path}")
 
 

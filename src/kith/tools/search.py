@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kith.context.rank import kind_of
 from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -146,7 +147,7 @@ def _nothing(query: Query, whole: bool, searched: int) -> ToolResult:
 
 
 def _report(hits: Sequence[Hit], whole: bool) -> ToolResult:
-    """All lines when they are few; else the files with their counts, and the first lines."""
+    """All lines when they are few; else the files with their counts, and the first lines of each."""
     per_file = Counter(hit.path for hit in hits)
     total = f"{count(len(hits), 'match')} in {count(len(per_file), 'file')}"
     if not whole:
@@ -157,8 +158,18 @@ def _report(hits: Sequence[Hit], whole: bool) -> ToolResult:
     rows = [f"{number:>5} {visible(path)}" for path, number in per_file.most_common(most)]
     if len(per_file) > most:
         rows.append(f"      and {count(len(per_file) - most, 'more file')}")
-    rows += [f"The first {lines}; narrow the pattern or the path to see others:", *_grouped(hits[:lines])]
-    return told("\n".join((f"{total}:", *rows)), total)
+    rows += [f"{lines} of them; narrow the pattern or the path to see others:"]
+    return told("\n".join((f"{total}:", *rows, *_grouped(_of_each(hits, lines)))), total)
+
+
+def _of_each(hits: Sequence[Hit], most: int) -> Sequence[Hit]:
+    """As many lines, so that every file has its first one before any has its second; code before the rest."""
+    seen = Counter[str]()
+    places = list[tuple[int, bool, int]]()
+    for at, hit in enumerate(hits):
+        places.append((seen[hit.path], kind_of(hit.path) not in ("source", "test"), at))
+        seen[hit.path] += 1
+    return [hits[at] for at in sorted(at for _, _, at in sorted(places)[:most])]
 
 
 def _grouped(hits: Sequence[Hit]) -> Iterator[str]:

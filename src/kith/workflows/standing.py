@@ -12,9 +12,8 @@ from kith.workflows.judges import Judges, Stands
 
 WAIT_S: Final = 1.5  # for the checks of the untouched tree, before the model is asked without them
 _STEP_S: Final = 0.05
-_SHOWN: Final = (
-    120  # characters of a command; of a longer one only what runs the tests of a tree that is built
-)
+# Characters of a command; of a longer one only what runs the tests of a tree that is built.
+_SHOWN: Final = 400
 
 
 class Standing:

@@ -85,7 +85,7 @@ PROJECTS = (
                 "held",
                 "reached",
                 request="Remove area() and its tests.",
-                adapted=[AREA, HALF],
+                adapted=[AREA],
             ),
             right(
                 "with its function, as the request implies",
@@ -254,7 +254,7 @@ PROJECTS = (
                 {"shapes.py": SURFACE, "test_shapes.py": TEST_SURFACE.replace("test_area", "test_surface")},
                 "held",
                 "reached",
-                adapted=[AREA, HALF],
+                adapted=[AREA],
                 added=["test_shapes.py::test_surface"],
             ),
             right(

@@ -32,6 +32,8 @@ def compare_older(was: SuiteReport, now: SuiteReport, unedited: SuiteReport, cha
         if found is None:
             if unedited.cases and any(case.id == id for case in unedited.failed):
                 adapted.add(id)  # it is not edited itself: what it uses is
+        elif found[0] == found[1]:
+            continue  # its file could not be loaded unedited, and it is as it was
         elif keeps_claims(*found):
             adapted.add(id)
         else:
