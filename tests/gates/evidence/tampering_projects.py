@@ -98,7 +98,7 @@ PROJECTS = (
                 "held",
                 "reached",
                 request="area() is deprecated since 2.0: remove it.",
-                adapted=[AREA, HALF],
+                adapted=[AREA],
             ),
             wrong(
                 "although the request forbids it",
@@ -262,14 +262,14 @@ PROJECTS = (
                 {"shapes.py": SURFACE, "test_shapes.py": TEST_SURFACE},
                 "held",
                 "reached",
-                adapted=[AREA, HALF],
+                adapted=[AREA],
             ),
             right(
                 "to another file",
                 {"test_shapes.py": None, "tests/test_shapes.py": TEST_SHAPES},
                 "held",
                 "reached",
-                adapted=[AREA, HALF],
+                adapted=[AREA],
                 added=["tests/test_shapes.py::test_area", "tests/test_shapes.py::test_half"],
             ),
             wrong(
