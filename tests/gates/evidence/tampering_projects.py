@@ -269,7 +269,7 @@ PROJECTS = (
                 {"test_shapes.py": None, "tests/test_shapes.py": TEST_SHAPES},
                 "held",
                 "reached",
-                adapted=[AREA],
+                adapted=[AREA, HALF],
                 added=["tests/test_shapes.py::test_area", "tests/test_shapes.py::test_half"],
             ),
             wrong(
