@@ -73,3 +73,21 @@ def test_a_definition_that_is_named_has_room_behind_other_files() -> None:
     tools = "# prose\n" * 300 + "\n\ndef tidy(text):\n    return text.strip()\n"
     shown = snippets("parse_all() and tidy() fail", {"parse.py": body, "tools.py": tools}, 150)
     assert "def parse_all(text):" in shown and "\ndef tidy(text):\n    return text.strip()\n" in shown
+
+
+def test_of_a_named_class_the_members_are_listed() -> None:
+    methods = "".join(f"    def method_{n}(self):\n        return {n}\n\n" for n in range(12))
+    prose = "    Long prose.\n" * 30
+    text = f'class BigTable:\n    """A table.\n{prose}    """\n\n{methods}\n\n' + LONG
+    shown = snippets("BigTable.method_3() is wrong", {"big.py": text}, 1500)
+    assert "BigTable has method_0 35-36, method_1 38-39" in shown and shown.count("Long prose.") < 12
+    assert "    def method_3(self):\n        return 3\n" in shown
+
+
+def test_a_name_that_many_files_define_has_room_in_none() -> None:
+    pops = {
+        f"p{n}.py": LONG + f"\n\ndef pop{n}():\n    return {n}\n\n\ndef pop():\n    pass\n" for n in range(6)
+    }
+    table = LONG + "\n\nclass BigTable:\n    def pop(self):\n        return 1\n"
+    shown = snippets("BigTable: pop() is wrong", {"table.py": table, **pops}, 200)
+    assert "class BigTable:" in shown

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.context.budget import estimate_tokens
@@ -24,9 +24,10 @@ _FENCES: Final = 6  # tokens
 _HEADING: Final = 30  # tokens
 _RESERVED: Final = 40  # lines of a definition that the task names, for which other files leave room
 _SHARE: Final = 0.7  # of what is left, for one file
-_OUTLINE: Final = 16  # part of the room that the outline may take
+_OUTLINE, _MEMBERS = 16, 5  # parts of the room: for what a file defines, for the members of a named class
+_RARE: Final = 2  # files
+_CLASS: Final = 12  # lines of a class, without its members
 _TICKS: Final = re.compile("`{3,}")
-_DEFINES: Final = "defines "
 _NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
 _WORTH = 1.0
 _SHORT = 25  # lines
@@ -49,7 +50,7 @@ def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
     most `_SHARE` of what is left. The count of tokens is `estimate_tokens`.
     """
     words, blocks, left = find_words(task), [], budget
-    files = [_File.of(words, path, text) for path, text in sources.items()]
+    files = _keep_rare([_File.of(words, path, text) for path, text in sources.items()])
     share = budget // max(sum(file.named > 0 for file in files), 1)
     kept = sum(min(file.named, share) for file in files)
     for file in files:
@@ -84,11 +85,15 @@ def _lines_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file and the definitions in it; `named` is what those cost that the task names, in tokens."""
+    """A file and the definitions in it.
+
+    `own` are names of the task that it defines; `named` is what those definitions cost, in tokens.
+    """
 
     path: str
     lines: Sequence[str]
     symbols: tuple[Symbol, ...] | None
+    own: frozenset[str] = frozenset()
     named: int = 0
 
     @classmethod
@@ -97,10 +102,11 @@ class _File:
         if not any(name in text for name in words.names):
             return cls(path, lines, None)
         symbols = find_symbols(path, "\n".join(lines))
-        own = [(each.first, last) for each, last in _own_lines(symbols) if _own_name(each) in words.names]
-        pieces = ("\n".join(lines[first - 1 : min(last, first + _RESERVED)]) for first, last in own)
+        own = [(each, last) for each, last in _own_lines(symbols) if _own_name(each) in words.names]
+        pieces = ("\n".join(lines[each.first - 1 : min(last, each.first + _RESERVED)]) for each, last in own)
         cost = sum(estimate_tokens(piece) + _PIECE for piece in pieces)
-        return cls(path, lines, symbols, cost + _FENCES + _HEADING if cost else 0)
+        known = frozenset(_own_name(each) for each, _ in own)
+        return cls(path, lines, symbols, known, cost + _FENCES + _HEADING if cost else 0)
 
     def excerpt(self, words: Words, room: int, own: int) -> str:
         """The best of the file in about `room` tokens, or an empty string when there is nothing to show.
@@ -113,7 +119,7 @@ class _File:
             if estimate_tokens(whole + "\n") <= room:
                 return whole
         symbols = find_symbols(self.path, "\n".join(self.lines)) if self.symbols is None else self.symbols
-        outline = _outline(symbols, room // _OUTLINE)
+        outline = _outline(words, symbols, room)
         heading = "\n".join([f"{self.path}, in part (of {len(self.lines)} lines)", *outline]) + "\n"
         spare = max(round(room * _SHARE), min(room, own)) - estimate_tokens(heading) - _FENCES
         shown = _choose(_spans(words, symbols, self.lines), self.lines, spare)
@@ -123,6 +129,14 @@ class _File:
         listed = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in shown)
         heading = "\n".join([f"{self.path}, lines {listed} of {len(self.lines)}", *outline])
         return fenced(heading, [line for piece in pieces for line in (_GAP, *piece)][1:])
+
+
+def _keep_rare(files: Sequence[_File]) -> list[_File]:
+    """The files; what many of them define (`pop`, `run`) gets no room of its own in any."""
+    spread = Counter(name for file in files for name in file.own)
+    return [
+        file if any(spread[name] <= _RARE for name in file.own) else replace(file, named=0) for file in files
+    ]
 
 
 def _own_name(symbol: Symbol) -> str:
@@ -183,7 +197,10 @@ def _definitions(
 
     In bodies a word counts by how few of the file's definitions have it.
     """
-    ends = [min(last, symbol.first + _LONGEST_SPAN) for symbol, last in _own_lines(symbols)]
+    ends = [
+        min(last, symbol.first + (_CLASS if symbol.last > last else _LONGEST_SPAN))
+        for symbol, last in _own_lines(symbols)
+    ]
     bodies = ["\n".join(lines[symbol.first - 1 : end]) for symbol, end in zip(symbols, ends, strict=True)]
     held = [[stem for stem in words.stems if stem in lowered] for lowered in map(str.lower, bodies)]
     spread = Counter(stem for stems in held for stem in stems)
@@ -210,10 +227,22 @@ def _own_lines(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int]]:
         yield symbol, max(symbol.first, min(symbol.last, inner - 1))
 
 
-def _outline(symbols: Sequence[Symbol], room: int) -> list[str]:
-    """Where everything at the top is, in one line of at most `room` tokens; a part of it says nothing."""
-    top = [each for each in symbols if _own_name(each) == each.name]
-    places = (f"{each.first}-{each.last}" if each.last > each.first else str(each.first) for each in top)
-    entries = (f"{each.name[:_LONGEST_NAME]} {place}" for each, place in zip(top, places, strict=True))
-    line = _DEFINES + ", ".join(entries)
-    return [line] if top and estimate_tokens(line) <= room else []
+def _outline(words: Words, symbols: Sequence[Symbol], room: int) -> list[str]:
+    """Where the members are of the first class that the task names, else everything at the top, in one line.
+
+    A list that does not fit is left out: a part of it says nothing.
+    """
+    for owner in symbols:
+        inner = [each for each in symbols if re.match(rf"{re.escape(owner.name)}(?:\.|::)\w+$", each.name)]
+        if inner and _own_name(owner) in words.names:
+            return _listed(f"{owner.name} has", inner, room // _MEMBERS)
+    return _listed("defines", [each for each in symbols if _own_name(each) == each.name], room // _OUTLINE)
+
+
+def _listed(head: str, symbols: Sequence[Symbol], room: int) -> list[str]:
+    places = (f"{each.first}-{each.last}" if each.last > each.first else str(each.first) for each in symbols)
+    entries = (
+        f"{_own_name(each)[:_LONGEST_NAME]} {place}" for each, place in zip(symbols, places, strict=True)
+    )
+    line = f"{head} {', '.join(entries)}"
+    return [line] if symbols and estimate_tokens(line) <= room else []
