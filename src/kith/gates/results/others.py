@@ -106,10 +106,10 @@ def _events(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
 
 
 def read_node(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
-    """Ids are `suite > test`."""
+    """Ids are `suite > test`. Node 20 escapes quotes in names twice."""
     return worst_of(
         place.case(
-            " > ".join([*entry.suites, entry.name]),
+            unescape(" > ".join([*entry.suites, entry.name])),
             entry.outcome,
             entry.said,
             _js_frames(entry.text),

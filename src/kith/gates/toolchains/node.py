@@ -56,7 +56,8 @@ def _toolchains(
         yield Toolchain(f"{manager} test", language, why, f"{manager} test", _runner(script), env=env)
         for part in _parts(script, scripts):
             runner = _runner(part)
-            if runner != "command" and part != script:
+            # A manager other than npm may be missing where the packages themselves are there.
+            if runner != "command" and (part != script or manager != "npm"):
                 yield Toolchain(f"npx {runner}", language, f"{why} with it", _alone(part), runner)
     if workspaces and (not real or "workspace" in script):
         line = "npm test --workspaces --if-present" if manager == "npm" else f"{manager} -r test"
