@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from html import unescape
 from typing import Any, Final
 
 from kith.gates.reports import CaseResult, Outcome
