@@ -23,9 +23,10 @@ _IN_PLACE: Final = re.compile(
     r"(?:.*/)?(?:(?:gtest|gmock)/[^/]+\.h|(?:catch|catch_amalgamated|doctest)\.(?:h|hpp|cpp))|"
     rf"{re.escape(BUILD_FOLDER)}(?:/.*)?"
 )
+CPP: Final = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 _INI_SECTION: Final = re.compile(r"pytest|tool:pytest|coverage:|testenv|tox\b")
 _CMAKE_TEST: Final = re.compile(
-    r"\b(?:enable_testing|add_test|set_tests_properties|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*|"
+    r"\b(?:enable_testing|add_test|set_tests_properties|set_property\s*\(\s*TEST|\w*CROSSCOMPILING_EMULATOR|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*|"
     r"(?:target_(?:pre)?compile_\w+|set_target_properties|add_custom_command)\s*\(\s*(?:TARGET\s+)?\w*test\w*)\b",
     re.I,
 )
@@ -36,13 +37,14 @@ _MAKE_VARIABLE: Final = re.compile(r"^[ ]*(?:export\s+|override\s+)*([\w.]+)\s*(
 # Python that knows it is tested: it reads or patches what runs its tests, or what they leave behind.
 _LOOKS_AT_TESTS: Final = re.compile(
     rf"^.*(?:{re.escape(BUILD_FOLDER)}|\bPYTEST_\w+|\b_pytest\b|\bpytest_plugins\b|"
+    r"[\"'](?:pytest|unittest|_pytest)\b[^\n]*\bsys\.modules\b|\bsys\.modules\[[\"'](?:pytest|unittest|_py)|"
     r"\b(?:unittest|pytest)(?:\.\w+)+\s*=(?!=)|\bsetattr\(\s*(?:unittest|pytest)\b).*$",
     re.M,
 )
 # C and C++ that gives the macros of a framework another meaning.
 _TEST_MACRO: Final = re.compile(
     r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+"
-    r"(?:(?:EXPECT|ASSERT)_[A-Z_]+|REQUIRE\w*|TEST(?:_[FP]|_CASE)?|GTEST_\w+)\b.*$",
+    r"(?:NDEBUG|(?:EXPECT|ASSERT)_[A-Z_]+|REQUIRE\w*|TEST(?:_[FP]|_CASE)?|GTEST_\w+)\b.*$",
     re.M,
 )
 
@@ -74,7 +76,7 @@ def _reader(name: str) -> Callable[[str], Any] | None:
         return _make
     if name.endswith(".py"):
         return _LOOKS_AT_TESTS.findall
-    if re.search(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx|inl|ipp)$", name):
+    if name.endswith(CPP):
         return _TEST_MACRO.findall
     return {"pyproject.toml": _pyproject, "setup.cfg": _ini, "tox.ini": _ini, "package.json": _package}.get(
         name

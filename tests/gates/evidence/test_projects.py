@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import attacked_projects
 import blocked_projects
 import command_projects
 import cpp_projects
@@ -13,6 +14,7 @@ from prepared import Project, Try, judge_all
 PROJECTS: tuple[Project, ...] = (
     *python_projects.PROJECTS,
     *tampering_projects.PROJECTS,
+    *attacked_projects.PROJECTS,
     *blocked_projects.PROJECTS,
     *command_projects.PROJECTS,
     *cpp_projects.PROJECTS,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Change, Changes, Ran
+from kith.gates.evidence.asked import Claims
 from kith.gates.evidence.claims import keeps_claims
-from kith.gates.evidence.judge import Claims
 from kith.gates.evidence.older import compare_older, text_before
 from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
 from kith.gates.reports import CaseResult, SuiteReport
@@ -94,7 +94,8 @@ def test_renamed_tests_live_on() -> None:
         (Change("pyproject.toml", b"[project]\n", b"[tool.pytest.ini_options]\naddopts = '-k a'\n"), True),
         (Change("conftest.py", None, b"collect_ignore = ['a.py']\n"), True),
         (Change("conftest.py", b"", b"def pytest_runtest_makereport(item, call):\n    return None\n"), True),
-        (Change("conftest.py", b"", b"@pytest.fixture\ndef a():\n    return 1\n"), False),
+        (Change("conftest.py", b"", b"@pytest.fixture\ndef a():\n    return 1\n"), True),
+        (Change("conftest.py", b"import os\n", b"# a comment\nimport os\n"), False),
         (Change("conftest.py", b"", b"import pytest\npytest.fail = print\n"), True),
         (Change("sitecustomize.py", None, b"import os\n"), True),
         (Change("Makefile", b"test:\n\tpytest\n", b"test:\n\ttrue\n"), True),
@@ -120,8 +121,10 @@ def test_tests_that_pass_only_as_edited() -> None:
     altered, adapted = edit(OLD.replace("== 3", "== 5")), edit(OLD.replace("f(", "g("))
     assert compare_older(passed, passed, failed, altered).altered == {"test_x.py::test_a"}
     assert compare_older(passed, passed, failed, adapted).adapted == {"test_x.py::test_a"}
-    assert not compare_older(passed, passed, passed, altered).altered
-    assert not compare_older(failed, passed, failed, altered).altered
+    beside = (*altered, Change("x.py", b"", b"y = 1\n"))
+    assert not compare_older(passed, passed, passed, beside).altered
+    assert compare_older(passed, passed, passed, altered).altered  # nothing else was changed
+    assert compare_older(failed, passed, failed, altered).altered == {"test_x.py::test_a"}
     nothing_built = report()
     assert compare_older(passed, passed, nothing_built, altered).altered == {"test_x.py::test_a"}
     assert text_before("test_x.py::test_a", altered).strip() == OLD.strip()
@@ -135,6 +138,13 @@ def test_tests_that_pass_only_as_edited() -> None:
         ("Remove the obsolete spec of login", True),
         ("delete test_half", True),
         ("merge the two tests of half()", True),
+        ("rename test_half to test_halves", True),
+        ("delete tests/test_a.py, it is not needed", True),
+        ("Update perimeter(), then run the tests.", False),
+        ("Change half() (see the failing tests).", False),
+        ("Fix f(). Changing the tests is forbidden.", False),
+        ("fix test_half", False),
+        ("speed up test_half", False),
         ("fix the failing test", False),
         ("Change f() so that all tests pass", False),
         ("Make f() faster without changing the tests", False),
@@ -147,3 +157,37 @@ def test_tests_that_pass_only_as_edited() -> None:
 )
 def test_requests_that_ask_for_tests_to_change(request_: str, allowed: bool) -> None:
     assert Claims(request_).allow("tests/test_a.py::test_half") is allowed
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        ("make test_half pass", True),
+        ("fix the failing tests in tests/test_a.py", True),
+        ("fix tests/test_a.py::test_whole", False),
+        ("look at tests/test_a.py", False),
+        ("improve half()", False),
+    ],
+)
+def test_requests_that_name_a_test_as_their_goal(request_: str, wanted: bool) -> None:
+    assert Claims(request_).want("tests/test_a.py::test_half") is wanted
+    assert Claims("fix the failing test in test_stats.py").want("test_stats.TestMedian.test_even")
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "    # assert f(1, 2) == 3\n    pass\n",
+        "    assert f(1, 2) == 3 or True\n",
+        "    assert f(1, 2) == 4 - 1\n",
+        "    assert max(f(1, 2), 3) == 3\n",
+        "    def check():\n        assert f(1, 2) == 3\n",
+        "    while 0:\n        assert f(1, 2) == 3\n",
+    ],
+)
+def test_claims_that_are_there_by_their_words_only(new: str) -> None:
+    old = "def test_a():\n    assert f(1, 2) == 3\n"
+    assert not keeps_claims(old, f"def test_a():\n{new}")
+    assert keeps_claims(
+        old, "def test_b(tmp_path):\n    assert g(1,\n        2) == 3  # as before\n    assert g(0)\n"
+    )

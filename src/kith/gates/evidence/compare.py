@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ class Comparison:
 
     `lost` passed before and do not now: they fail, are skipped or are gone. `worse` failed before and fail in
     another way now, in code that the change touches. `bad` fail and came with the change, or were skipped
-    before.
+    before. `hidden` failed before and are skipped or gone now.
     """
 
     fixed: frozenset[str] = frozenset()
@@ -30,6 +31,7 @@ class Comparison:
     worse: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
     bad: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
 
     @property
     def broken(self) -> frozenset[str]:
@@ -40,7 +42,8 @@ class Comparison:
 def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Comparison:
     """What became of each test; `changes` say which code was touched."""
     was, now = ({case.id: case for case in report.cases} for report in (before, after))
-    lost, worse = set[str](), set[str]()
+    lost, worse, hidden = set[str](), set[str](), set[str]()
+    unloaded = _unloaded(was.values())
     touched = {change.path: change for change in changes}
     fixed, added, failing, bad = _sort_new(was, now, touched)
     for id, old in was.items():
@@ -49,6 +52,9 @@ def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Compar
         if old.outcome == "passed":
             if outcome != "passed":
                 lost.add(id)
+        elif old.outcome in ("failed", "error") and outcome in ("gone", "skipped"):
+            if id not in unloaded:
+                hidden.add(id)
         elif new is None:
             continue
         elif old.outcome == "skipped":
@@ -60,8 +66,27 @@ def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Compar
             failing.add(id)
             if _is_worse(old, new, touched):
                 worse.add(id)
-    sets = (fixed, failing - worse, lost, worse, added, bad)
+    renewed = _renewed(lost | hidden, was, now, touched)
+    functions = {id.partition("[")[0] for id in renewed}
+    added = {id for id in added if id.partition("[")[0] not in functions}
+    sets = (fixed, failing - worse, lost - renewed, worse, added, bad, hidden - renewed)
     return Comparison(*map(frozenset, sets))
+
+
+def _renewed(
+    gone: Collection[str],
+    was: Mapping[str, CaseResult],
+    now: Mapping[str, CaseResult],
+    touched: Collection[str],
+) -> set[str]:
+    """Cases that are there under other parameters, though nobody edited their file: ids made at random."""
+    by_function: dict[str, list[str]] = {}
+    for id in gone:
+        function, found, _ = id.partition("[")
+        if found and id not in now and _file_of(id) not in touched:
+            by_function.setdefault(function, []).append(id)
+    fresh = Counter(id.partition("[")[0] for id in now.keys() - was.keys() if now[id].outcome == "passed")
+    return {id for function, ids in by_function.items() if len(ids) <= fresh[function] for id in ids}
 
 
 def _sort_new(

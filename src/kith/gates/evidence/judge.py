@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, Tries, combine
+from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
+from kith.gates.evidence.asked import Claims, mentions
 from kith.gates.evidence.bench import Before, Bench, standing_of
 from kith.gates.evidence.compare import Comparison, compare, removed_names, touched_names
 from kith.gates.evidence.letter import tell_blocked, write_exit, write_goal, write_regressions
@@ -34,52 +35,6 @@ _RUN: Final = re.compile(
 _CHECKS: Final = re.compile(r"(?:^|[/_.-])(?:tests?|checks?|ci|verify|lint)(?:$|[/_.-])", re.I)
 _MISSING: Final = 5  # things that are missing here, in one receipt
 _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
-# A request that asks for tests to change, and not only for them to pass.
-_ABOUT_TESTS: Final = re.compile(
-    r"\b(?:updat|chang|adapt|adjust|edit|modif|rewrit|remov|delet|drop|skip|disabl|renam|mov|replac|simplif|weaken"
-    r"|relax|merg|split|parametri|clean|tid|refactor|reorgani|convert|migrat)\w*\b"
-    r"(?:(?!\b(?:so|that|until|makes?|pass(?:es|ing)?|without|unless|while|but|not|keep)\b)[^.\n]){0,60}"
-    r"\b(?:tests?|specs?|assertions?)\b(?!\s+(?:pass|succeed|run|are green))",
-    re.I,
-)
-_NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2}$", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What is said about a change: the person's `request`, the `tests` that the model had to change.
-
-    `tries`: where nobody tries again, a goal that is not reached is the person's to judge.
-    """
-
-    request: str = ""
-    tests: tuple[str, ...] = ()
-    tries: Tries = "none"
-
-    def allow(self, test: str) -> bool:
-        """Whether the request asks for this test, or for tests in general, to change."""
-        asked = (found.start() for found in _ABOUT_TESTS.finditer(self.request))
-        return any(not _NOT.search(self.request[:start]) for start in asked) or self.name(test)
-
-    def mention(self, names: Collection[str]) -> bool:
-        """Whether the request speaks of one of these functions."""
-        return not {*re.findall(r"\w+", self.request)}.isdisjoint(names)
-
-    def name(self, test: str) -> bool:
-        """Whether the request names the test, or its file."""
-        file, _, rest = test.partition("::")
-        short = re.sub(r"\[.*$", "", rest.rpartition("::")[2] or test.rpartition(".")[2])
-        return _mentions(self.request, short) or ("/" in file and _mentions(self.request, file))
-
-    def concede(self, test: str) -> bool:
-        """Whether the model says that it had to change this test."""
-        return any(
-            test == each or test.startswith((f"{each}::", f"{each}[")) or each in test for each in self.tests
-        )
-
-
-def _mentions(text: str, name: str) -> bool:
-    return len(name) > 4 and re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +102,9 @@ class _Case:
         was = self.before.report
         found = compare(was, after, self.changes)
         tampering = find_tampering(self.changes)
-        renamed = frozenset(id for id in found.lost if _is_absent(id, after) and is_renamed(id, self.changes))
-        allowed = frozenset(id for id in found.lost - renamed if self._may_change(id, after))
+        away = found.lost | found.hidden
+        renamed = frozenset(id for id in away if _is_absent(id, after) and is_renamed(id, self.changes))
+        allowed = frozenset(id for id in away - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
         suspects = found.broken - renamed - allowed - (found.bad & self._excused(blocked))
         replaced = await self._replaced(suspects, after, found)
@@ -160,8 +116,8 @@ class _Case:
             weakened = await self._weakened(tampering.weakened)
             broken = await self._by_settings(tampering.settings, found)
         altered = frozenset(id for id in older.altered if not self._asked_for(id))
-        weakened |= altered
-        fixed, shaky = await self._really_fixed(found.fixed, tampering.edited)
+        weakened |= altered | (frozenset() if broken else found.hidden - renamed - allowed)
+        fixed, shaky = await self._really_fixed(found.fixed, (*tampering.edited, *tampering.settings))
         conceded = frozenset(id for id in broken | weakened if self.claims.concede(id))
         told = replace(
             self._told("unproven", "broken", after),
@@ -180,11 +136,16 @@ class _Case:
             return self._no(told, letter, after)
         if conceded:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
-        named = frozenset(id for id in found.failing if self.claims.name(id))
+        if await self._ends_badly(after):
+            return self._no(told, write_exit(after), after)
+        watching = [path for path in tampering.watching if not mentions(self.claims.request, path)]
+        if watching:
+            return self._yes(replace_grade(told, "unproven", "settings"), after)
+        named = frozenset(id for id in found.failing if self.claims.want(id))
         unmet = self._unmet(after, found, named)
         if unmet and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), unmet, after)
-        if unmet and not fixed:
+        if unmet and not (fixed and found.failing):
             return self._yes(replace_grade(told, "unproven", "unmet"), after, first_fault(after))
         return self._yes(self._graded(told, after, fixed, reach), after)
 
@@ -213,8 +174,31 @@ class _Case:
         """Whether a test that is gone, or edited by the change, went because the request asks for it."""
         if _is_absent(id, after):
             names = removed_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
-            return self.claims.allow(id) or self.claims.mention(names)
+            return self.claims.allow(id) or self.claims.speak_of(names) or self._loses_its_module(id)
         return _is_skipped(id, after) and self.claims.allow(id)
+
+    async def _ends_badly(self, after: SuiteReport) -> bool:
+        """Whether the command fails now though no test does: a linter behind them, a crash at the end."""
+        was = self.before.report.ran
+        if was.code or not after.ran.code or after.failed or after.ran.timed_out:
+            return False
+        return bool((await self.bench.again(self.run, self.before, self.changes, ())).ran.code)
+
+    def _loses_its_module(self, id: str) -> bool:
+        """Whether the test speaks of a module that the change deletes as the request asks."""
+        gone = (change.path for change in self._code if change.after is None)
+        asked = {
+            path.rpartition("/")[2].partition(".")[0]
+            for path in gone
+            if self.claims.allow(f"{path}::") or mentions(self.claims.request, path)
+        }
+        file = id.partition("::")[0]
+        texts = (
+            (each.before or b"").decode("utf-8", "replace")
+            for each in edited_tests(self.changes)
+            if each.path == file
+        )
+        return any(not asked.isdisjoint(re.findall(r"\w+", text)) for text in texts)
 
     def _excused(self, blocked: Mapping[str, Blocked]) -> frozenset[str]:
         """Tests that cannot run here; what only the change itself takes away is no excuse."""
@@ -223,6 +207,8 @@ class _Case:
 
     def _asked_for(self, id: str) -> bool:
         """Whether the request asks for an altered test, or speaks of a touched function that it tests."""
+        if id not in self.before.report.passed:
+            return self.claims.allow(id)  # a failure has no right to be edited away
         names = touched_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
         return self.claims.allow(id) or self.claims.mention(names)
 
@@ -246,8 +232,15 @@ class _Case:
     async def _really_fixed(
         self, fixed: frozenset[str], edited: Sequence[str]
     ) -> tuple[frozenset[str], frozenset[str]]:
-        """Tests that prove something, since they are older than the change; and those that are only flaky."""
+        """Tests that prove something, since they are older than the change; and those that are only flaky.
+
+        `edited` are files of tests and settings: what passes only with their edits proves nothing.
+        """
         old = frozenset(id for id in fixed if not _is_in_files(id, edited))
+        if old and edited:
+            stripped = without_tampering(self.changes, edited)
+            report = await self.bench.after(self.run, self.before, stripped) if stripped else None
+            old &= report.passed if report else frozenset()
         if not old or len(old) > _PROOFS:
             return old, frozenset()
         lucky = frozenset(await self._pass_alone(sorted(old), ()))
@@ -257,8 +250,10 @@ class _Case:
         """The change without its edits of older tests; None where there are none, or nothing else."""
         edited = [change.path for change in edited_tests(self.changes)]
         stripped = without_tampering(self.changes, edited)
-        if not edited or not stripped:
+        if not edited:
             return None
+        if not stripped:
+            return self.before.report
         return await self.bench.after(self.run, self.before, stripped, only=test_modules(edited))
 
     async def _older(self, after: SuiteReport) -> Older:
@@ -294,7 +289,7 @@ class _Case:
 
     async def _by_settings(self, settings: Sequence[str], found: Comparison) -> frozenset[str]:
         """Tests that only pass because the change alters how they are run."""
-        asked = [path for path in settings if not _mentions(self.claims.request, path.rpartition("/")[2])]
+        asked = [path for path in settings if not mentions(self.claims.request, path.rpartition("/")[2])]
         lost = await self._lost_without(asked, found)
         tests = [change.path for change in edited_tests(self.changes)]
         if lost and tests:  # what the edited tests need may stand in the settings
@@ -340,7 +335,9 @@ class _Case:
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
-        if self.check.goal and self.claims.tries == "more":
+        if missing := why_blocked(self.before.toolchain, was, ()):
+            told = replace(told, missing=(missing,))  # no model can mend that
+        elif self.check.goal and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
 
@@ -350,7 +347,7 @@ class _Case:
         # A program that is asked for is run by many a check; what is named like a check is one.
         named = {path for change in self.changes if (path := change.path) in run and _CHECKS.search(path)}
         altered = named.union(find_tampering(self.changes).settings)
-        return sorted(path for path in altered if not _mentions(self.claims.request, path.rpartition("/")[2]))
+        return sorted(path for path in altered if not mentions(self.claims.request, path.rpartition("/")[2]))
 
     def _blames_change(self, after: SuiteReport) -> bool:
         """Whether what is said now, and was not said before, names a file that the change touches."""
@@ -406,7 +403,8 @@ class _Case:
         rest = tuple(case for case in was.cases if case not in mine)
         if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
-        others = sorted({case.id.partition("::")[0] for case in rest})
+        deleted = {change.path for change in self.changes if change.after is None}
+        others = sorted({case.id.partition("::")[0] for case in rest} - deleted)
         if self.before.toolchain.runner != "pytest" or not others:
             return await self.bench.after(self.run, self.before, self.changes)
         second = await self.bench.after(self.run, self.before, self.changes, only=others)

@@ -1,5 +1,6 @@
 """Older tests that a change edits: whether they claim what they did, and what they say as they were."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kith.analysis.suites import can_split, find_parts, part_of
@@ -23,15 +24,25 @@ class Older:
 def compare_older(was: SuiteReport, now: SuiteReport, unedited: SuiteReport, changes: Changes) -> Older:
     """Hold the edited tests against what they were.
 
-    `unedited` is a run of the change without its edits of older tests; where nothing could be built, all of
-    them are taken to fail.
+    `unedited` is a run of the change without its edits of older tests (of the untouched tree, where these are
+    all of it); where nothing could be built, all of them are taken to fail.
     """
     adapted, altered = set[str](), set[str]()
-    for id in was.passed & now.passed - unedited.passed:
+    failed = {case.id for case in was.failed}
+    only_tests = all(is_test_file(change.path) for change in changes)
+    blind = [change for change in edited_tests(changes) if not can_split(change.path)]
+    keeps = all(keeps_claims(_text(change.before), _text(change.after)) for change in blind)
+    for id in (was.passed | failed) & now.passed:
         found = _sides(id, changes)
-        if found is None:
-            if unedited.cases and any(case.id == id for case in unedited.failed):
+        if id in unedited.passed and not (only_tests and found):
+            continue  # it needs no edit
+        if found is None and id in was.passed:
+            if blind and not keeps and _file_is_blind(id, blind):
+                altered.add(id)
+            elif unedited.cases and any(case.id == id for case in unedited.failed):
                 adapted.add(id)  # it is not edited itself: what it uses is
+        elif found is None:
+            continue  # what failed, and passes by what it uses
         elif found[0] == found[1]:
             continue  # its file could not be loaded unedited, and it is as it was
         elif keeps_claims(*found):
@@ -39,6 +50,15 @@ def compare_older(was: SuiteReport, now: SuiteReport, unedited: SuiteReport, cha
         else:
             altered.add(id)
     return Older(frozenset(adapted), frozenset(altered))
+
+
+def _file_is_blind(id: str, blind: Sequence[Change]) -> bool:
+    """Whether a test may stand in one of these files, whose tests cannot be told apart."""
+    return any(_may_hold(id, change.path) for change in blind)
+
+
+def _text(source: bytes | None) -> str:
+    return (source or b"").decode("utf-8", "replace")
 
 
 def edited_tests(changes: Changes) -> tuple[Change, ...]:
@@ -49,7 +69,8 @@ def edited_tests(changes: Changes) -> tuple[Change, ...]:
 def text_before(id: str, changes: Changes) -> str:
     """The test as it was; "" for one that the change does not edit."""
     found = _sides(id, changes)
-    return found[0] if found else ""
+    blind = (each for each in edited_tests(changes) if not can_split(each.path) and _may_hold(id, each.path))
+    return found[0] if found else "\n".join(_text(each.before) for each in blind)
 
 
 def _sides(id: str, changes: Changes) -> tuple[str, str] | None:
@@ -59,7 +80,7 @@ def _sides(id: str, changes: Changes) -> tuple[str, str] | None:
             continue
         old, new = (_part(id, change.path, side) for side in (change.before, change.after))
         if old:
-            return old, new or (change.after or b"").decode("utf-8", "replace")
+            return old, new or _text(change.after)
     return None
 
 

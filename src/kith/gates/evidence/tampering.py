@@ -1,5 +1,6 @@
 """What a change does to the tests that were there: which it weakens, which it only renames or adapts."""
 
+import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,18 +10,12 @@ from typing import Final
 from kith.analysis.suites import can_split, find_parts, part_of
 from kith.core.values import Change, Changes
 from kith.gates.evidence.claims import SKIP, keeps_claims
-from kith.gates.runners import is_runner_file, runner_settings
+from kith.gates.runners import CPP, is_runner_file, runner_settings
 from kith.gates.untouched import is_test_file
 
 _ASSERTION: Final = re.compile(
     r"\bassert\w*\b|\b(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*\s*\(|\bexpect\s*\(|\.(?:raises|warns|fail)\s*\(|"
     r"\bt\.(?:Error|Fatal|Fail)\w*\("
-)
-_HOOK: Final = re.compile(
-    r"^(?:@[^\n]*\n)*def pytest_\w+[^\n]*\n(?:[ \t]+[^\n]*\n?|\n)*|"
-    r"^(?:collect_ignore\w*|pytest_plugins)\b[^\n]*(?:\n[ \t\])}][^\n]*)*|"
-    r"^.*\b(?:_pytest|unittest|pytest)(?:\.\w+)+\s*=(?!=).*$",
-    re.M,
 )
 _ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
 
@@ -30,12 +25,14 @@ class Tampering:
     """The tests (`path::name`, or `path` where they cannot be told apart) that a change weakens.
 
     Weakened ones assert less than before, are skipped now, or are gone. `edited` are the test files that were
-    there before, `settings` the files in which the change alters how tests are run.
+    there before, `settings` the files in which the change alters how tests are run, `watching` the sources
+    that know now that they are tested.
     """
 
     weakened: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    watching: tuple[str, ...] = ()
 
 
 def find_tampering(changes: Changes) -> Tampering:
@@ -43,12 +40,25 @@ def find_tampering(changes: Changes) -> Tampering:
     edited = [change for change in changes if change.before is not None and is_test_file(change.path)]
     weakened = [name for change in edited for name in _weakened(change, changes)]
     settings = [change.path for change in changes if _alters_settings(change)]
-    return Tampering(tuple(weakened), tuple(change.path for change in edited), tuple(settings))
+    watching = [change.path for change in changes if _watches(change)]
+    return Tampering(
+        tuple(weakened), tuple(change.path for change in edited), tuple(settings), tuple(watching)
+    )
+
+
+def _watches(change: Change) -> bool:
+    """Whether a source looks at what tests it, and did not before: without it nobody can say what it does."""
+    if is_test_file(change.path) or change.path.rpartition("/")[2] == "conftest.py":
+        return False
+    if not change.path.endswith((".py", *CPP)):
+        return False
+    before, after = (runner_settings(change.path, side) or [] for side in (change.before, change.after))
+    return bool(set(after) - set(before))
 
 
 def _alters_settings(change: Change) -> bool:
     if change.path.rpartition("/")[2] == "conftest.py":
-        return _hooks(change.after) != _hooks(change.before) and bool(_hooks(change.after))
+        return _code(change.after) != _code(change.before)
     if is_test_file(change.path):
         return False
     if is_runner_file(change.path):
@@ -57,9 +67,12 @@ def _alters_settings(change: Change) -> bool:
     return change.before is not None and bool(before != after)
 
 
-def _hooks(source: bytes | None) -> list[str]:
-    """What in a conftest.py decides which tests run, and what becomes of their results."""
-    return _HOOK.findall(_text(source or b""))
+def _code(source: bytes | None) -> str:
+    """Python without its comments and blank lines: whatever a conftest.py says, it says to all tests."""
+    try:
+        return ast.dump(ast.parse(source or b""))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _text(source or b"")
 
 
 def _weakened(change: Change, changes: Changes) -> Iterator[str]:
