@@ -1,6 +1,7 @@
 """Settings: every value has one origin, and every mistake one sentence: where it is, and what is nearest."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from kith.core.errors import UsageError
 from kith.core.values import Sampling
 from kith.settings import Settings, describe_settings, load_settings, unknown_variables
+from kith.settings.check import IN_TABLES, KEYS
 from trusting import trust
 
 
@@ -101,7 +103,7 @@ def test_a_project_chooses_no_models_and_loosens_nothing(
         ("max_steps = true", 1, "max_steps must be a whole number"),
         ("read_only = 'perhaps'", 1, "read_only must be true or false"),
         ("check = [1]", 1, "check must be a text or a list of texts"),
-        ("check = ''", 1, "check must be a text or a list of texts"),
+        ("check = ''", 1, "check is empty; to run none, name `none`"),
         ("check = ['none', 'make test']", 1, "either 'none' or commands"),
         ("sandbox = 'on'", 1, "sandbox must be one of auto, require, off"),
         ("tries = 0", 1, "tries must be at least 1"),
@@ -219,7 +221,7 @@ def test_variables_are_read_in_their_keys_type(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_flag_is_held_to_the_same_rules(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--check: check must be a text"):
+    with pytest.raises(UsageError, match="--check: check is empty"):
         load_settings(tmp_path, {"check": (" ",)})
 
 
@@ -301,3 +303,10 @@ def test_hosts_are_kept_in_clean_form_and_offline_there_are_none(user_file: Path
     assert load_settings(project, {}).reachable == ("pypi.org", "*.example.org:8443")
     assert load_settings(project, {"hosts": ("a.org",)}).reachable == ("a.org",)
     assert load_settings(project, {"offline": True}).reachable == ()
+
+
+def test_the_page_on_configuration_names_every_key() -> None:
+    page = (Path(__file__).parents[1] / "docs/configuration.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"^(\w+) = ", page, re.MULTILINE)}
+    keys = {key for key in KEYS if key.upper() not in page} | {*IN_TABLES}
+    assert {key.rpartition(".")[2] for key in keys} <= named

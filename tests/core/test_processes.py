@@ -4,14 +4,14 @@ import ast
 import asyncio
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from kith.core import loops
-from kith.core.processes import Watch, run_program, start
+from kith.core.processes import Started, Watch, run_program, start
 
 SOURCE = Path(__file__).parents[2] / "src" / "kith"
 T = TypeVar("T")
@@ -74,6 +74,24 @@ def test_what_is_printed_comes_whole() -> None:
     code = "import sys; sys.stdout.write('x' * 3_000_000); sys.stderr.write('y'); sys.exit(3)"
     ended = within(20, run_program(python(code), seconds=20))
     assert (ended.code, len(ended.stdout), ended.stderr) == (3, 3_000_000, b"y")
+
+
+@pytest.mark.parametrize("leave", [Started.kill, Started.terminate, Started.let_go])
+def test_a_process_that_ends_when_it_is_left_keeps_its_exit_code(
+    leave: Callable[[Started[Watch]], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def some() -> set[int | None]:
+        processes = [await start(Watch, ["true"]) for _ in range(25)]
+        for process in processes:
+            leave(process)
+        for process in processes:
+            await process.watch.exited.wait()
+            await process.end()
+        return {process.code for process in processes}
+
+    codes = {code for _ in range(6) for code in within(30, some())}
+    assert codes <= {0, -9, -15}  # 255: somebody else was told of the end
+    assert not caplog.records
 
 
 def test_no_other_module_starts_processes_in_the_loop() -> None:

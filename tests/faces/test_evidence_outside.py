@@ -10,6 +10,12 @@ import pytest
 from outside import Kith, Serve
 from test_run import DONE, NEW, OLD, edit
 
+from kith.core.events import Judged
+from kith.core.evidence import CheckEvidence, Names, Standing, combine
+from kith.core.values import Ran
+from kith.faces.evidence_text import word_evidence
+from kith.faces.lines import line_of
+
 pytestmark = pytest.mark.usefixtures("sandbox")
 
 CLAMP = ("    return max(low, min(number, high))\n", "    return min(high, max(number, low))\n")
@@ -76,6 +82,49 @@ def test_what_was_held_back_can_still_be_applied(kith: Kith, serve: Serve) -> No
     assert CLAMP[1] in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ("--require", "proven"),
+            "Held back: held, not proven (tests that use the changed code pass, none was lost); "
+            "--require held applies it.",
+        ),
+        (
+            ("--check", "sh check.sh"),
+            "Held back: the check fails exactly as before the change; --unproven applies it.",
+        ),
+        (
+            ("--check", "sh check.sh", "--require", "held"),
+            "Held back: unproven, not held (the check fails exactly as before the change); "
+            "--require unproven --unproven applies it.",
+        ),
+    ],
+)
+def test_a_held_back_change_says_why_and_how_to_apply_it(
+    kith: Kith, serve: Serve, words: tuple[str, ...], why: str
+) -> None:
+    commit(kith.folder, {"check.sh": "echo 'error: no colours'\nexit 1\n"})
+    assert run(kith, serve, edit(*CLAMP), *words, "--tries", "1", code=6)["text"] == why
+    if "--unproven" in why:
+        flags = why.partition(";")[2].removesuffix(" applies it.").split()
+        assert run(kith, serve, edit(*CLAMP), *words[:2], "--tries", "1", *flags)["applied"]
+
+
+def test_two_fixed_tests_are_told_in_the_plural() -> None:
+    check = CheckEvidence("pytest", "proven", "fixed", fixed=Names.of(["test_a", "test_b"]))
+    told = word_evidence(combine([check]))
+    assert told == "Proven: tests that failed before pass now (test_a, test_b)."
+
+
+def test_a_refusal_for_an_undefined_name_says_which(kith: Kith, serve: Serve) -> None:
+    serve([edit(OLD, OLD.replace("sum(", "fsum(")), DONE, DONE])
+    told = kith("run", "--yes", "--tries", "2", "--check", "none", "fix mean", code=1)
+    fault = "soundness: Your change cannot work as it is: utils.py:6: `fsum` is not defined"
+    assert told.stderr.count(f"✗ {fault}\n") == 2
+    assert f"kith: Nothing was applied: after 2 tries, {fault}." in told.stderr
+
+
 def test_a_regression_is_refused_and_told_alone(kith: Kith, serve: Serve) -> None:
     wrong = ("    return max(low, min(number, high))\n", "    return max(low, number)\n")
     server = serve([edit(*wrong), DONE, edit(wrong[1], wrong[0]), edit(), DONE])
@@ -96,3 +145,12 @@ def test_a_plan_to_alter_a_test_is_asked_about(kith: Kith, serve: Serve) -> None
     report = kith.run("--yes", "keep large numbers", code=6)
     assert json.dumps(report["receipt"]["evidence"]).count("test_clamp") == 1
     assert report["receipt"]["evidence"]["reason"] == "disputed"
+
+
+def test_a_test_broken_on_purpose_is_no_green_tick() -> None:
+    names, after = Names.of(["test_clamp"]), Standing(1, 2, 1, seconds=8.24, counted=True)
+    check = CheckEvidence("pytest", "unproven", "disputed", after=after, broken=names)
+    ran = (Ran("pytest", 1, "", 8.24),)
+    style, line = line_of(Judged("pytest", True, 1, ran=ran, evidence=check))
+    assert style == "note"
+    assert line == "  ! pytest: 1 broken, which the model stands by (test_clamp)  8.2 s"

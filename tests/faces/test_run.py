@@ -223,6 +223,20 @@ def test_undo_of_an_earlier_task_keeps_later_edits(kith: Kith, serve: Serve) -> 
     assert OLD in utils.read_text() and "def later" in utils.read_text()
 
 
+def test_undo_passes_over_a_change_that_was_dropped(kith: Kith, serve: Serve) -> None:
+    utils = kith.folder / "utils.py"
+    committed = utils.read_text()
+    serve([edit(), DONE, edit(NEW, OLD.replace("+ 1", "+ 2")), DONE])
+    kith.run("--yes", "--check", "none", "fix mean")
+    first = utils.read_text()
+    id = kith.run("--yes", "--check", "none", "again")["applied"][-6:]
+    utils.write_text(first)
+    words = f"kith: Change {id} is not in your files any more. The next undo takes the one before it.\n"
+    assert kith("undo", code=1).stderr == words
+    kith("undo")
+    assert utils.read_text() == committed
+
+
 def test_undo_says_a_conflict_and_changes_nothing(kith: Kith, serve: Serve) -> None:
     serve([edit(), DONE])
     kith.run("--yes", "--check", "none", "fix mean")

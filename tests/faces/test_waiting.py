@@ -117,11 +117,25 @@ def test_lists_say_that_it_waits(kith: Kith) -> None:
     assert kith("sessions").stdout.endswith("  fix mean  (waits)\n")
     (row,) = json.loads(kith("sessions", "--json").stdout)
     assert row["waiting"] is True and row["status"] == "failed"
-    last = kith("status").stdout.splitlines()[-1]
-    assert last == f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}"
+    id = session[:6]
+    told = ["1 change not applied:", f"  {id}  fix mean  kith diff {id}, kith apply {id}"]
+    assert kith("status").stdout.splitlines()[-2:] == told
     kith("apply", "--yes", *UNCHECKED)
     (row,) = json.loads(kith("sessions", "--json").stdout)
     assert row["waiting"] is False and row["status"] == "done"
+
+
+def test_the_status_shows_five_changes_and_counts_the_rest(kith: Kith) -> None:
+    sessions = [refused(kith, OLD.replace("+ 1", f"+ {number}")) for number in range(2, 9)]
+    shown = kith("status").stdout.partition("7 changes not applied:\n")[2].splitlines()
+    assert [line.split()[0] for line in shown[:5]] == [each[:6] for each in reversed(sessions[2:])]
+    assert shown[5:] == ["  and 2 more: kith sessions"]
+
+
+@pytest.mark.parametrize("command", ["diff", "apply", "undo"])
+def test_an_empty_id_is_refused(kith: Kith, command: str) -> None:
+    refused(kith)
+    assert kith(command, "", code=2).stderr == f"kith: ID: the id is empty. See `kith {command} --help`.\n"
 
 
 def test_deleting_a_session_removes_its_change(kith: Kith, home: Path) -> None:

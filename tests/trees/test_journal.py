@@ -302,7 +302,7 @@ def test_an_older_change_is_undone_and_the_later_one_stays(root: Path, state: Pa
     assert (root / "a").read_bytes() == b"one\n"
     assert (root / "b").read_bytes() == b"TWO\n"
     assert not (root / "n").exists()
-    with pytest.raises(TreeError, match="nothing left"):
+    with pytest.raises(TreeError, match="nothing of this change"):
         undo(root, state, first)
 
 

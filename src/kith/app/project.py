@@ -48,6 +48,7 @@ from kith.settings import Settings, load_settings
 from kith.trees.environment import name_environment
 from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
+from kith.trees.merge import GoneError
 from kith.trees.trials import open_tree
 from kith.workflows.attempt import Outcome
 from kith.workflows.judges import Checking, Judges, find_project_toolchains, make_judges
@@ -328,9 +329,12 @@ class Project:
     async def undo(self, id: str = "") -> Applied:
         """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
         await self.recover(None)
-        target = find_applied(self.log.applied(str(self.root)), id)
+        target = find_applied(self.log.applied(str(self.root)), id, self.log.gone())
         with self.session() as session:  # before anything is changed: it may be refused
-            change_id, changes = await self.tree.undo(target.change_id)
+            try:
+                change_id, changes = await self.tree.undo(target.change_id)
+            except GoneError:
+                raise self._without(session, target.change_id) from None
             undone = Applied(change_id, summarise(changes), undoes=target.change_id)
             session.keep_back(make_redactor(self.root, self.settings, changes))
             words, options = f"undo {short_id(target.change_id)}", {"kind": "undo"}
@@ -339,3 +343,12 @@ class Project:
             session.emit(undone)
             session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
         return undone
+
+    def _without(self, session: Session, change_id: str) -> GoneError:
+        """Log that a change is not in the files any more: the next undo passes it over."""
+        name = short_id(change_id)
+        text = f"Change {name} is not in your files any more. The next undo takes the one before it."
+        options = {"kind": "undo", "gone": change_id}
+        session.emit(RunStarted(f"undo {name}", str(self.root), "", __version__, options))
+        session.emit(RunEnded("failed", text))
+        return GoneError(text)

@@ -133,7 +133,7 @@ async def propose_undo(
 ) -> Result:
     """Ask the person whether a change is to be taken back: by its id, its session's, or the last one."""
     project.check_writable()
-    target = find_applied(project.log.applied(str(project.root)), wanted)
+    target = find_applied(project.log.applied(str(project.root)), wanted, project.log.gone())
     name = short_id(target.change_id)
 
     async def do(run: Run) -> Outcome:

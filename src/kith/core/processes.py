@@ -5,6 +5,9 @@ asyncio's own `Process.wait` returns only once all pipes have ended. Where nobod
 """
 
 import asyncio
+import os
+import signal
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,12 +24,15 @@ class Watch(asyncio.SubprocessProtocol):
     def __init__(self, pipes: Sequence[int] = (1,)) -> None:
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
+        self.at_exit: Callable[[], None] | None = None
         self._open = set(pipes)
         if not pipes:
             self.closed.set()
 
     def process_exited(self) -> None:
         self.exited.set()
+        if self.at_exit:
+            self.at_exit()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
@@ -61,15 +67,39 @@ class Started(Generic[W]):
         pipe.close()  # what is buffered is still written
 
     def kill(self) -> None:
+        self._signal("SIGKILL")
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._signal("SIGTERM")
+
+    def _signal(self, name: str) -> None:
+        """Send a signal, and leave the exit code to the watcher of the event loop.
+
+        asyncio's own methods first poll for the process's end, and may so take the exit code away from that
+        watcher: it then warns of an unknown child process and reports 255.
+        """
+        if self.code is not None:
+            return
         with suppress(ProcessLookupError):  # it has ended already
-            self.transport.kill()
+            if sys.platform == "win32":
+                self.transport.kill()
+            else:
+                os.kill(self.pid, signal.Signals[name])
 
     def let_go(self) -> None:
-        """Close our ends of its pipes, whatever is still in them."""
+        """Close our ends of its pipes, whatever is still in them; kill it if it still runs."""
         pipe = self.transport.get_pipe_transport(0)
         if isinstance(pipe, asyncio.WriteTransport) and pipe.get_write_buffer_size():
             pipe.abort()  # `close` would wait for a reader of what was not written yet
-        self.transport.close()
+        if self.code is not None:
+            self.transport.close()
+            return
+        self.kill()
+        self.watch.at_exit = self.transport.close  # before the end, `close` would poll for it, too
+        for fd in (0, 1, 2):
+            if pipe := self.transport.get_pipe_transport(fd):
+                pipe.close()
 
     async def end(self) -> None:
         """Kill it if it still runs, see it gone, and let go of it."""

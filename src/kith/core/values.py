@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kith.core.evidence import Evidence
+from kith.core.evidence import Evidence, Grade
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "tools", "length"]
@@ -289,7 +289,7 @@ class Question:
     `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
     `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
     allows from then on, of calls with this `effect`. `evidence` is what speaks for the change; `held_back`:
-    it is too little for a yes that was given beforehand.
+    it is too little for a yes that was given beforehand, which needs at least the grade `required`.
     """
 
     id: str
@@ -303,6 +303,7 @@ class Question:
     pattern: str = ""
     evidence: Evidence | None = None
     held_back: bool = False
+    required: Grade = "unproven"
 
 
 @dataclass(frozen=True, slots=True)

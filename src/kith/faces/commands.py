@@ -27,7 +27,7 @@ def undo_command(args: argparse.Namespace) -> int:
     """Take a change back and say which files were touched."""
     from kith.app.project import Project
 
-    undone = run_loop(Project.open(find_root(args.folder), {}).undo(args.id))
+    undone = run_loop(Project.open(find_root(args.folder), {}).undo(args.id or ""))
     for file in undone.files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
     print(

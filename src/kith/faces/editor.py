@@ -6,7 +6,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -37,8 +37,7 @@ async def _wait_or_end(process: Started[Watch]) -> int | None:
         await process.watch.exited.wait()
         return process.code
     except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
-            process.transport.terminate()
+        process.terminate()
         await happens(process.watch.exited, _EDITOR_S)
         raise
     finally:

@@ -4,7 +4,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kith.core.codec import decode
-from kith.core.evidence import CheckEvidence, Evidence, Missing, Names, Reason, Standing
+from kith.core.evidence import (
+    GRADES,
+    UNCHECKED,
+    CheckEvidence,
+    Evidence,
+    Missing,
+    Names,
+    Reason,
+    Standing,
+)
+from kith.core.values import Question
 
 _NAMED: Final = 3  # tests in one line
 _COMMAND: Final = 60  # characters
@@ -43,9 +53,25 @@ def read_evidence(report: Mapping[str, Any]) -> Evidence | None:
 
 def word_evidence(evidence: Evidence) -> str:
     """`Proven: a test that failed before passes now (test_add).`"""
+    return f"{evidence.grade.capitalize()}: {_why(evidence)}."
+
+
+def word_held_back(question: Question) -> str:
+    """Say why --yes does not apply a change, and which option does."""
+    evidence, required = question.evidence or UNCHECKED, question.required
+    if GRADES.index(evidence.grade) >= GRADES.index(required):
+        return f"Held back: {_why(evidence)}; --unproven applies it."
+    options = f"--require {evidence.grade}{' --unproven' if evidence.held_back else ''}"
+    return f"Held back: {evidence.grade}, not {required} ({_WHY[evidence.reason]}); {options} applies it."
+
+
+def _why(evidence: Evidence) -> str:
+    """The reason, with the tests that show it."""
     tests = next((each.fixed for each in evidence.checks if each.fixed), None)
-    named = f" ({word_names(tests)})" if evidence.reason == "fixed" and tests else ""
-    return f"{evidence.grade.capitalize()}: {_WHY[evidence.reason]}{named}."
+    if evidence.reason != "fixed" or not tests:
+        return _WHY[evidence.reason]
+    why = "tests that failed before pass now" if tests.count > 1 else _WHY["fixed"]
+    return f"{why} ({word_names(tests)})"
 
 
 def evidence_lines(evidence: Evidence) -> Iterator[str]:

@@ -195,6 +195,10 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""
     flaky = f", {evidence.flaky.count} flaky" if evidence.flaky else ""
     why = _first_line(event.feedback)
+    if event.ok and evidence.reason == "disputed":
+        first = f" ({evidence.broken.first[0]})" if evidence.broken.first else ""
+        stands = f"{evidence.broken.count:,} broken, which the model stands by{first}"
+        return ("note", f"  ! {event.gate}: {stands}{old}{flaky}  {after.seconds:.1f} s")
     if event.ok:
         line = f"{event.gate}: {after.passed:,} pass{fixed}{old}{flaky}  {after.seconds:.1f} s"
         return ("tool", f"  · {line}\n      {why}") if evidence.reason == "unmet" else ("good", f"  ✓ {line}")

@@ -14,6 +14,13 @@ def positive(text: str) -> int:
     return int(number) * unit
 
 
+def some_id(text: str) -> str:
+    """An id that was given: an empty one comes from an unset variable, and must not mean the newest."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the id is empty")
+    return text
+
+
 def money(text: str) -> float:
     """US dollars, with or without their sign."""
     try:

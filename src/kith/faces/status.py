@@ -16,11 +16,13 @@ from kith.core.errors import EXIT_DONE
 from kith.core.loops import run_loop
 from kith.faces.evidence_text import word_standing
 from kith.faces.folder import find_root
-from kith.faces.lines import count, wrapped
+from kith.faces.lines import brief, count, wrapped
 from kith.faces.printing import printable
 from kith.faces.report import waiting_line
 
 _EVERY_S = 0.5
+_SHOWN = 5  # changes that wait
+_SHORT = 6  # characters of an id that people type
 _MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}
 
 
@@ -37,7 +39,7 @@ def status_command(args: argparse.Namespace) -> int:
     if not args.json:
         print()
         _tell_checks(_checks(project))
-        _tell_waiting(_waiting(project, id))
+        _tell_waiting(project, _waiting(project, id))
     return EXIT_DONE
 
 
@@ -53,7 +55,7 @@ def _tell_folder(project: Project, as_json: bool) -> None:
         print(json.dumps({"checks": encode(checks), "waiting": waiting}, indent=2))
         return
     _tell_checks(checks)
-    _tell_waiting(waiting)
+    _tell_waiting(project, waiting)
 
 
 def _checks(project: Project) -> tuple[KnownCheck, ...]:
@@ -75,9 +77,18 @@ def _waiting(project: Project, besides: str = "") -> list[str]:
     return [each for each in found if each not in other]
 
 
-def _tell_waiting(sessions: Sequence[str]) -> None:
-    for session in sessions:
-        print(waiting_line(session))
+def _tell_waiting(project: Project, sessions: Sequence[str]) -> None:
+    """The newest changes that wait, each with its task and what to do with it."""
+    shown = sessions[:_SHOWN]
+    titles = {each.id: each.title for each in project.log.sessions(None, 0, shown)}
+    if shown:
+        print(f"{count(len(sessions), 'change')} not applied:")
+    for session in shown:
+        id = session[:_SHORT]
+        head, tail = f"  {id}  ", f"  kith diff {id}, kith apply {id}"
+        print(f"{head}{brief(titles.get(session, ''), len(head) + len(tail), 16)}{tail}")
+    if more := len(sessions) - len(shown):
+        print(f"  and {more} more: kith sessions")
 
 
 def _print(shown: dict[str, Any], as_json: bool) -> None:

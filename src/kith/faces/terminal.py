@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Event, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
+from kith.faces.evidence_text import word_held_back
 from kith.faces.lines import STYLES, line_of, status_of, wrapped
 from kith.faces.printing import printable
 from kith.faces.prompts import ConsoleScreen
@@ -145,7 +146,7 @@ def yes_to_changes(otherwise: Answerer) -> Answerer:
     async def answer(question: Question) -> Answer:
         if question.kind == "change" and question.held_back:
             said = await otherwise(question)
-            return replace(said, choice="held") if said.by == NOBODY else said
+            return replace(said, choice="held", text=word_held_back(question)) if said.by == NOBODY else said
         if question.kind == "change" and not needs_person(question):
             return Answer("all", by=_YES)
         return Answer("yes", by=_YES) if question.kind == "plan" else await otherwise(question)

@@ -29,7 +29,7 @@ def diff_command(args: argparse.Namespace) -> int:
     """Print a change that waits as a unified diff; on a terminal in colour, and in a pager."""
     project = Project.open(find_root(args.folder), {})
     try:
-        waiting = run_loop(find_waiting(project, args.id))
+        waiting = run_loop(find_waiting(project, args.id or ""))
     except NothingWaits as nothing:
         print(f"kith: {nothing}", file=sys.stderr)
         return EXIT_DONE
@@ -46,7 +46,7 @@ def diff_command(args: argparse.Namespace) -> int:
 def apply_command(args: argparse.Namespace) -> int:
     """Judge a change that waits on the files as they are now, ask, and apply it."""
     project, format = Project.open(find_root(args.folder), settings_flags(args)), args.output_format
-    waiting = run_loop(find_waiting(project, args.id))
+    waiting = run_loop(find_waiting(project, args.id or ""))
     voice, answerer, asked = choose_voice(format == "text", args.yes)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
     try:

@@ -38,7 +38,8 @@ def human_gate(
     async def judge(run: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
         question = change_question(text, changes, CHOICES, named)
         if evidence is not None:
-            question = replace(question, evidence=evidence, held_back=not standard.meets(evidence))
+            held_back = not standard.meets(evidence)
+            question = replace(question, evidence=evidence, held_back=held_back, required=standard.require)
         answer = await run.ask(question)
         if answer.choice == "none" and answer.text and any(file.warning for file in question.files):
             run.emit(Notice(answer.text, "warning"))
@@ -91,6 +92,6 @@ def _verdict(answer: Answer) -> Verdict:
         case "revise" if answer.text:
             return Verdict(False, answer.text, by="person", changes=answer.changes)
         case "held":
-            return Verdict(False, by="person", unmet=True)
+            return Verdict(False, answer.text, by="person", unmet=True)
         case _:
             return Verdict(False, by="person")

@@ -1,6 +1,6 @@
 """Which applied change is meant: by its id, by its session, or the last one that still holds."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from kith.core.errors import UsageError
 from kith.core.events import Applied
@@ -13,16 +13,20 @@ def short_id(change_id: str) -> str:
     return change_id[-SHORT:]
 
 
-def find_applied(applied: Sequence[tuple[str, Applied]], wanted: str = "") -> Applied:
+def find_applied(
+    applied: Sequence[tuple[str, Applied]], wanted: str = "", gone: Container[str] = ()
+) -> Applied:
     """The change to take back, of (session, change) pairs, the oldest first. Raises UsageError.
 
-    Taking back an undo brings the change again, so the change is open once more.
+    Taking back an undo brings the change again, so the change is open once more. Those that are `gone` from
+    the files (a checkout dropped them) are passed over where others may be meant.
     """
     # Two processes may both have logged what a crash had left unlogged.
     applied = list({each.change_id: (session, each) for session, each in reversed(applied)}.values())[::-1]
     open_ids = _open(applied)
     if not wanted:
-        last = [each for _, each in applied if each.change_id in open_ids and not each.undoes]
+        held = (each for _, each in applied if each.change_id in open_ids and not each.undoes)
+        last = [each for each in held if each.change_id not in gone]
         if not last:
             raise UsageError("There is nothing to undo here.")
         return last[-1]
@@ -37,7 +41,7 @@ def find_applied(applied: Sequence[tuple[str, Applied]], wanted: str = "") -> Ap
     still = [each for each in matches if each.change_id in open_ids]
     if not still:
         raise UsageError(f"{short_id(matches[-1].change_id)} is undone already.")
-    return still[-1]
+    return ([each for each in still if each.change_id not in gone] or still)[-1]
 
 
 def holds(applied: Sequence[tuple[str, Applied]], change_id: str) -> bool:

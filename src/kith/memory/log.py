@@ -243,6 +243,14 @@ class Log:
                 found.append((session, event))
         return found
 
+    def gone(self) -> set[str]:
+        """The ids of changes that an undo did not find in the files any more."""
+        query = """
+            SELECT json_extract(body, '$.options.gone') FROM events
+            WHERE kind = 'RunStarted' AND json_extract(body, '$.options.gone') IS NOT NULL
+        """
+        return {str(id) for (id,) in self.query(query)}
+
     def applied_ids(self) -> set[str]:
         """The ids of all changes that the log knows of."""
         query = "SELECT json_extract(body, '$.change_id') FROM events WHERE kind = 'Applied'"

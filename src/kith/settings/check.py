@@ -103,6 +103,9 @@ def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | No
         known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *TABLES, *IN_TABLES])
         raise UsageError(f"{where}: {unknown_key(key, known)}")
     fitted = fit(value, hint)
+    if fitted is None and _has_empty(value) and get_origin(hint) is tuple:
+        instead = "; to run none, name `none`" if key == "check" else ""
+        raise UsageError(f"{where}: {key} is empty{instead}.")
     if fitted is None:
         raise UsageError(f"{where}: {key} must be {in_words(hint)}, not {value!r}.")
     if key in _LEAST and not fitted >= _LEAST[key]:
@@ -168,6 +171,12 @@ def fit(value: Any, hint: Any) -> Any:
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         return None
     return value if isinstance(value, options) and value is not None else None
+
+
+def _has_empty(value: Any) -> bool:
+    """Whether a text, or one of several, is empty."""
+    texts = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(each, str) and not each.strip() for each in texts)
 
 
 def _number(text: str) -> int | float | None:

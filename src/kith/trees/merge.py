@@ -35,7 +35,7 @@ async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
     if conflicts:
         raise TreeError(f"edited since, in the same places: {', '.join(conflicts)}; nothing was changed")
     if not wanted:
-        raise GoneError(f"there is nothing left to take back of change {change_id}")
+        raise GoneError("nothing of this change is in your files any more")
     return tuple(wanted)
 
 

@@ -185,7 +185,7 @@ async def _run_leg(
         if decision.ok:
             text = leg.thread.last_words or STOPPED
             return await adopt(run, trial, judges, tried.changes, decision, text), progress
-        if not decision.feedback:
+        if decision.unmet or not decision.feedback:
             return not_adopted(decision), progress
         progress = replace(progress, refusal=decision, refusals=0)
     tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
@@ -388,5 +388,5 @@ async def _judge_ready(run: Run, trial: Trial, changes: Changes, judges: Judges,
 def not_adopted(decision: Verdict) -> Outcome:
     """The end of a change to which nobody said yes: a person refused it, or it waits for one."""
     if decision.unmet:
-        return Outcome("held", "Held back: the evidence is not enough for --yes.")
+        return Outcome("held", decision.feedback)
     return Outcome("rejected", "Nothing was applied.")

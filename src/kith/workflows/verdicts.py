@@ -68,4 +68,4 @@ def in_a_line(refusal: Verdict | None) -> str:
         ran = refusal.ran[-1]
         how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
         return f"`{ran.command}` {how} ({first})."
-    return f"{refusal.by}: {first}"
+    return f"{refusal.by}: {first if first.endswith(('.', '!', '?')) else f'{first}.'}"

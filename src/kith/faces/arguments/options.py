@@ -65,7 +65,7 @@ def add_standard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--require",
-        choices=("held", "proven"),
+        choices=("unproven", "held", "proven"),
         help="with --yes: apply only what is held, or proven, by tests",
     )
     add("--unproven", action="store_const", const=True, help="with --yes: apply what would be held back, too")

@@ -3,12 +3,12 @@
 import argparse
 
 from kith.faces.arguments.options import add_folder, add_json, add_offline
-from kith.faces.quantities import moment
+from kith.faces.quantities import moment, some_id
 
 
 def status(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("id", nargs="?", metavar="ID", help="which build (the last one)")
+    parser.add_argument("id", type=some_id, nargs="?", metavar="ID", help="which build (the last one)")
     parser.add_argument("--watch", action="store_true", help="stay, and show what changes")
     add_json(parser)
 
@@ -51,14 +51,14 @@ def init(parser: argparse.ArgumentParser) -> None:
 
 def why(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("id", nargs="?", metavar="ID", help="of a session (the last one)")
+    parser.add_argument("id", type=some_id, nargs="?", metavar="ID", help="of a session (the last one)")
     add_json(parser)
 
 
 def export(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
-    add("id", nargs="?", metavar="ID", help="of a session (the last one)")
+    add("id", type=some_id, nargs="?", metavar="ID", help="of a session (the last one)")
     add("--format", choices=("html", "md", "json"), help="a page without scripts, Markdown, or JSON (html)")
     add("-o", "--output", metavar="FILE", help="write it there, not to stdout")
 

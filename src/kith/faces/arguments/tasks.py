@@ -15,7 +15,7 @@ from kith.faces.arguments.options import (
     add_yes,
 )
 from kith.faces.conversation.modes import MODES
-from kith.faces.quantities import number, percent, positive
+from kith.faces.quantities import number, percent, positive, some_id
 
 _REFACTORINGS = (
     "nothing or a PATH: suggestions; rename PATH:NAME NEW, move PATH:NAME TARGET.py, "
@@ -33,7 +33,7 @@ def talk(parser: argparse.ArgumentParser) -> None:
     last = "go on with the last conversation here"
     again("-c", "--continue", dest="resume", action="store_const", const="last", default="", help=last)
     pick = "go on with a conversation: the one whose id begins so, or one that you pick"
-    again("-r", "--resume", dest="resume", nargs="?", const="pick", metavar="ID", help=pick)
+    again("-r", "--resume", dest="resume", type=some_id, nargs="?", const="pick", metavar="ID", help=pick)
     add = parser.add_argument
     add("--mode", choices=MODES, help="ask, plan (look only) or auto (one question, at the end) (ask)")
     add("--plain", action="store_true", help="lines alone, nothing that moves (for screen readers)")
@@ -53,7 +53,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--review", action="store_const", const=True, help="ask the model what may go wrong with its change")
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
-    add("--resume", metavar="ID", help="go on with an unfinished session")
+    add("--resume", type=some_id, metavar="ID", help="go on with an unfinished session")
     add_work(parser)
     add_system(parser)
 
@@ -72,6 +72,7 @@ def build(parser: argparse.ArgumentParser) -> None:
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add(
         "--resume",
+        type=some_id,
         nargs="?",
         const="last",
         metavar="ID",
@@ -146,14 +147,14 @@ def refactor(parser: argparse.ArgumentParser) -> None:
 
 def diff(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("id", nargs="?", default="", metavar="ID", help=_WAITING)
+    parser.add_argument("id", type=some_id, nargs="?", metavar="ID", help=_WAITING)
     parser.add_argument("--stat", action="store_true", help="only the files, with lines added and removed")
 
 
 def apply(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
-    add("id", nargs="?", default="", metavar="ID", help=_WAITING)
+    add("id", type=some_id, nargs="?", metavar="ID", help=_WAITING)
     add_yes(parser)
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
@@ -162,7 +163,7 @@ def apply(parser: argparse.ArgumentParser) -> None:
 def undo(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument(
-        "id", nargs="?", metavar="ID", help="the change or session to take back (the last one)"
+        "id", type=some_id, nargs="?", metavar="ID", help="the change or session to take back (the last one)"
     )
 
 

@@ -82,12 +82,15 @@ async def _holding(
 
 
 def write_letter(faults: Sequence[Fault]) -> str:
-    """The faults as a letter to the model."""
+    """The faults as a letter to the model. Its first line is all that people see, so a fault is in it."""
     lines = [f"{each.path}:{each.line}: {_words(each)}" for each in faults[:_TOLD]]
+    more = f" (1 of {len(faults)} faults)" if len(faults) > 1 else ""
+    parts = [f"Your change cannot work as it is: {lines[0]}{more}"]
     if len(faults) > _TOLD:
         lines.append(f"and {len(faults) - _TOLD} more")
-    told = "\n".join(lines)
-    return f"Your change cannot work as it is:\n\n{told}\n\n{' '.join(_advice(faults))}"
+    if more:
+        parts.append("\n".join(lines))
+    return "\n\n".join([*parts, " ".join(_advice(faults))])
 
 
 def _words(fault: Fault) -> str:

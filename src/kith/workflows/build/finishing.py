@@ -35,7 +35,7 @@ async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
     changes = await work.changes()
     decision = await work.judges.person(work.run, changes, work.tools.evidence)
     if decision.unmet:
-        return "no", "Held back: the evidence is not enough for --yes."
+        return "no", decision.feedback
     if not decision.ok:
         return (
             ("revise", _wish(work, changes, decision))

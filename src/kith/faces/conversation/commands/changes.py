@@ -132,7 +132,7 @@ async def discard(talk: "Talk", rest: str) -> None:
 async def undo(talk: "Talk", rest: str) -> None:
     """Take the last change of this folder back, or the one that is named. Raises KithError."""
     if not rest:
-        last = find_applied(talk.project.log.applied(str(talk.project.root)))
+        last = find_applied(talk.project.log.applied(str(talk.project.root)), gone=talk.project.log.gone())
         if not await _is_agreed(talk, last, last.change_id, "Take it back?"):
             return
     undone = await talk.project.undo(rest)
