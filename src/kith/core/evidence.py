@@ -16,6 +16,7 @@ Reason = Literal[
     "out_of_time",  # the budget was spent before the tests that reach the change had run
     "not_allowed",  # the person did not let the check run
     "disputed",  # refused again, and the model stands by it
+    "uninstalled",  # the change declares and needs a package that is not installed here
     "settings",  # the change alters how the tests are run
     "broken",  # something that passed before does not pass now
     "unmet",  # the goal is not reached
@@ -27,7 +28,7 @@ Missing = Literal["runner", "tool", "import", "service", "network", "data", "bui
 Tries = Literal["more", "none"]
 GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
 # Reasons that need a person's yes: something that could have spoken against the change did not get to speak.
-_HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings", "unmet"})
+_HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "settings", "unmet", "uninstalled"})
 NAMED: Final = 50  # test names that the log keeps of one kind; counts are whole
 
 

@@ -28,6 +28,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     "out_of_time": "the tests did not finish in time",
     "not_allowed": "the check was not allowed to run",
     "disputed": "the model stands by a change that a check refuses",
+    "uninstalled": "the change needs a package that is not installed here",
     "settings": "the change alters how the tests are run",
     "broken": "a test that passed before does not pass now",
     "unmet": "the check that must pass still fails",

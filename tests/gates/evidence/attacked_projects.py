@@ -173,4 +173,24 @@ PROJECTS = (
             ),
         ),
     ),
+    Project(
+        "a package that the change declares and nobody installed",
+        {**GREEN, "requirements.txt": "attrs\n"},
+        (
+            right(
+                "used in the sources",
+                {"requirements.txt": "attrs\nnotherepkg\n", "shapes.py": f"import notherepkg\n\n\n{SHAPES}"},
+                "unproven",
+                "uninstalled",
+                end="held",
+                blocked=["test_shapes.py"],
+            ),
+            wrong(
+                "used and not declared",
+                {"shapes.py": f"import notherepkg\n\n\n{SHAPES}"},
+                "unchecked",
+                says="notherepkg",
+            ),
+        ),
+    ),
 )

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from kith.core.values import Change, Changes, Ran
 from kith.gates.evidence.asked import Claims
 from kith.gates.evidence.claims import keeps_claims
-from kith.gates.evidence.older import compare_older, text_before
+from kith.gates.evidence.older import compare_older, find_renames, text_before
 from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
-from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.reports import CaseResult, Outcome, SuiteReport
 
 OLD = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n"
 CPP = "TEST(Shapes, Area) {\n  EXPECT_EQ(area(2, 3), 6);\n}\n"
@@ -191,3 +191,21 @@ def test_claims_that_are_there_by_their_words_only(new: str) -> None:
     assert keeps_claims(
         old, "def test_b(tmp_path):\n    assert g(1,\n        2) == 3  # as before\n    assert g(0)\n"
     )
+
+
+ENDS: tuple[Outcome, ...] = ("passed", "failed")
+SCRIPT = "test('area', () => {\\n  assert.equal(area(2, 3), 6);\\n});\\n"
+
+
+def test_in_a_file_whose_tests_cannot_be_told_apart_all_claims_count() -> None:
+    def compare(new: str, request: str = "") -> tuple[frozenset[str], frozenset[str]]:
+        code = Change("lib.js", b"function area(a, b) {}", b"function surface(a, b) {}")
+        changes = (*edit(new, SCRIPT, "lib.test.js"), code)
+        passed, failed = (SuiteReport(Ran("run", 0, "", 1.0), (CaseResult("area", how),)) for how in ENDS)
+        found = compare_older(passed, passed, failed, changes, find_renames((code,), request))
+        return found.adapted, found.altered
+
+    id = frozenset(["area"])
+    assert compare(SCRIPT.replace("6", "4")) == (frozenset(), id)
+    assert compare(SCRIPT.replace("area", "surface"), "Rename area to surface") == (id, frozenset())
+    assert compare(SCRIPT.replace("area", "surface")) == (frozenset(), id)

@@ -13,12 +13,13 @@ from kith.gates.evidence.asked import Claims, mentions
 from kith.gates.evidence.bench import Before, Bench, standing_of
 from kith.gates.evidence.compare import Comparison, compare, removed_names, touched_names
 from kith.gates.evidence.letter import tell_blocked, write_exit, write_goal, write_regressions
-from kith.gates.evidence.older import Older, compare_older, edited_tests, text_before
+from kith.gates.evidence.older import Older, compare_older, edited_tests, find_renames, text_before
 from kith.gates.evidence.reach import Reach, choose_sources, find_reach
 from kith.gates.evidence.signature import fingerprint, steady
 from kith.gates.evidence.smoke import find_unloadable
 from kith.gates.evidence.suspects import may_be_flaky, pass_alone
 from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
+from kith.gates.evidence.uninstalled import find_uninstalled
 from kith.gates.reports import SuiteReport
 from kith.gates.results.blocked import blocked_cases, why_blocked
 from kith.gates.results.explain import first_fault
@@ -106,7 +107,11 @@ class _Case:
         renamed = frozenset(id for id in away if _is_absent(id, after) and is_renamed(id, self.changes))
         allowed = frozenset(id for id in away - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
+        uninstalled = find_uninstalled(after, self.changes)
         suspects = found.broken - renamed - allowed - (found.bad & self._excused(blocked))
+        suspects = frozenset(
+            id for id in suspects if uninstalled.keys().isdisjoint((id, id.partition("::")[0]))
+        )
         replaced = await self._replaced(suspects, after, found)
         flaky = await self._flaky(suspects - replaced, after, self.changes)
         broken = suspects - replaced - flaky
@@ -127,8 +132,8 @@ class _Case:
             flaky=Names.of(flaky | shaky),
             added=Names.of(found.added),
             adapted=Names.of(renamed | allowed | replaced | older.adapted | older.altered - altered),
-            blocked=Names.of(blocked),
-            missing=tuple(dict.fromkeys(blocked.values()))[:_MISSING],
+            blocked=Names.of({*blocked, *uninstalled}),
+            missing=tuple(dict.fromkeys([*uninstalled.values(), *blocked.values()]))[:_MISSING],
         )
         against = (broken | weakened) - conceded
         if against:
@@ -138,6 +143,8 @@ class _Case:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         if await self._ends_badly(after):
             return self._no(told, write_exit(after), after)
+        if uninstalled:
+            return self._yes(replace_grade(told, "unproven", "uninstalled"), after)
         watching = [path for path in tampering.watching if not mentions(self.claims.request, path)]
         if watching:
             return self._yes(replace_grade(told, "unproven", "settings"), after)
@@ -261,7 +268,8 @@ class _Case:
         unedited = await self._unedited()
         if unedited is None or unedited.ran.timed_out:
             return Older()
-        found = compare_older(self.before.report, after, unedited, self.changes)
+        renames = find_renames(self._code, self.claims.request)
+        found = compare_older(self.before.report, after, unedited, self.changes, renames)
         if len(found.altered) > _FEW or not unedited.cases:
             return found
         edited = [change.path for change in edited_tests(self.changes)]

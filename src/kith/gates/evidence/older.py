@@ -1,13 +1,20 @@
 """Older tests that a change edits: whether they claim what they did, and what they say as they were."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kith.analysis.suites import can_split, find_parts, part_of
 from kith.core.values import Change, Changes
 from kith.gates.evidence.claims import keeps_claims
 from kith.gates.reports import SuiteReport
 from kith.gates.untouched import is_test_file
+
+_SIDES: Final[tuple[Callable[[Change], bytes | None], ...]] = (
+    lambda each: each.before,
+    lambda each: each.after,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,35 +28,54 @@ class Older:
     altered: frozenset[str] = frozenset()
 
 
-def compare_older(was: SuiteReport, now: SuiteReport, unedited: SuiteReport, changes: Changes) -> Older:
+def compare_older(
+    was: SuiteReport,
+    now: SuiteReport,
+    unedited: SuiteReport,
+    changes: Changes,
+    renames: Mapping[str, str] = {},
+) -> Older:
     """Hold the edited tests against what they were.
 
     `unedited` is a run of the change without its edits of older tests (of the untouched tree, where these are
-    all of it); where nothing could be built, all of them are taken to fail.
+    all of it); where nothing could be built, all of them are taken to fail. `renames` are names that the
+    request changes: an edit that only follows them claims what it did.
     """
     adapted, altered = set[str](), set[str]()
     failed = {case.id for case in was.failed}
     only_tests = all(is_test_file(change.path) for change in changes)
     blind = [change for change in edited_tests(changes) if not can_split(change.path)]
-    keeps = all(keeps_claims(_text(change.before), _text(change.after)) for change in blind)
+    keeps = all(keeps_claims(_follow(_text(change.before), renames), _text(change.after)) for change in blind)
     for id in (was.passed | failed) & now.passed:
         found = _sides(id, changes)
         if id in unedited.passed and not (only_tests and found):
             continue  # it needs no edit
-        if found is None and id in was.passed:
+        if found is None:
             if blind and not keeps and _file_is_blind(id, blind):
                 altered.add(id)
-            elif unedited.cases and any(case.id == id for case in unedited.failed):
+            elif id in was.passed and any(case.id == id for case in unedited.failed):
                 adapted.add(id)  # it is not edited itself: what it uses is
-        elif found is None:
-            continue  # what failed, and passes by what it uses
         elif found[0] == found[1]:
             continue  # its file could not be loaded unedited, and it is as it was
-        elif keeps_claims(*found):
+        elif keeps_claims(_follow(found[0], renames), found[1]):
             adapted.add(id)
         else:
             altered.add(id)
     return Older(frozenset(adapted), frozenset(altered))
+
+
+def find_renames(code: Changes, request: str) -> dict[str, str]:
+    """A name of the request that the code does not know any more, and the one that came in its place."""
+    words = {*re.findall(r"\w+", request)}
+    then, now = ({word for each in code for word in re.findall(r"\w+", _text(side(each)))} for side in _SIDES)
+    gone, come = words & then - now, words & now - then
+    return {gone.pop(): come.pop()} if len(gone) == len(come) == 1 else {}
+
+
+def _follow(text: str, renames: Mapping[str, str]) -> str:
+    for old, new in renames.items():
+        text = re.sub(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", new, text)
+    return text
 
 
 def _file_is_blind(id: str, blind: Sequence[Change]) -> bool:
