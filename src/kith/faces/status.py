@@ -52,7 +52,9 @@ def _tell_folder(project: Project, as_json: bool) -> None:
     """A folder in which nothing was built: how changes are checked, and which of them wait."""
     checks, waiting = _checks(project), _waiting(project)
     if as_json:
-        print(json.dumps({"checks": encode(checks), "waiting": waiting}, indent=2))
+        print(
+            json.dumps({"session": None, "now": None, "checks": encode(checks), "waiting": waiting}, indent=2)
+        )
         return
     _tell_checks(checks)
     _tell_waiting(project, waiting)
