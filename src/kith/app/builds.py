@@ -124,7 +124,7 @@ def _options(project: Project, agree: bool) -> BuildOptions:
 
 
 def has_builds(project: Project) -> bool:
-    """Whether anything was built in this folder."""
+    """True if anything was built in this folder."""
     return bool(project.log.of_kind(KIND, project.root))
 
 

@@ -232,9 +232,10 @@ def _outline(words: Words, symbols: Sequence[Symbol], room: int) -> list[str]:
 
     A list that does not fit is left out: a part of it says nothing.
     """
-    for owner in symbols:
-        inner = [each for each in symbols if re.match(rf"{re.escape(owner.name)}(?:\.|::)\w+$", each.name)]
-        if inner and _own_name(owner) in words.names:
+    named = (each for each in symbols if _own_name(each) in words.names)
+    for owner in named:
+        own = re.compile(rf"{re.escape(owner.name)}(?:\.|::)\w+")
+        if inner := [each for each in symbols if own.fullmatch(each.name)]:
             return _listed(f"{owner.name} has", inner, room // _MEMBERS)
     return _listed("defines", [each for each in symbols if _own_name(each) == each.name], room // _OUTLINE)
 

@@ -76,7 +76,7 @@ class Words:
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """What is looked for as it stands: names and quotes, but for the names of files."""
+        """Names and quotes to look for as they stand; names of files are none."""
         files = frozenset(self.paths)
         return tuple(each for each in dict.fromkeys(self.names + self.quoted) if each not in files)
 

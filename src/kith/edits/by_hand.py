@@ -46,7 +46,7 @@ def read_draft(text: str, hunk: Hunk) -> Hunk | None:
 
 
 def _empty_tail(hunk: Hunk) -> int:
-    """How many lines at the end of a piece stay and have nothing in them."""
+    """The number of empty lines at the end of a piece that stay."""
     return sum(1 for _ in takewhile(lambda line: line[:1] == " " and not line.strip(), reversed(hunk.lines)))
 
 

@@ -1,4 +1,4 @@
-"""How a task ended, told to a person or to a script: the answer, the receipt, the change that waits."""
+"""The end of a task for a person or a script: the answer, the receipt, the change that waits."""
 
 import json
 import shutil

@@ -6,8 +6,10 @@ import re
 import tomllib
 from collections.abc import Callable
 from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import Any, Final
 
+from kith.analysis.tokens import CPP_ENDINGS
 from kith.gates.toolchains import BUILD_FOLDER
 
 # Files that are about nothing but tests, or that Python loads before any test.
@@ -23,10 +25,10 @@ _IN_PLACE: Final = re.compile(
     r"(?:.*/)?(?:(?:gtest|gmock)/[^/]+\.h|(?:catch|catch_amalgamated|doctest)\.(?:h|hpp|cpp))|"
     rf"{re.escape(BUILD_FOLDER)}(?:/.*)?"
 )
-CPP: Final = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 _INI_SECTION: Final = re.compile(r"pytest|tool:pytest|coverage:|testenv|tox\b")
 _CMAKE_TEST: Final = re.compile(
-    r"\b(?:enable_testing|add_test|set_tests_properties|set_property\s*\(\s*TEST|\w*CROSSCOMPILING_EMULATOR|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*|"
+    r"\b(?:enable_testing|add_test|set_tests_properties|set_property\s*\(\s*TEST|"
+    r"\w*CROSSCOMPILING_EMULATOR|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*|"
     r"(?:target_(?:pre)?compile_\w+|set_target_properties|add_custom_command)\s*\(\s*(?:TARGET\s+)?\w*test\w*)\b",
     re.I,
 )
@@ -76,7 +78,7 @@ def _reader(name: str) -> Callable[[str], Any] | None:
         return _make
     if name.endswith(".py"):
         return _LOOKS_AT_TESTS.findall
-    if name.endswith(CPP):
+    if splitext(name)[1].lower() in CPP_ENDINGS:
         return _TEST_MACRO.findall
     return {"pyproject.toml": _pyproject, "setup.cfg": _ini, "tox.ini": _ini, "package.json": _package}.get(
         name

@@ -1,4 +1,4 @@
-"""What is said about a change: which tests the request names as its goal, and which it lets change."""
+"""Read from a request which tests are its goal, and which tests it lets change."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -32,7 +32,7 @@ _LEAST: Final = 5  # letters of a name that is looked for
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is said about a change: the person's `request`, the `tests` that the model had to change.
+    """The words about a change: the person's `request`, the `tests` that the model had to change.
 
     `tries`: where nobody tries again, a goal that is not reached is the person's to judge.
     """
@@ -42,7 +42,7 @@ class Claims:
     tries: Tries = "none"
 
     def allow(self, test: str) -> bool:
-        """Whether the request asks for this test, its file, or tests in general to change."""
+        """True if the request asks for this test, its file, or tests in general to change."""
         names = (
             rf"(?<![\w/]){re.escape(each)}(?![\w/])" for each in (_short(test), *_files_of(test)) if each
         )
@@ -56,15 +56,15 @@ class Claims:
         )
 
     def mention(self, names: Collection[str]) -> bool:
-        """Whether the request wants one of these functions to behave otherwise, as far as its words tell."""
+        """True if the request wants one of these functions to behave otherwise, as far as its words tell."""
         return not _KEEPS.search(self.request) and self.speak_of(names)
 
     def speak_of(self, names: Collection[str]) -> bool:
-        """Whether the request speaks of one of these functions."""
+        """True if the request speaks of one of these functions."""
         return not {*re.findall(r"\w+", self.request)}.isdisjoint(names)
 
     def want(self, test: str) -> bool:
-        """Whether the test is to pass: the request names it, or its file as one with failures to mend."""
+        """True if the test is to pass: the request names it, or its file as one with failures to mend."""
         if mentions(self.request, _short(test)):
             return True
         files = (re.escape(each) for each in _files_of(test))
@@ -78,14 +78,14 @@ class Claims:
         )
 
     def concede(self, test: str) -> bool:
-        """Whether the model says that it had to change this test."""
+        """True if the model says that it had to change this test."""
         return any(
             test == each or test.startswith((f"{each}::", f"{each}[")) or each in test for each in self.tests
         )
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text speaks of a name, and not only of one that holds it."""
+    """True if a text speaks of a name, and not only of one that holds it."""
     return len(name) >= _LEAST and re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text) is not None
 
 

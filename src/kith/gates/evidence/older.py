@@ -1,20 +1,14 @@
 """Older tests that a change edits: whether they claim what they did, and what they say as they were."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from kith.analysis.suites import can_split, find_parts, part_of
 from kith.core.values import Change, Changes
 from kith.gates.evidence.claims import keeps_claims
 from kith.gates.reports import SuiteReport
 from kith.gates.untouched import is_test_file
-
-_SIDES: Final[tuple[Callable[[Change], bytes | None], ...]] = (
-    lambda each: each.before,
-    lambda each: each.after,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +60,15 @@ def compare_older(
 
 def find_renames(code: Changes, request: str) -> dict[str, str]:
     """A name of the request that the code does not know any more, and the one that came in its place."""
-    words = {*re.findall(r"\w+", request)}
-    then, now = ({word for each in code for word in re.findall(r"\w+", _text(side(each)))} for side in _SIDES)
+    words = _words(request)
+    then = _words("\n".join(_text(each.before) for each in code))
+    now = _words("\n".join(_text(each.after) for each in code))
     gone, come = words & then - now, words & now - then
     return {gone.pop(): come.pop()} if len(gone) == len(come) == 1 else {}
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}
 
 
 def _follow(text: str, renames: Mapping[str, str]) -> str:
@@ -79,7 +78,7 @@ def _follow(text: str, renames: Mapping[str, str]) -> str:
 
 
 def _file_is_blind(id: str, blind: Sequence[Change]) -> bool:
-    """Whether a test may stand in one of these files, whose tests cannot be told apart."""
+    """True if a test may stand in one of these files, whose tests cannot be told apart."""
     return any(_may_hold(id, change.path) for change in blind)
 
 

@@ -13,7 +13,7 @@ RunAlone = Callable[[Sequence[str]], Awaitable[SuiteReport]]
 
 
 def may_be_flaky(suspects: int, tests: int) -> bool:
-    """Whether so few of so many tests fail that chance may have done it."""
+    """True if so few of so many tests fail that chance may have done it."""
     return 0 < suspects <= max(_FEW, tests // 10)
 
 

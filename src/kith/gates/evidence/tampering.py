@@ -5,12 +5,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from posixpath import splitext
 from typing import Final
 
 from kith.analysis.suites import can_split, find_parts, part_of
+from kith.analysis.tokens import CPP_ENDINGS
 from kith.core.values import Change, Changes
 from kith.gates.evidence.claims import SKIP, keeps_claims
-from kith.gates.runners import CPP, is_runner_file, runner_settings
+from kith.gates.runners import is_runner_file, runner_settings
 from kith.gates.untouched import is_test_file
 
 _ASSERTION: Final = re.compile(
@@ -47,10 +49,10 @@ def find_tampering(changes: Changes) -> Tampering:
 
 
 def _watches(change: Change) -> bool:
-    """Whether a source looks at what tests it, and did not before: without it nobody can say what it does."""
+    """True if a source looks at what tests it, and did not before: without it nobody can say what it does."""
     if is_test_file(change.path) or change.path.rpartition("/")[2] == "conftest.py":
         return False
-    if not change.path.endswith((".py", *CPP)):
+    if splitext(change.path)[1].lower() not in {".py", *CPP_ENDINGS}:
         return False
     before, after = (runner_settings(change.path, side) or [] for side in (change.before, change.after))
     return bool(set(after) - set(before))

@@ -1,18 +1,14 @@
 """Tests that cannot run with a change because it needs, and declares, a package that nobody installed."""
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 from kith.core.evidence import Blocked
 from kith.core.values import Change, Changes
 from kith.gates.reports import SuiteReport
-from kith.gates.results.blocked import PYPI
+from kith.gates.results.blocked import NO_MODULE, PYPI
 from kith.gates.results.distributions import distribution_of
 from kith.gates.soundness.declared import is_manifest, read_declared
 from kith.gates.toolchains import PYTHON
-
-_NO_MODULE: Final = re.compile(r"No module named \'?([\w.]+)")
 
 
 def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Blocked]:
@@ -25,7 +21,7 @@ def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Block
         return {}
     found: dict[str, Blocked] = {}
     for case in after.failed:
-        missing = _NO_MODULE.search(f"{case.error}: {case.message}")
+        missing = NO_MODULE.search(f"{case.error}: {case.message}")
         if missing and _is_declared(missing[1], manifests):
             name = distribution_of(missing[1])
             found[case.id] = Blocked("import", missing[1], f"{PYTHON} -m pip install {name}", PYPI)
@@ -33,7 +29,7 @@ def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Block
 
 
 def _is_declared(module: str, manifests: list[Change]) -> bool:
-    """Whether the manifests speak of the module's package, and did not before."""
+    """True if the manifests speak of the module's package, and did not before."""
     paths = [change.path for change in manifests]
     then, now = {each.path: each.before for each in manifests}, {each.path: each.after for each in manifests}
     return read_declared(paths, now.get).names(module) and not read_declared(paths, then.get).names(module)

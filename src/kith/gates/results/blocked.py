@@ -47,7 +47,7 @@ def _read(text: str, toolchain: Toolchain | None) -> Blocked | None:
 
 # --- Python ----------------------------------------------------------------------------------
 
-_NO_MODULE: Final = re.compile(r"No module named \'?([\w.]+)")
+NO_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
 _NO_NAME: Final = re.compile(
     r"cannot import name \'(\w+)\' from (?:partially initialized module )?\'([\w.]+)\'"
 )
@@ -89,7 +89,7 @@ def _python_import(text: str, toolchain: Toolchain | None) -> Blocked | None:
     """A module that is not installed, or that the project's own build has to make."""
     generated = toolchain.generated if toolchain else ()
     name = _NO_NAME.search(text)
-    missing = _NO_MODULE.search(text)
+    missing = NO_MODULE.search(text)
     module = missing[1] if missing else f"{name[2]}.{name[1]}" if name else ""
     metadata = _NO_METADATA.search(text)
     if metadata:
