@@ -30,7 +30,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     "disputed": "the model stands by a change that a check refuses",
     "uninstalled": "the change needs a package that is not installed here",
     "settings": "the change alters how the tests are run",
-    "broken": "a test that passed before does not pass now",
+    "broken": "the change breaks, weakens or removes a test",
     "unmet": "the check that must pass still fails",
     "unchecked": "nothing was checked",
 }
@@ -89,7 +89,7 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
         yield f"{_short(check.check)}: {word_standing(check.after)}{before}"
     rows = (
         ("fixed", check.fixed),
-        ("broken", check.broken),
+        ("broken, weakened or removed", check.broken),
         ("still failing, not caused by this change", _without(check.failing, check.blocked)),
         ("flaky", check.flaky),
         ("changed with the code", check.adapted),

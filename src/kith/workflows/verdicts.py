@@ -64,8 +64,8 @@ def in_a_line(refusal: Verdict | None) -> str:
     if refusal is None:
         return "the checks had said no."
     first = (refusal.feedback.strip() or "it does not say why").splitlines()[0]
-    if refusal.ran:
-        ran = refusal.ran[-1]
+    ran = refusal.ran[-1] if refusal.ran else None
+    if ran and (ran.code or ran.timed_out):  # what ends well was refused for what it did not run
         how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
         return f"`{ran.command}` {how} ({first})."
     return f"{refusal.by}: {first if first.endswith(('.', '!', '?')) else f'{first}.'}"

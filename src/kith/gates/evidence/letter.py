@@ -36,9 +36,7 @@ def write_regressions(
     if dropped := sorted(weakened):
         parts.append(f"Your change deletes, skips, weakens or alters these tests: {names(dropped)}.")
     parts.append(
-        f"`{after.ran.command}` passed these before your change. {STAND_BY}"
-        if gone or dropped
-        else _ask(after)
+        f"`{after.ran.command}` ran these before your change. {STAND_BY}" if gone or dropped else _ask(after)
     )
     if old := len(comparison.failing):
         parts.append(
