@@ -3,7 +3,7 @@
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from posixpath import commonpath, dirname
 
@@ -111,7 +111,7 @@ class Modules:
 def find_modules(paths: Iterable[str]) -> Modules:
     """The modules among the files of a project."""
     kept = frozenset(path for path in paths if path.endswith(ENDINGS))
-    folders = frozenset(folder for path in kept for folder in _folders(path))
+    folders = _folders(kept)
     tails = defaultdict(list)
     for stem in sorted({stem_of(path) for path in kept} | folders):
         tails[stem.rpartition("/")[2]].append(stem)
@@ -120,8 +120,7 @@ def find_modules(paths: Iterable[str]) -> Modules:
 
 def stem_of(path: str) -> str:
     """`a/b` for `a/b.py` as for `a/b/__init__.py`."""
-    stem = path.rpartition(".")[0]
-    return dirname(stem) if stem.endswith("/__init__") else stem
+    return path.rpartition(".")[0].removesuffix("/__init__")
 
 
 def relative(importer: str, path: str) -> tuple[int, str]:
@@ -134,11 +133,15 @@ def relative(importer: str, path: str) -> tuple[int, str]:
     ) if stem != shared else ""
 
 
-def _folders(path: str) -> Iterator[str]:
-    folder = dirname(path)
-    while folder:
-        yield folder
-        folder = dirname(folder)
+def _folders(paths: Iterable[str]) -> frozenset[str]:
+    """Every folder that holds one of the files, at any depth."""
+    found = set[str]()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(found)
 
 
 def _shared(stem: str, folder: str) -> int:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from posixpath import splitext
 from typing import Final
 
@@ -13,8 +14,9 @@ from kith.gates.soundness.scripts import SCRIPTS, find_lost_scripts
 from kith.gates.soundness.syntax import broken_files
 from kith.gates.soundness.view import Read, View, both_views
 
-# Which files with one of these endings hold one of these words, or more than these files.
-Holding = Callable[[frozenset[str], Collection[str]], Iterable[str]]
+# Begins to look for the files with one of these endings that hold one of these words. The call that it gives
+# waits for them; there may be more files in the answer.
+Search = Callable[[frozenset[str], Collection[str]], Callable[[], Iterable[str]]]
 
 _PYTHON: Final = (".py", ".pyw")
 _IMPORTS: Final = re.compile(rb"^[ \t]*(?:from|import)\b(?:[^\n(\\]|\\\r?\n|\([^)]*\))*", re.M)
@@ -40,7 +42,7 @@ def find_new_faults(
 
 
 def find_suspects(
-    changes: Changes, files: Collection[str], read: Read, holding: Holding | None = None
+    changes: Changes, files: Collection[str], read: Read, search: Search | None = None
 ) -> Suspects:
     """The new faults, with those that are none where the project's own tools say so."""
     before, after = both_views(changes, files, read)
@@ -50,13 +52,15 @@ def find_suspects(
     whole = {change.path for change in changes if change.after is not None} - broken
     old = {change.path for change in changes if change.before is not None}
     words = _removed_words(before, after, changes)
-    touched = _importers(before, words, changes, holding)
-    lost_before = [lost for path in sorted(old | touched) for lost in _lost_in(before, path)]
+    importers = _find_importers(before, words, changes, search)
+    lost_before = [lost for path in sorted(old) for lost in _lost_in(before, path)]  # while the search runs
+    touched = importers()
+    lost_before += (lost for path in sorted(touched - old) for lost in _lost_in(before, path))
     known = {each.fault.detail for each in lost_before}
     for path in sorted(whole | touched):
         found += (each for each in _lost_in(after, path) if each.fault.detail not in known)
     named = [*_new_names(before, after, old, whole)]
-    given = _given_names(after, named, holding)
+    given = _given_names(after, named, search)
     found += (each for each in named if each.fault.detail not in given)
     familiar = frozenset(each.asks for each in lost_before if not each.sure)
     return Suspects(tuple(_each_once(found)), familiar)
@@ -102,23 +106,24 @@ def _removed_words(before: View, after: View, changes: Changes) -> frozenset[str
     return frozenset(words)
 
 
-def _importers(
-    view: View, words: frozenset[str], changes: Changes, holding: Holding | None
-) -> frozenset[str]:
-    """The unchanged files that import something by one of the words."""
-    if not words:
-        return frozenset()
-    pattern = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(word.encode()) for word in sorted(words)))
-    changed = {change.path for change in changes}
+def _find_importers(
+    view: View, words: frozenset[str], changes: Changes, search: Search | None
+) -> Callable[[], frozenset[str]]:
+    """Begins to look for the unchanged files that import something by one of the words."""
     endings = {splitext(change.path)[1] for change in changes}
     kinds = tuple(each for kind in (_PYTHON, tuple(SCRIPTS)) if endings.intersection(kind) for each in kind)
-    found = set[str]()
-    for path in sorted(holding(words, kinds) if holding and kinds else view.paths):
-        if path.endswith(kinds) and path not in changed and _imports_any(path, view.content(path), pattern):
-            found.add(path)
-            if len(found) == _MOST_IMPORTERS:
-                break
-    return frozenset(found)
+    begun = search(words, kinds) if search and words and kinds else lambda: view.paths
+
+    def importers() -> frozenset[str]:
+        if not words:
+            return frozenset()
+        pattern = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(word.encode()) for word in sorted(words)))
+        changed = {change.path for change in changes}
+        paths = (path for path in sorted(begun()) if path.endswith(kinds) and path not in changed)
+        found = (path for path in paths if _imports_any(path, view.content(path), pattern))
+        return frozenset(islice(found, _MOST_IMPORTERS))
+
+    return importers
 
 
 def _imports_any(path: str, content: bytes | None, pattern: re.Pattern[bytes]) -> bool:
@@ -139,7 +144,7 @@ def _new_names(before: View, after: View, old: set[str], whole: set[str]) -> Ite
                 yield Suspect(Fault(path, line, "name", name))
 
 
-def _given_names(view: View, suspects: Iterable[Suspect], holding: Holding | None) -> frozenset[str]:
+def _given_names(view: View, suspects: Iterable[Suspect], search: Search | None) -> frozenset[str]:
     """The names that some file puts among the builtins."""
     names = frozenset(each.fault.detail for each in suspects)
     if not names:
@@ -147,7 +152,7 @@ def _given_names(view: View, suspects: Iterable[Suspect], holding: Holding | Non
     wanted = re.compile(
         rb"builtin[^\n]*\b(%s)\b" % b"|".join(re.escape(name.encode()) for name in sorted(names))
     )
-    paths = holding(names, _PYTHON) if holding else view.paths
+    paths = search(names, _PYTHON)() if search else view.paths
     texts = (view.content(path) or b"" for path in paths if path.endswith(_PYTHON))
     return frozenset(found[1].decode() for text in texts for found in wanted.finditer(text))
 

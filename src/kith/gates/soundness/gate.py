@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from kith.context.git import list_paths
@@ -46,15 +46,15 @@ async def find_faults(run: Run, changes: Changes) -> tuple[Fault, ...]:
     loop = asyncio.get_running_loop()
     files = await run.workspace.files()
 
-    def wait(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
+    def begin(work: Coroutine[Any, Any, T]) -> Callable[[], T]:
+        return asyncio.run_coroutine_threadsafe(work, loop).result
 
     def read(path: str) -> bytes | None:
-        return wait(_read(run, path))
+        return begin(_read(run, path))()
 
     # Parsing takes a while, and a face must stay alive meanwhile.
     suspects = await asyncio.to_thread(
-        find_suspects, changes, files, read, lambda *sought: wait(_holding(run, files, *sought))
+        find_suspects, changes, files, read, lambda *sought: begin(_search(run, files, *sought))
     )
     if not suspects.found:
         return ()
@@ -69,7 +69,7 @@ async def _read(run: Run, path: str) -> bytes | None:
         return None
 
 
-async def _holding(
+async def _search(
     run: Run, files: Sequence[str], words: frozenset[str], endings: Collection[str]
 ) -> Iterable[str]:
     """The files that may hold one of the words: all of them, or what git finds in a large tree."""
@@ -77,8 +77,14 @@ async def _holding(
         return files
     wanted = [part for word in sorted(words) for part in ("-e", word)]
     where = [f"*{ending}" for ending in sorted(endings)]
-    found = await list_paths(run, ["grep", "-lIzF", "--untracked", *wanted, "--", *where], _GREP_LIMITS)
-    return files if found is None else found
+    # `grep --untracked` would walk the whole tree; what git does not track is the rest of the known files.
+    found, tracked = await asyncio.gather(
+        list_paths(run, ["grep", "-lIzF", *wanted, "--", *where], _GREP_LIMITS),
+        list_paths(run, ["ls-files", "-z", "--", *where], _GREP_LIMITS),
+    )
+    if found is None or tracked is None:
+        return files
+    return {*found, *set(files).difference(tracked)}
 
 
 def write_letter(faults: Sequence[Fault]) -> str:
