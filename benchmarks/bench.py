@@ -78,10 +78,10 @@ def gap() -> str:
 
 def route() -> str:
     """Choosing among five models after 3,000 outcomes; at most 5 ms."""
-    from kith.routing.evidence import fold
-    from kith.routing.learner import Arm, Task, choose
-    from kith.routing.plans import Utility
-    from kith.routing.rows import LegRow
+    from kith.features.measure.rows import LegRow
+    from kith.features.route.learned import fold
+    from kith.features.route.learner import Arm, Task, choose
+    from kith.features.route.plans import Utility
 
     arms = [Arm(f"local{size}", parameters=size) for size in (3, 7, 14, 32)] + [
         Arm("frontier", frontier=True)
@@ -187,7 +187,7 @@ class Server:
 
 SERVER = """
 import asyncio, json, sys, time
-from kith.models.standin import serve
+from kith.features.demo.standin import serve
 
 times = open(sys.argv[1], "a")
 arrived = []

@@ -22,13 +22,13 @@ from kith.core.model import Emit, Prompt, Role
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, say
-from kith.routing.live import watch
-from kith.routing.rows import LegRow
-from kith.routing.strategies import ORIGINAL, Levers, Strategy, fold_ways, phrase
-from kith.routing.trials import HORIZON, chances
-from kith.workflows.coach.ask import dress
-from kith.workflows.coach.experiment import Done, Experiment, try_out
-from kith.workflows.coach.recorded import Recorded
+from kith.features.coach.ask import dress
+from kith.features.coach.experiment import Done, Experiment, try_out
+from kith.features.coach.live import watch
+from kith.features.coach.recorded import Recorded
+from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, fold_ways, phrase
+from kith.features.coach.trials import HORIZON, chances
+from kith.features.measure.rows import LegRow
 
 BASE = 0.45  # share of tasks that the original way solves
 KIND, MODEL = "edit-small", "stand-in"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kith.core.decisions import Claimed
-from kith.routing.council import (
+from kith.features.confer.council import (
     Proposal,
     Revision,
     Tried,

@@ -25,10 +25,10 @@ from kith.core.events import Called, Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Sampling, Text, say
 from kith.models.discovery.machine import busy
+from kith.models.latency import Latency, Took
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look
-from kith.routing.latency import Latency, Took
 
 ROOT = Path(__file__).parent.parent
 SIZES = ("small", "medium")

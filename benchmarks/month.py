@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 from regret_picture import Curve, Panel, draw
 
-from kith.routing.evidence import Evidence
-from kith.routing.learner import Arm, Task, choose
-from kith.routing.plans import PRICES, Dial, Plan, Utility
-from kith.routing.rows import LegRow
+from kith.features.measure.rows import LegRow
+from kith.features.route.learned import Evidence
+from kith.features.route.learner import Arm, Task, choose
+from kith.features.route.plans import PRICES, Dial, Plan, Utility
 
 SEEDS = 10
 TASKS = 220  # of each stream in a month

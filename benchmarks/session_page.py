@@ -29,7 +29,7 @@ from kith.core.values import (
     Usage,
     say,
 )
-from kith.faces.html.scene import Scene
+from kith.features.web.html.scene import Scene
 from kith.memory.live import Seen, Watch
 from kith.memory.log import Log
 

@@ -124,7 +124,15 @@ def model(replies: Sequence[object], folder: Path, pause: float) -> Iterator[str
     """A stand-in server that says these replies; gives its address."""
     script = folder / "replies.json"
     script.write_text(json.dumps(replies))
-    command = [sys.executable, "-m", "kith.models.standin", "--dialect", "ollama", "--script", str(script)]
+    command = [
+        sys.executable,
+        "-m",
+        "kith.features.demo.standin",
+        "--dialect",
+        "ollama",
+        "--script",
+        str(script),
+    ]
     with subprocess.Popen([*command, "--pause", str(pause)], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         yield re.search(r"http://\S+", server.stdout.readline())[0]  # type: ignore[index]

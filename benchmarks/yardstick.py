@@ -20,11 +20,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
-from kith.routing.evidence import Evidence
-from kith.routing.kinds import kind_of
-from kith.routing.learner import Arm, Task, choose
-from kith.routing.plans import Plan, Utility
-from kith.routing.rows import LegRow
+from kith.context.kinds import kind_of
+from kith.features.measure.rows import LegRow
+from kith.features.route.learned import Evidence
+from kith.features.route.learner import Arm, Task, choose
+from kith.features.route.plans import Plan, Utility
 
 
 class Router:

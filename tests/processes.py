@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kith.models.engine.home import Record
-from kith.models.engine.listing import RunningEngine, running_engines
+from kith.features.engine.home import Record
+from kith.features.engine.listing import RunningEngine, running_engines
 
 WAIT_S = 10.0
 

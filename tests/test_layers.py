@@ -15,28 +15,35 @@ ALLOWED = {
     "core": set[str](),
     "trees": {"core"},
     "context": {"core"},
-    "routing": {"core"},
-    "memory": {"core", "context", "routing"},
-    "models": {"core", "context", "routing"},
-    "analysis": {"core", "context"},
-    "remote": {"core", "context"},
     "shell": {"core", "context"},
     "edits": {"core"},
+    "memory": {"core", "context"},
+    "settings": {"core", "memory"},
+    "models": {"core", "context"},
     "tools": {"core", "context", "shell", "edits"},
-    "gates": {"core", "context", "analysis", "edits"},
-    "workflows": {"core", "context", "routing", "analysis", "edits", "tools", "gates"},
+    "gates": {"core", "context", "edits"},
     "roles": set[str](),
     "templates": set[str](),
-    "demo": set[str](),
-    "settings": {"core", "memory"},
-    "app": {
-        *("core", "trees", "context", "routing", "memory", "models", "analysis", "shell", "edits"),
-        *("remote", "tools", "gates", "workflows", "roles", "templates", "settings"),
+    "agent": {
+        *("core", "trees", "context", "shell", "edits", "memory", "settings", "models", "tools", "gates"),
+        *("roles", "templates"),
     },
-    "doctor": {"core", "trees", "context", "routing", "memory", "models", "workflows", "settings", "app"},
-    "faces": {"core", "routing", "memory", "edits", "demo", "settings", "app", "doctor"},
-    "__main__": {"faces"},
+    "view": {"core", "edits", "memory"},
+    "terminal": {"core", "edits", "memory", "settings", "agent", "view"},
+    "features": {
+        *("core", "trees", "context", "shell", "edits", "memory", "settings", "models", "tools", "gates"),
+        *("roles", "agent", "view", "terminal"),
+    },
+    "cli": {"core", "settings", "view", "terminal"},
+    "__main__": {"cli"},
     "__init__": set[str](),
+}
+# Where the kernel still knows a feature, and the terminal the command line; nothing may be added here.
+NOT_YET = {
+    "memory": {"features"},
+    "models": {"features"},
+    "agent": {"features"},
+    "terminal": {"features", "cli"},
 }
 HEAVY = {"httpx2", "rich", "prompt_toolkit", "tree_sitter", "rapidfuzz", "json_repair", "pathspec", "numpy"}
 HEAVY |= {"fastapi", "uvicorn", "pydantic", "mcp", "acp", "nh3", "markdown_it", "prometheus_client"}
@@ -46,9 +53,14 @@ HEAVY |= {"statistics"}  # it brings fractions and decimals
 # What only some tasks need: the cloud, councils, errands, routes, and all that learns from the log.
 SELDOM = {
     *("kith.models.prices", "kith.models.pool", "kith.models.providers.anthropic"),
-    *("kith.models.providers.gemini", "kith.memory.measured", "kith.workflows.confer.confer"),
-    *("kith.app.asking.hidden", "kith.app.asking.delegate", "kith.app.asking.relay", "kith.app.asking.cast"),
-    *("kith.app.coaching.coach", "kith.app.coaching.strategies", "kith.app.measuring.profile"),
+    *("kith.models.providers.gemini", "kith.features.measure.measured", "kith.features.confer.confer"),
+    *(
+        "kith.agent.asking.hidden",
+        "kith.features.route.helpers",
+        "kith.features.route.relay",
+        "kith.agent.asking.cast",
+    ),
+    *("kith.features.coach.coach", "kith.features.coach.strategies", "kith.features.measure.profile"),
 }
 
 
@@ -78,7 +90,8 @@ def test_the_table_goes_from_the_bottom_up_as_it_is_told() -> None:
 def test_imports_go_down_only(place: str) -> None:
     files = [file for file in SOURCE.rglob("*.py") if place_of(file) == place]
     imported = {name.split(".")[1] for file in files for name in imports_of(file)} - {place}
-    assert imported <= ALLOWED[place], f"{place} may not import {imported - ALLOWED[place]}"
+    allowed = ALLOWED[place] | NOT_YET.get(place, set())
+    assert imported <= allowed, f"{place} may not import {imported - allowed}"
 
 
 @pytest.mark.parametrize("place", ALLOWED)
@@ -104,6 +117,6 @@ def test_version_loads_nothing_but_the_package() -> None:
 
 
 def test_the_app_loads_nothing_heavy() -> None:
-    loaded = loaded_by("import kith.app.tasks, kith.faces.run")
+    loaded = loaded_by("import kith.agent.tasks, kith.terminal.run")
     assert not loaded & HEAVY
     assert not loaded & SELDOM

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from kith.app.asking.roles import find_role, role_names
+from kith.agent.asking.roles import find_role, role_names
+from kith.agent.roles import make_role
 from kith.context.definitions import Found
 from kith.core.values import Sampling
+from kith.features.demo.replay import Replay
 from kith.models.providers.rows import tool_rows
-from kith.models.replay import Replay
 from kith.tools import standard_tools
-from kith.workflows.roles import make_role
 from sparing import first
 
 # Qwen2.5's chat template, the part around the tools.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kith.app.trust import decide
+from kith.agent.trust import decide
 from kith.settings.brought import find_brought
 
 

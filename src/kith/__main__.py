@@ -11,7 +11,7 @@ def main() -> int:
         return 0
     import gc
 
-    from kith.faces.cli import main as run
+    from kith.cli import main as run
 
     code = run(sys.argv[1:])
     # Nothing has to be collected any more: looking through all that was loaded takes a tenth of a second.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.analysis.complexity import functions
-from kith.analysis.measured import Measured
+from kith.features.scan.complexity import functions
+from kith.features.scan.measured import Measured
 from sparing import first
 
 PYTHON = """\

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.analysis.conventions import find_commit_style, find_conventions
+from kith.features.scan.conventions import find_commit_style, find_conventions
 
 PYTHON = '''\
 # SPDX-License-Identifier: MIT

@@ -6,8 +6,8 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.analysis.duplicates import Duplicate, choose_prints, find_duplicates, match_prints
-from kith.analysis.tokens import Tokens, blank_out, tokenise
+from kith.context.tokens import Tokens, blank_out, tokenise
+from kith.features.scan.duplicates import Duplicate, choose_prints, find_duplicates, match_prints
 
 BLOCK = """\
     total = 0

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.analysis.graph import count_dependents, find_knots, shortest_cycle
-from kith.analysis.imports import find_imports, imports_of_module
-from kith.analysis.resolve import Resolver
+from kith.context.imports import find_imports, imports_of_module
+from kith.context.resolve import Resolver
+from kith.features.scan.graph import count_dependents, find_knots, shortest_cycle
 
 NODES = "abcdef"
 graphs = st.dictionaries(

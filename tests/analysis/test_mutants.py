@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.analysis.mutants import (
+from kith.features.testgen.mutants import (
     Mutant,
     apply_mutant,
     can_mutate,
@@ -16,7 +16,7 @@ from kith.analysis.mutants import (
     show_mutant,
     spread_mutants,
 )
-from kith.analysis.mutants.cpp import count_errors
+from kith.features.testgen.mutants.cpp import count_errors
 from sparing import first
 
 SPEC = find_spec("toolz")

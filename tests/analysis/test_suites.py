@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from kith.analysis.suites import drop_parts, find_parts, merge_tests, part_of
+from kith.gates.suites import drop_parts, find_parts, merge_tests, part_of
 
 PYTHON = b'''\
 """Tests."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.asides import run_command
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.asides import run_command
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.events import Asked, Event, Notice, RunEnded, ToolEnded
 from kith.core.values import Answer, Question
 

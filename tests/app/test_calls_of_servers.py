@@ -11,19 +11,19 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from kith.app.held_servers import hold_servers
-from kith.app.permits import ProjectPermits, remembered
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
-from kith.app.tool_servers import ToolServers, find_place, may_pass_on
+from kith.agent.permits import ProjectPermits, remembered
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.calls import call_identity, call_target
 from kith.core.events import Event, Notice, ToolEnded
 from kith.core.values import Answer, Question
-from kith.faces.always import always_words
+from kith.features.mcp.client.connection import ServerError
+from kith.features.mcp.client.places import Address, Program
+from kith.features.mcp.held_servers import hold_servers
+from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on
 from kith.memory.log import LOG_FILE, Log
-from kith.remote.connection import ServerError
-from kith.remote.places import Address, Program
 from kith.settings import Settings, ToolServer
+from kith.view.always import always_words
 
 SERVER = Path(__file__).parent.parent / "remote" / "plain_server.py"
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.conversations import find_conversation, forget, last_conversation, rename, tell_damage
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.conversations import find_conversation, forget, last_conversation, rename, tell_damage
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.errors import BusyError, UsageError
 from kith.core.events import Applied, Notice, Resumed, RunEnded, RunStarted, ToolEnded
 from kith.core.values import Answer, FileChange, Question, Ran
+from kith.features.measure.measured import read_measured
 from kith.memory.inbox import Inbox, Letter
-from kith.memory.measured import read_measured
 from kith.memory.questions import can_resume, last_kind, was_cut_off
 from kith.memory.session import Session
 from kith.memory.turns import turns

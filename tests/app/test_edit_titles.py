@@ -2,7 +2,7 @@
 
 import pytest
 
-from kith.app.direct_tools import word_edit
+from kith.agent.direct_tools import word_edit
 
 
 @pytest.mark.parametrize(

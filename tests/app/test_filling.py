@@ -5,11 +5,11 @@ import json
 from contextlib import aclosing
 from pathlib import Path
 
-from kith.app.filling import Explained, explain_conversation
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.filled import split_opening, weigh_parts
+from kith.agent.filling import Explained, explain_conversation
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.values import Answer, Message, Question, Text, Thinking, ToolCall, ToolResult, say
-from kith.workflows.filled import split_opening, weigh_parts
 from trusting import trust
 
 OPENING = (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kith.app.forks import files_since, fork, go_back
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.forks import files_since, fork, go_back
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.errors import TreeError, UsageError
 from kith.core.values import Answer, Question
 from kith.memory.turns import turns

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.codebase.index import SMALL, open_known
-from kith.app.codebase.scan import Patience, run_scan
-from kith.app.project import Project
+from kith.agent.index import SMALL, open_known
+from kith.agent.project import Project
 from kith.context.brief import fit_nothing
 from kith.context.words import find_words
 from kith.core.events import Event, Notice
+from kith.features.scan.scans import Patience, run_scan
 from kith.memory.index import Index, open_index
 from kith.memory.refresh import Refreshed, refresh
 

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from kith.app.project import Project
-from kith.app.proposals import propose_given
+from kith.agent.project import Project
+from kith.agent.proposals import propose_given
 from kith.core.values import FILE, SYMLINK, Answer, Change, Question
 
 OLD, NEW = b"len(numbers) + 1", b"max(len(numbers), 1)"

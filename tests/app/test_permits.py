@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.permits import ProjectPermits, decide_here, forget, remembered
-from kith.app.project import UNCONFINED, Project
-from kith.app.tasks import Task, run_task
+from kith.agent.permits import ProjectPermits, decide_here, forget, remembered
+from kith.agent.project import UNCONFINED, Project
+from kith.agent.tasks import Task, run_task
 from kith.core.events import Notice, ToolEnded
 from kith.core.values import Answer, Question
 from kith.memory.permits import Permit, permitted

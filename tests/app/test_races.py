@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.steering import keep_pieces
-from kith.app.worker import start_worker
+from kith.agent.steering import keep_pieces
+from kith.agent.worker import start_worker
 from kith.core.errors import BusyError
 from kith.core.events import Asked, Delta, Notice
 from kith.core.values import Answer, Change, Kept

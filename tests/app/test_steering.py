@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.project import Project
-from kith.app.steering import hearing, shared, until_stopped
-from kith.app.worker import start_worker
+from kith.agent.project import Project
+from kith.agent.steering import hearing, shared, until_stopped
+from kith.agent.worker import start_worker
 from kith.core.events import Answered, Delta, Notice
 from kith.core.run import Run
 from kith.core.values import Answer, Question
@@ -266,7 +266,7 @@ def test_a_full_disk_is_said_and_loses_no_words(log: Log, played: Played) -> Non
         "import resource, runpy, sys; "
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({full // 8}, {full // 8})); "
         f"sys.argv[1:] = {[str(played.root), played.id]!r}; "
-        "runpy.run_module('kith.app.worker', run_name='__main__')"
+        "runpy.run_module('kith.agent.worker', run_name='__main__')"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=played.root, capture_output=True, text=True)
     assert done.returncode and "cannot be written" in done.stderr

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.edits import write_edits
-from kith.app.project import Project
-from kith.app.proposals import propose_given
+from kith.agent.edits import write_edits
+from kith.agent.project import Project
+from kith.agent.proposals import propose_given
 from kith.core.errors import EXIT_FAILED, EXIT_UNRECORDED, KithError, UnrecordedError
 from kith.core.values import Answer, Change, Question
 

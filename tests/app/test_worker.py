@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.app.worker import start_worker
+from kith.agent.worker import start_worker
 from kith.core.events import Delta, Notice
 from kith.core.values import Answer, Kept, Question
 from kith.memory.inbox import Inbox, Letter

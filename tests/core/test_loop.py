@@ -17,7 +17,7 @@ from kith.core.policy import READ_ONLY, TRIAL, Policy, Rule
 from kith.core.run import Limits, Run, Thread
 from kith.core.values import Answer, Message, Question, Reply, Text, ToolCall, ToolResult, say
 from kith.core.workspace import Workspace
-from kith.models.replay import Replay
+from kith.features.demo.replay import Replay
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 

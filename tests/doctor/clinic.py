@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from kith.doctor import Check
-from kith.doctor.servers import Ward, check_server
+from kith.features.doctor import Check
+from kith.features.doctor.servers import Ward, check_server
 from kith.models.discovery.servers import Place
 from kith.settings import Settings
 

@@ -16,10 +16,11 @@ from clinic import Checks, of, told
 
 from kith.core.events import RunStarted
 from kith.core.sizes import size_text
-from kith.doctor import Check, examine
-from kith.doctor.check import Examination, blocking, run_all
-from kith.doctor.folders import check_disk, check_log
-from kith.doctor.machine import (
+from kith.features.demo.standin import serve
+from kith.features.doctor import Check, examine
+from kith.features.doctor.check import Examination, blocking, run_all
+from kith.features.doctor.folders import check_disk, check_log
+from kith.features.doctor.machine import (
     check_git,
     check_proxies,
     check_sandbox,
@@ -30,7 +31,6 @@ from kith.doctor.machine import (
 )
 from kith.memory.log import LOG_FILE, Log
 from kith.models.discovery.memory import Memory
-from kith.models.standin import serve
 from kith.settings import Settings
 
 # --- the whole round -------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def test_a_broken_variable_is_named(repository: Path, monkeypatch: pytest.Monkey
 def test_work_that_blocks_does_not_keep_the_doctor() -> None:
     """In a process of its own: its end would have to wait for a thread of asyncio's pool."""
     code = (
-        "import asyncio, time; from dataclasses import replace; from kith.doctor.check import *\n"
+        "import asyncio, time; from dataclasses import replace; from kith.features.doctor.check import *\n"
         "slow = replace(blocking('slow', lambda tell: time.sleep(30)), limit_s=0.1)\n"
         "print(*asyncio.run(run_all([slow])))"
     )

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from clinic import Checks, answering, of, row, visit
 
-from kith.app.models import places_of
-from kith.doctor import Check
-from kith.doctor.files import check_choice
-from kith.doctor.servers import Ward
+from kith.agent.models import places_of
+from kith.features.demo.standin import serve
+from kith.features.doctor import Check
+from kith.features.doctor.files import check_choice
+from kith.features.doctor.servers import Ward
 from kith.models.discovery.cards import Card
 from kith.models.discovery.places import addresses
 from kith.models.discovery.servers import Place, Server
 from kith.models.providers.wire import Endpoint as Wire
-from kith.models.standin import serve
 from kith.settings import Endpoint, Settings
 
 

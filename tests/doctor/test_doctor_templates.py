@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from clinic import Checks, answering, row, visit
 
-from kith.doctor.check import run_all
-from kith.doctor.deep import deep_examinations
-from kith.doctor.servers import Ward, check_server
+from kith.features.demo.standin import serve
+from kith.features.doctor.check import run_all
+from kith.features.doctor.deep import deep_examinations
+from kith.features.doctor.servers import Ward, check_server
 from kith.models.discovery.servers import Place
-from kith.models.standin import serve
 from kith.settings import Settings
 
 

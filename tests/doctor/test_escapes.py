@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Trial
-from kith.doctor.escapes import Attempt, attempts
-from kith.doctor.sandbox import Outcome, _listening, _make, _stage
+from kith.features.doctor.escapes import Attempt, attempts
+from kith.features.doctor.sandbox import Outcome, _listening, _make, _stage
 from kith.trees.trials import open_tree
 
 # Attempts that do no harm where nothing holds them.

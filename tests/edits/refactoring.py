@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 
 from kith.core.errors import UsageError
-from kith.edits.refactor.codebase import Codebase, Refactoring
+from kith.features.refactor.syntax.codebase import Codebase, Refactoring
 
 Files = Mapping[str, str]
 

@@ -14,8 +14,8 @@ import toolz
 from refactoring import after, code, refusal
 
 from kith.core.errors import UsageError
-from kith.edits.refactor.codebase import Codebase
-from kith.edits.refactor.extract import extract
+from kith.features.refactor.syntax.codebase import Codebase
+from kith.features.refactor.syntax.extract import extract
 
 
 def extracted(text: str, lines: str, name: str = "part") -> str:

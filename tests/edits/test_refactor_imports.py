@@ -8,10 +8,10 @@ import pytest
 import toolz
 from refactoring import Files, after, code, refusal
 
-from kith.edits.refactor.codebase import Codebase
-from kith.edits.refactor.cpp import organise_includes, rename_local
-from kith.edits.refactor.organise import organise_imports
-from kith.edits.refactor.unused import remove, unused_definitions
+from kith.features.refactor.syntax.codebase import Codebase
+from kith.features.refactor.syntax.cpp import organise_includes, rename_local
+from kith.features.refactor.syntax.organise import organise_imports
+from kith.features.refactor.syntax.unused import remove, unused_definitions
 
 
 def organised(files: Files, path: str = "a.py") -> str:

@@ -3,7 +3,7 @@
 import pytest
 from refactoring import after, code, refusal
 
-from kith.edits.refactor.inline import inline
+from kith.features.refactor.syntax.inline import inline
 
 
 def inlined(text: str, name: str) -> str:

@@ -5,7 +5,7 @@ import ast
 import pytest
 from refactoring import Files, after, code, refusal
 
-from kith.edits.refactor.move import move
+from kith.features.refactor.syntax.move import move
 
 SHOP = {
     "shop/__init__.py": "from .prices import total\n",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from refactoring import Files, after, code, refusal
 
 from kith.core.errors import UsageError
-from kith.edits.refactor.codebase import Codebase
-from kith.edits.refactor.rename import rename
+from kith.features.refactor.syntax.codebase import Codebase
+from kith.features.refactor.syntax.rename import rename
 
 TOOLZ = Path(toolz.__file__).parent
 SOURCES = {f"toolz/{path.relative_to(TOOLZ)}": path.read_bytes() for path in TOOLZ.rglob("*.py")}

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from kith.core.events import Event
-from kith.models.engine.options import EngineOptions
-from kith.models.engine.share import open_engine
+from kith.features.engine.options import EngineOptions
+from kith.features.engine.share import open_engine
 
 IDLE_S = 0.5
 

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from kith.models.standin.server import serve
+from kith.features.demo.standin.server import serve
 
 FLAGS = ("--offline", "--no-webui", "--cache-ram", "--ctx-size", "--parallel", "--threads", "--flash-attn")
 

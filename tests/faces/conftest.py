@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from outside import Kith, Serve, Server, StandIn, in_thread
 
-from kith.models import standin
+from kith.features.demo import standin
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
         script, log = tmp_path / f"script{number}.json", tmp_path / f"requests{number}.jsonl"
         script.write_text(json.dumps(replies))
         log.touch()
-        command = [sys.executable, "-m", "kith.models.standin", "--dialect", dialect, "--port", "0"]
+        command = [sys.executable, "-m", "kith.features.demo.standin", "--dialect", dialect, "--port", "0"]
         command += ["--script", str(script), "--log", str(log), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         started.append(process)

@@ -21,12 +21,17 @@ sys.path.append(str(Path(__file__).parent.parent))
 from overdue import OUTLIVED, Watchdog, wait_watched
 
 LOADED = (
-    *("kith.faces.cli", "kith.faces.run", "kith.faces.commands", "kith.faces.conversation.desk"),
-    *("kith.faces.terminal", "kith.faces.build", "kith.faces.status"),
-    *("kith.app.tasks", "kith.app.builds", "kith.app.models"),
-    *("kith.models.providers.ollama", "kith.models.providers.openai_like", "kith.models.replay", "httpx2"),
+    *("kith.cli", "kith.terminal.run", "kith.terminal.commands", "kith.terminal.conversation.desk"),
+    *("kith.terminal.terminal", "kith.features.build.command", "kith.terminal.status"),
+    *("kith.agent.tasks", "kith.features.build.builds", "kith.agent.models"),
+    *(
+        "kith.models.providers.ollama",
+        "kith.models.providers.openai_like",
+        "kith.features.demo.replay",
+        "httpx2",
+    ),
     *("kith.trees.overlay", "kith.trees.copy", "kith.gates.distil", "kith.models.discovery.catalogue"),
-    *("kith.faces.acp.agent", "acp", "platformdirs", "sqlite3", "asyncio"),
+    *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio"),
 )
 _LONGEST = 1 << 20  # bytes of a request
 _lock = threading.Lock()

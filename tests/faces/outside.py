@@ -12,7 +12,7 @@ from typing import Any
 
 from forked import run_forked
 
-from kith.models import standin
+from kith.features.demo import standin
 
 
 @dataclass(frozen=True)

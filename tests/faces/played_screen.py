@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kith.faces.conversation.modes import Beginning, Mode
-from kith.faces.conversation.talk import Talk
-from kith.faces.rendering.look import Look
-from kith.faces.rendering.palette import Palette
-from kith.faces.rendering.spans import Line
+from kith.terminal.conversation.modes import Beginning, Mode
+from kith.terminal.conversation.talk import Talk
+from kith.terminal.rendering.look import Look
+from kith.terminal.rendering.palette import Palette
+from kith.terminal.rendering.spans import Line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

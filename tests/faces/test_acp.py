@@ -20,7 +20,7 @@ from editor import Editor, greet, refuse, started, until
 
 from kith.core.events import Called
 from kith.core.values import Answer, Usage
-from kith.faces.acp.updates import Updates
+from kith.features.editors.updates import Updates
 from kith.memory.inbox import Inbox
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.questions import open_question

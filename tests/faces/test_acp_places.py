@@ -10,7 +10,7 @@ pytest.importorskip("acp")
 
 from kith.core.events import ToolBegan
 from kith.core.values import ToolCall
-from kith.faces.acp.tool_calls import begun
+from kith.features.editors.tool_calls import begun
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from outside import Kith
 
 from kith.core.events import Answered, Asked, RunStarted
 from kith.core.values import Answer, Question
-from kith.faces.acp.asking import _offered
-from kith.faces.always import always_words
-from kith.faces.html.questions import question_html
-from kith.faces.mcp.forms import answer_of, form_of, words_of
-from kith.faces.serve.api.shapes import question_of
+from kith.features.editors.asking import _offered
+from kith.features.mcp.server.forms import answer_of, form_of, words_of
+from kith.features.web.api.shapes import question_of
+from kith.features.web.html.questions import question_html
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
+from kith.view.always import always_words
 
 ASKED = Question(
     "q", "tool", "Allow bash: npm  test", ("yes", "always", "no"), effect="exec", pattern="npm test <b>"

@@ -6,8 +6,8 @@ from typing import Any
 
 from prompt_toolkit.buffer import Buffer
 
-from kith.faces.conversation.asking import AGAIN_S, ARMED_S, WORD_S, Asking
-from kith.faces.rendering.spans import plain
+from kith.terminal.conversation.asking import AGAIN_S, ARMED_S, WORD_S, Asking
+from kith.terminal.rendering.spans import plain
 
 SEEN_S = ARMED_S + 0.05
 Scene = Callable[["Person"], Awaitable[None]]

@@ -28,7 +28,7 @@ def watch(event, args):
     raise OSError("refused by the test")
 
 sys.addaudithook(watch)
-from kith.faces.cli import main
+from kith.cli import main
 codes = [main(words) for words in json.loads(sys.argv[1])]
 print(json.dumps([codes, noted]), file=sys.stderr)
 """

@@ -14,12 +14,12 @@ from kith.core.decisions import Coached, Compared
 from kith.core.events import Called, Judged, Proposed, RunEnded, RunStarted
 from kith.core.run import new_id
 from kith.core.values import FileChange, Ran
-from kith.memory.coached import COACH, options_of
+from kith.features.coach.coached import COACH, options_of
+from kith.features.coach.recorded import Recorded
+from kith.features.coach.strategy import Levers, Strategy
+from kith.features.demo.standin.ollama import make_id
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
-from kith.models.standin.ollama import make_id
-from kith.routing.strategies import Levers, Strategy
-from kith.workflows.coach.recorded import Recorded
 
 WHOLE = Strategy(Levers(edits="whole"))
 ASKED_WHOLE = "its path on a line of its own"

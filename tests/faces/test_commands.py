@@ -11,7 +11,7 @@ from test_confer import AT_CLAMP, NONE, OTHER, RIGHT
 from test_run import DONE, NEW, OLD, edit
 
 from kith.core.errors import UsageError
-from kith.faces.conversation.commands import COMMANDS, GROUPS, Command, find_command
+from kith.terminal.conversation.commands import COMMANDS, GROUPS, Command, find_command
 
 NEW_FILE = {"calls": [{"name": "write", "args": {"path": "new.py", "content": "x = 1\n"}}]}
 
@@ -28,7 +28,7 @@ def test_every_command_is_done_somewhere(command: Command) -> None:
     from importlib import import_module
 
     module, _, function = command.place.partition(":")
-    assert callable(getattr(import_module(f"kith.faces.conversation.commands.{module}"), function))
+    assert callable(getattr(import_module(f"kith.terminal.conversation.commands.{module}"), function))
     assert command.meaning[0].islower() and not command.meaning.endswith(".")
 
 

@@ -123,8 +123,8 @@ def test_a_fault_in_the_work_is_seen_and_the_terminal_is_given_back(open_talk: O
     faulty = tmp_path / "faulty.py"
     faulty.write_text(
         "import sys\n"
-        "from kith.faces.cli import main\n"
-        "from kith.faces.conversation.talk import Talk\n"
+        "from kith.cli import main\n"
+        "from kith.terminal.conversation.talk import Talk\n"
         "Talk.show_result = lambda *all: 1 / 0\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )

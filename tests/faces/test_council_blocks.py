@@ -8,8 +8,8 @@ import pytest
 
 from kith.core.events import Delta, Said
 from kith.core.values import Answer, Message, Question, Text
-from kith.faces.council import TerminalCouncil
-from kith.faces.terminal import TerminalVoice
+from kith.features.confer.listening import TerminalCouncil
+from kith.terminal.terminal import TerminalVoice
 
 PATH = ("confer", "propose", "A")
 

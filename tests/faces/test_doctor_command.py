@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kith.core.errors import UsageError
-from kith.doctor import Check
-from kith.faces.doctor import doctor_command, show_checks, summary, worst
-from kith.faces.probe import show_probe
+from kith.features.doctor import Check
+from kith.features.doctor.command import doctor_command, show_checks, summary, worst
+from kith.features.measure.probe_command import show_probe
 
 CHECKS = (
     Check("model", "green", "kith asks qwen3:8b unless told otherwise."),

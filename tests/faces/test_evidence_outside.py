@@ -13,8 +13,8 @@ from test_run import DONE, NEW, OLD, edit
 from kith.core.events import Judged
 from kith.core.evidence import CheckEvidence, Names, Standing, combine
 from kith.core.values import Ran
-from kith.faces.evidence_text import word_evidence
-from kith.faces.lines import line_of
+from kith.view.evidence import word_evidence
+from kith.view.lines import line_of
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

@@ -19,9 +19,9 @@ from test_terminal import KITH, Screen, no_terminal_is_left  # noqa: F401
 
 from kith.core.errors import NoModelError
 from kith.core.events import Called
+from kith.features.engine.available import find_engine
+from kith.features.engine.listing import running_engines, stop_engines
 from kith.memory.log import Log
-from kith.models.engine.available import find_engine
-from kith.models.engine.listing import running_engines, stop_engines
 from kith.models.providers.wire import Endpoint
 from processes import processes_of, record_of, wait_for, wait_until_gone
 

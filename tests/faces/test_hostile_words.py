@@ -11,16 +11,16 @@ from rich.cells import cell_len
 from kith.context.skills import read_skill
 from kith.core.events import Delta, Engaged, Notice, Progress, RunStarted, Said
 from kith.core.values import Message, Plan, Question, Text
-from kith.faces.conversation.completion import Sources, suggest
-from kith.faces.conversation.details import Details
-from kith.faces.conversation.files import Paths
-from kith.faces.conversation.menu import Menu
-from kith.faces.conversation.statusline import StatusLine
-from kith.faces.conversation.voice import Voice
-from kith.faces.lines import plan_text, status_of
-from kith.faces.questions import ask
-from kith.faces.quoting import quoted
-from kith.faces.rendering.spans import columns_of
+from kith.terminal.conversation.completion import Sources, suggest
+from kith.terminal.conversation.details import Details
+from kith.terminal.conversation.files import Paths
+from kith.terminal.conversation.menu import Menu
+from kith.terminal.conversation.statusline import StatusLine
+from kith.terminal.conversation.voice import Voice
+from kith.terminal.rendering.spans import columns_of
+from kith.view.lines import plan_text, status_of
+from kith.terminal.questions import ask
+from kith.view.quoting import quoted
 
 IMITATED = "✓ tests pass  1.4 s\n1 file changed\n\\> delete it all\nApply this change?\n[a]ll  [n]one\n"
 EDIT = {"calls": [{"name": "write", "args": {"path": "new.py", "content": "x = 1\n"}}]}

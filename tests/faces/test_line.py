@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.app.conversations import forget
-from kith.app.project import Project
+from kith.agent.conversations import forget
+from kith.agent.project import Project
 from kith.core.events import RunStarted
-from kith.faces.conversation.commands.table import COMMANDS
-from kith.faces.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
-from kith.faces.conversation.files import Paths
-from kith.faces.conversation.history import LineHistory
-from kith.faces.conversation.knowing import know_project
-from kith.faces.conversation.menu import MOST_ROWS, Menu
-from kith.faces.conversation.paste import Pastes
-from kith.faces.conversation.writing import Writing
 from kith.memory.typed import Typed, TypedLines
+from kith.terminal.conversation.commands.table import COMMANDS
+from kith.terminal.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
+from kith.terminal.conversation.files import Paths
+from kith.terminal.conversation.history import LineHistory
+from kith.terminal.conversation.knowing import know_project
+from kith.terminal.conversation.menu import MOST_ROWS, Menu
+from kith.terminal.conversation.paste import Pastes
+from kith.terminal.conversation.writing import Writing
 
 FILES = ("README.md", "docs/my notes.md", "src/app/main.py", "src/app/remain.py", "src/maintain/x.py")
 PATHS = Paths.of(FILES, ("build/", "main.log"))

@@ -10,8 +10,8 @@ import pytest
 from outside import Kith
 from test_run import CHECK, DONE, NEW, OLD, edit
 
+from kith.features.measure.measured import Measured, read_measured
 from kith.memory.log import Log
-from kith.memory.measured import Measured, read_measured
 
 WRONG = OLD.replace("+ 1", "+ 2")
 MISSING = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": "nothing of this", "new": "x"}}]}

@@ -1,6 +1,6 @@
 """What the last line of a conversation says of its model: what is held now, and how long the task took."""
 
-from kith.faces.meter import Meter
+from kith.view.meter import Meter
 
 
 def test_what_was_made_shorter_holds_less() -> None:

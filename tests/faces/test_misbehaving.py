@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from outside import Kith, StandIn
 
-from kith.models.standin import Request
-from kith.models.standin.tokens import estimate, render_prompt
+from kith.features.demo.standin import Request
+from kith.features.demo.standin.tokens import estimate, render_prompt
 from sparing import first
 
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"

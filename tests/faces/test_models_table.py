@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
-from kith.faces.arguments import FORMATS, models, tasks
-from kith.faces.completion import (
+from kith.models.discovery.advice import recommend
+from kith.models.discovery.catalogue import Entry
+from kith.models.discovery.memory import GIB, Memory
+from kith.terminal.arguments import FORMATS, models, tasks
+from kith.terminal.completion import (
     SHELLS,
     Choices,
     choices_of,
@@ -20,10 +23,7 @@ from kith.faces.completion import (
     completion_script,
     plain_names,
 )
-from kith.faces.models import show_models, show_recommendations, table
-from kith.models.discovery.advice import recommend
-from kith.models.discovery.catalogue import Entry
-from kith.models.discovery.memory import GIB, Memory
+from kith.terminal.models import show_models, show_recommendations, table
 
 OLLAMA = "http://127.0.0.1:11434"
 ROWS = (
@@ -252,7 +252,7 @@ def test_the_script_is_one_that_its_shell_reads(
 
 
 def test_every_command_and_option_of_kith_is_completed(capsys: pytest.CaptureFixture[str]) -> None:
-    from kith.faces.cli import COMMANDS as REAL
+    from kith.cli import COMMANDS as REAL
 
     for shell_name in SHELLS:
         completion_command(argparse.Namespace(shell=shell_name))

@@ -6,7 +6,7 @@ import pytest
 from outside import Kith, Serve, Server
 from test_cloud_run import cloud
 
-from kith.app.mentions import Named, find_named
+from kith.agent.mentions import Named, find_named
 from kith.context.shown import files_shown
 from kith.core.values import say
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kith.core.values import FileChange
-from kith.faces.approving.showing import show_file
-from kith.faces.printing import folded, printable, whole
-from kith.faces.prompts import ConsoleScreen
+from kith.terminal.approving.showing import show_file
+from kith.terminal.prompts import ConsoleScreen
+from kith.view.printing import folded, printable, whole
 
 PAYLOAD = "rm -rf ~"
 

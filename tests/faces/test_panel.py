@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from outside import Kith
 
+from kith.agent.roles import read_role
+from kith.context.kinds import kind_of
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import (
     Applied,
@@ -22,8 +24,6 @@ from kith.core.events import (
 from kith.core.values import FileChange, Ran, Usage
 from kith.memory.log import Log
 from kith.memory.session import Session
-from kith.routing.kinds import kind_of
-from kith.workflows.roles import read_role
 
 ROLE = """\
 ---

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from outside import Kith
 
-from kith.app.browsing import list_files, read_file
-from kith.app.edits import Given, read_edits
-from kith.app.project import Project
+from kith.agent.edits import Given, read_edits
+from kith.agent.project import Project
 from kith.core.errors import KithError
 from kith.core.values import EXECUTABLE, SYMLINK, Change
 from kith.edits import EditError
+from kith.features.web.browsing import list_files, read_file
 
 SECRET = "what-stands-outside"
 # Where a write must not land, and a read must find nothing.

@@ -14,9 +14,9 @@ import pytest
 from outside import Kith
 
 from kith.core.events import Notice, Progress
-from kith.faces.pull import GO_ON, Lines, duration, progress_line
-from kith.models.download.fetch import PART
-from kith.models.standin.hub import HubServer, serve_hub
+from kith.features.demo.standin.hub import HubServer, serve_hub
+from kith.features.engine.download.fetch import PART
+from kith.features.engine.pull_command import GO_ON, Lines, duration, progress_line
 
 GB = 1_000_000_000
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"
@@ -27,7 +27,7 @@ CHILD = """
 import asyncio, sys
 from kith.core.errors import NoModelError
 from kith.core.events import Notice, Progress
-from kith.faces.pull import follow
+from kith.features.engine.pull_command import follow
 
 async def work(hear):
     hear(Notice("tiny\\x1b[31m.gguf, 5.0 GB"))

@@ -13,7 +13,7 @@ import toolz
 from outside import Kith
 from test_review import Here
 
-from kith.app.asking.roles import find_role
+from kith.agent.asking.roles import find_role
 
 DOCS = Path(__file__).parents[2] / "docs"
 GRADE = '''\

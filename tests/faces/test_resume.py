@@ -11,8 +11,8 @@ import pytest
 from outside import Kith
 from test_run import CHECK, DONE, NEW, OLD, edit
 
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.errors import UsageError
 from kith.core.events import Event, Said
 from kith.core.values import Answer, Change, Question
@@ -32,8 +32,8 @@ SCRIPT = [
 DIE = """
 import asyncio, os, sys
 from pathlib import Path
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.values import Answer
 count = 0
 def listen(event, path):

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from outside import Kith, Serve
 
+from kith.cli import main
 from kith.core.events import Reviewed
-from kith.faces.cli import main
 from kith.memory.log import Log
 
 MEAN = "    return sum(numbers) / (len(numbers) + 1)\n"

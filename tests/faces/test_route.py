@@ -11,8 +11,8 @@ from outside import Kith, Serve, Server
 from test_resume import agree
 from test_run import CHECK, DONE, NEW, OLD, edit
 
-from kith.app.project import Project
-from kith.app.tasks import Task, run_in
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_in
 from kith.core.decisions import Routed
 from kith.core.events import Event, Judged, Said
 from kith.memory.log import Log

@@ -11,8 +11,8 @@ import pytest
 from test_resume import agree
 from test_run import CHECK, DONE, NEW, OLD, edit
 
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.decisions import Routed
 from kith.core.events import Event, Said
 
@@ -26,8 +26,8 @@ SCRIPTS = {
 DIE = """
 import asyncio, os, sys
 from pathlib import Path
-from kith.app.project import Project
-from kith.app.tasks import Task, run_task
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
 from kith.core.values import Answer
 count = 0
 def listen(event, path):

@@ -7,13 +7,13 @@ import pytest
 from outside import Kith, Serve
 from rich.console import Console
 
+from kith.cli import COMMANDS, main
 from kith.core.events import Event, Notice, Progress, Stepped
-from kith.faces.cli import COMMANDS, main
-from kith.faces.lines import status_of, wrapped
-from kith.faces.probe import tell_steps
-from kith.faces.report import print_receipt
-from kith.faces.streams import is_lively
-from kith.faces.terminal import Waiting
+from kith.features.measure.probe_command import tell_steps
+from kith.terminal.report import print_receipt
+from kith.terminal.streams import is_lively
+from kith.terminal.terminal import Waiting
+from kith.view.lines import status_of, wrapped
 
 HALF, NONE = "━" * 8 + "╌" * 8, "╌" * 16
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from test_run import CHECK, DONE, NEW, OLD, blocks, edit
 
-from kith.app.project import Project, Result
-from kith.app.tasks import Task, run_in, run_task
+from kith.agent.project import Project, Result
+from kith.agent.tasks import Task, run_in, run_task
 from kith.core.events import Said
 from kith.core.model import Emit, Prompt
 from kith.core.values import Answer, Question, Reply
 from kith.edits import keep_hunks
+from kith.features.demo.replay import Replay
 from kith.memory.session import Session
-from kith.models.replay import Replay
 from kith.models.stack import look
 
 

@@ -7,10 +7,10 @@ import pytest
 from kith.core.decisions import Concluded
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted
 from kith.core.values import FileChange, Usage
-from kith.memory.councils import read_results
+from kith.features.confer.payoff import Finished
+from kith.features.confer.remembered import read_results
 from kith.memory.log import Log
 from kith.memory.session import Session
-from kith.routing.payoff import Finished
 
 CONCLUDED = Concluded("k", "plan", "A", "tests", "Do it.", {"A": "one", "B": "two"})
 CALLED = Called("one", "confer", 1, Usage(900, 100))

@@ -25,9 +25,9 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import Answer, FileChange, Question, Ran, Usage
+from kith.features.measure.measured import Measured, read_measured
+from kith.features.measure.rows import LegRow
 from kith.memory.log import Log
-from kith.memory.measured import Measured, read_measured
-from kith.routing.rows import LegRow
 from measuring import CHECK, MODELS, Told, a_call, a_task, open_log, write
 
 SMALL, LARGE, FAR = MODELS

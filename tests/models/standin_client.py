@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from kith.models.standin import Server, serve
+from kith.features.demo.standin import Server, serve
 
 OLLAMA, LLAMA = "/api/chat", "/v1/chat/completions"
 HI = [{"role": "user", "content": "hi"}]

@@ -14,9 +14,9 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, ToolCall, ToolResult, say
+from kith.features.demo.standin import serve
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
 
 pytestmark = pytest.mark.slow
 

@@ -10,6 +10,8 @@ from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Event, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolResult, say
+from kith.features.demo.standin import Server, serve
+from kith.features.demo.standin.http import Request
 from kith.models.providers.facts import Facts, Provider
 from kith.models.providers.faults import UnsupportedError
 from kith.models.providers.ollama import Ollama
@@ -18,8 +20,6 @@ from kith.models.providers.progress import ASKED, LOADING
 from kith.models.providers.sampling import Kind
 from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import Server, serve
-from kith.models.standin.http import Request
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 

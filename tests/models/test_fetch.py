@@ -15,9 +15,9 @@ from pulling import DATA, DIGEST, FILE, REPO, Cache, refused, visit
 
 from kith.core.errors import EXIT_TRY_LATER, ModelError
 from kith.core.events import Event, Progress
-from kith.models.download.hub_cache import hold_lock
-from kith.models.download.pull import pull
-from kith.models.standin.hub import HubServer
+from kith.features.demo.standin.hub import HubServer
+from kith.features.engine.download.hub_cache import hold_lock
+from kith.features.engine.download.pull import pull
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ from kith.core.errors import ModelError
 from kith.core.events import Compacted, Delta, Event, Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Sampling, Stop, Text, ToolCall, ToolResult, Usage, say
+from kith.features.demo.replay import Replay
+from kith.features.demo.standin import serve
+from kith.features.demo.standin.tokens import estimate, render_prompt
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.wire import Endpoint
-from kith.models.replay import Replay
-from kith.models.standin import serve
-from kith.models.standin.tokens import estimate, render_prompt
 from kith.models.wrappers.counter import Counter, reply_room
 from kith.models.wrappers.fitted import Fitted
 from kith.models.wrappers.verified import Verified

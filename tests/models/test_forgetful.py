@@ -7,10 +7,10 @@ import pytest
 
 from kith.core.model import Prompt
 from kith.core.values import Message, Text, Thinking, say
+from kith.features.demo.standin import serve
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look
-from kith.models.standin import serve
 
 THOUGHT = Message("assistant", (Thinking("let me see"), Text("I see.")))
 PROMPT = Prompt("You are kith.", (say("look"), THOUGHT, say("and?")))

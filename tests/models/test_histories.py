@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.features.demo.standin import anthropic_rules, gemini_rules
+from kith.features.demo.standin.engine import Behaviour
 from kith.models.providers import anthropic_facts, gemini_facts
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.gemini import Gemini
@@ -17,8 +19,6 @@ from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.turns import take_turns
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import anthropic_rules, gemini_rules
-from kith.models.standin.engine import Behaviour
 
 HERE = "http://127.0.0.1:1"
 CLAUDE, GEMINI = Anthropic("claude-x", Endpoint(HERE)), Gemini("gemini-3-x", Endpoint(HERE))

@@ -18,13 +18,13 @@ from kith.core.model import Emit, Prompt, Role, Tool
 from kith.core.policy import TRIAL
 from kith.core.run import Run, Thread
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.features.demo.standin import Server, serve
 from kith.models.dialects.choice import shape_of
 from kith.models.dialects.spoken import as_spoken, describe_tools, write_call
 from kith.models.providers.faults import GarbledReplyError, UnsupportedError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import Server, serve
 from kith.models.wrappers.ladder import Ladder, Rung, ask_on
 from kith.tools import standard_tools
 from test_prompt_size import count_tokens

@@ -11,6 +11,7 @@ from kith.core.errors import KithError, ModelError, NoModelError
 from kith.core.events import Delta, Event
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolResult, say
+from kith.features.demo.standin import Server, serve
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.facts import Provider
@@ -19,7 +20,6 @@ from kith.models.providers.gemini_facts import gemini_endpoint
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import Server, serve
 from kith.models.wrappers.retry import Retrying
 
 T = TypeVar("T")

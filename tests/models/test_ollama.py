@@ -23,11 +23,11 @@ from kith.core.values import (
     ToolResult,
     say,
 )
+from kith.features.demo.standin import serve
+from kith.features.demo.standin.http import Request
 from kith.models.providers.faults import BrokenReplyError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
-from kith.models.standin.http import Request
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 

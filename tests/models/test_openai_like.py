@@ -15,10 +15,10 @@ from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.features.demo.standin import serve
 from kith.models.providers.faults import BrokenReplyError
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 HI = Prompt("", (say("hi"),))

@@ -11,16 +11,16 @@ from kith.core.errors import EXIT_TRY_LATER, ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, say
+from kith.features.demo.standin import serve
 from kith.models.discovery.cards import kind_of
+from kith.models.latency import Forecast
 from kith.models.providers.faults import LostReplyError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.progress import ASKED, LOADING, QUEUED, READING
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
 from kith.models.wrappers.patient import Patient
 from kith.models.wrappers.retry import Retrying
-from kith.routing.latency import Forecast
 
 PROMPT = Prompt("", (say("hi"),))
 

@@ -11,10 +11,10 @@ from pulling import DATA, DIGEST, FILE, REPO, Cache, refused, visit
 
 from kith.core.errors import KithError, ModelError, NoModelError, TreeError, UsageError
 from kith.core.events import Event, Progress
+from kith.features.demo.standin.http import Request, Response
+from kith.features.demo.standin.hub import HubServer, listen
+from kith.features.engine.download.pull import PullRequest, pull, pull_model
 from kith.models.discovery.places import Places
-from kith.models.download.pull import PullRequest, pull, pull_model
-from kith.models.standin.http import Request, Response
-from kith.models.standin.hub import HubServer, listen
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kith.core.errors import ModelError, UsageError
 from kith.core.events import Delta, Event, Progress
 from kith.core.model import Prompt
 from kith.core.values import Message, Reply, ToolResult, say
-from kith.models.replay import Recorder, Replay
+from kith.features.demo.replay import Recorder, Replay
 
 SCRIPT: list[dict[str, Any]] = [
     {"thinking": "hm", "text": "I look.\n  Now.", "calls": [{"name": "read_file", "args": {"path": "ä.py"}}]},

@@ -11,10 +11,10 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, say
+from kith.features.demo.standin import serve
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError, UnreachableError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
 from kith.models.wrappers.retry import Retrying
 
 PROMPT = Prompt("", (say("hi"),))

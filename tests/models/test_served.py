@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 from kith.core.events import Event, Notice
+from kith.features.demo.standin import serve
+from kith.features.engine.own import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.places import Places
-from kith.models.own import OwnEngine
-from kith.models.standin import serve
 
 
 def test_the_model_that_really_answers_is_named(tmp_path: Path) -> None:

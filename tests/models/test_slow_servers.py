@@ -11,15 +11,15 @@ import pytest
 
 from kith.core.errors import EXIT_TRY_LATER
 from kith.core.events import Event, Notice, Progress
+from kith.features.demo.standin import serve
+from kith.features.engine.own import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.places import Named, Places
 from kith.models.discovery.servers import STARTS_S, Place, Wait, find_servers, wait_for_port
-from kith.models.own import OwnEngine
 from kith.models.providers.faults import LostReplyError, UnreachableError
 from kith.models.providers.progress import ASKED
 from kith.models.providers.waiting import TOLD_S, waiting_for
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
 
 LATE = 0.6  # seconds for each look; more than one of them is beyond the patience with guesses
 

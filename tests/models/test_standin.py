@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standin_client import HI, LLAMA, OLLAMA, Client, chat, visit
 
-from kith.models.standin import Server
-from kith.models.standin.engine import Behaviour, Engine
-from kith.models.standin.http import Request
-from kith.models.standin.script import Scripted, load_script, read_reply
-from kith.models.standin.server import _behaviour, _parser
-from kith.models.standin.tokens import OPENING, estimate
+from kith.features.demo.standin import Server
+from kith.features.demo.standin.engine import Behaviour, Engine
+from kith.features.demo.standin.http import Request
+from kith.features.demo.standin.script import Scripted, load_script, read_reply
+from kith.features.demo.standin.server import _behaviour, _parser
+from kith.features.demo.standin.tokens import OPENING, estimate
 
 # --- the cache -------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ def test_broken_arguments_are_sent_as_they_are() -> None:
 @contextmanager
 def started(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A stand-in in a process of its own."""
-    command = [sys.executable, "-m", "kith.models.standin", *arguments]
+    command = [sys.executable, "-m", "kith.features.demo.standin", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout

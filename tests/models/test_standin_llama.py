@@ -6,7 +6,7 @@ import json
 import pytest
 from standin_client import HI, LLAMA, READ_CALL, Client, chat, events, lines, visit
 
-from kith.models.standin import Server
+from kith.features.demo.standin import Server
 
 
 def test_llama_server_streams_events_in_its_order() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from standin_client import HI, OLLAMA, READ_CALL, Client, chat, lines, visit
 
-from kith.models.standin import Server
-from kith.models.standin.tokens import OPENING, estimate, render_message
+from kith.features.demo.standin import Server
+from kith.features.demo.standin.tokens import OPENING, estimate, render_message
 
 
 def test_ollama_streams_lines_of_json() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from standin_client import HI, LLAMA, READ_CALL, Client, chat, events, visit
 
-from kith.models.standin import Server
+from kith.features.demo.standin import Server
 
 LONG = {"messages": [{"role": "user", "content": "word " * 2000}], "max_tokens": 100}
 

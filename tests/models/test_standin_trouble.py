@@ -11,12 +11,12 @@ from kith.core.errors import ModelError
 from kith.core.events import Event
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.values import Message, Reply, Text, Thinking, ToolCall, ToolResult, say
+from kith.features.demo.standin import serve
+from kith.features.demo.standin.tokens import estimate
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError, UnreachableError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import serve
-from kith.models.standin.tokens import estimate
 
 DIALECTS = ("ollama", "llama-server", "lmstudio", "vllm")
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -13,9 +13,9 @@ from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Event, Notice
 from kith.core.model import Emit
 from kith.core.values import Reply
+from kith.features.engine.own import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.places import Named, Places
-from kith.models.own import OwnEngine
 from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.facts import Facts

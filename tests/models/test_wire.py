@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.model import Prompt
 from kith.core.values import say
+from kith.features.demo.standin import serve
 from kith.models.providers.faults import (
     IN_STREAM,
     GarbledReplyError,
@@ -29,7 +30,6 @@ from kith.models.providers.lines import read_events, read_lines
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint, is_loopback
-from kith.models.standin import serve
 
 URL = "http://127.0.0.1:9"
 PROMPT = Prompt("", (say("hi"),))

@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from kith.remote.connection import Connection, ServerError
-from kith.remote.places import Address, Place, Program
+from kith.features.mcp.client.connection import Connection, ServerError
+from kith.features.mcp.client.places import Address, Place, Program
 
 HERE = Path(__file__).parent
 T = TypeVar("T")

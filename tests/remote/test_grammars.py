@@ -5,7 +5,7 @@ import json
 import pytest
 from wild_schemas import WILD
 
-from kith.remote.schemas import plain_schema
+from kith.features.mcp.client.schemas import plain_schema
 
 pytestmark = pytest.mark.slow
 REFUSED = ("itself", "nowhere", "elsewhere", "places", "a map", "a strange type", "yes and no")  # as they are

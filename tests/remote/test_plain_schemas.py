@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wild_schemas import WILD, taking
 
-from kith.remote.schemas import complete, plain_schema
+from kith.features.mcp.client.schemas import complete, plain_schema
 
 KINDS = ("object", "array", "string", "number", "integer", "boolean")
 WORDS = {"type", "description", "properties", "required", "items", "enum", "anyOf"}

@@ -14,10 +14,10 @@ from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.core.workspace import ExecLimits
+from kith.features.mcp.client.places import Listed, Said
+from kith.features.mcp.client.results import text_of
+from kith.features.mcp.client.tools import Tell, choose, make_tools, name_tool
 from kith.models.dialects.spoken import describe_tools
-from kith.remote.places import Listed, Said
-from kith.remote.results import text_of
-from kith.remote.tools import Tell, choose, make_tools, name_tool
 
 NOTHING: dict[str, Any] = {"type": "object"}
 events: list[Event] = []

@@ -14,9 +14,9 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from kith.remote.connection import Connection, ServerError
-from kith.remote.places import Address, Place, Program
-from kith.remote.schemas import plain_schema
+from kith.features.mcp.client.connection import Connection, ServerError
+from kith.features.mcp.client.places import Address, Place, Program
+from kith.features.mcp.client.schemas import plain_schema
 
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, str(HERE / "sdk_server.py"))

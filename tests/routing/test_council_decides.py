@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.decisions import Claimed
-from kith.routing.council import (
+from kith.features.confer.council import (
     Proposal,
     Revision,
     Seat,
@@ -21,8 +21,8 @@ from kith.routing.council import (
     objections,
     take_revision,
 )
-from kith.routing.payoff import ENOUGH, Finished, results_of, weigh
-from kith.routing.rows import LegRow
+from kith.features.confer.payoff import ENOUGH, Finished, results_of, weigh
+from kith.features.measure.rows import LegRow
 
 PLAN = Proposal("Divide by the length.", ("utils.py",), ("mean",), probe="pytest -k mean", ends="fails")
 

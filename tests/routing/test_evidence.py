@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kith.routing.beta import Beta, Count
-from kith.routing.evidence import Evidence, fold, sorts_of, who
-from kith.routing.plans import Errors
-from kith.routing.priors import billions, expected, expected_after_a_miss
-from kith.routing.rows import LegRow
-from kith.routing.takes import Taken, Takes
+from kith.features.measure.beta import Beta, Count
+from kith.features.measure.rows import LegRow
+from kith.features.route.learned import Evidence, fold, sorts_of, who
+from kith.features.route.plans import Errors
+from kith.features.route.priors import billions, expected, expected_after_a_miss
+from kith.features.route.takes import Taken, Takes
 
 EDIT = sorts_of("edit-small")
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from kith.core.events import Called
 from kith.core.values import Message, Text, Timing, ToolCall, ToolResult, Usage, say
-from kith.routing.hopeless import Habits, step_cap, why_hopeless
-from kith.routing.rows import LegRow
+from kith.features.measure.rows import LegRow
+from kith.features.route.hopeless import Habits, step_cap, why_hopeless
 
 TASK = say("fix it")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.routing.intervals import Share, Spread, differ, median_interval, share_difference, wilson
+from kith.features.measure.intervals import Share, Spread, differ, median_interval, share_difference, wilson
 
 
 def test_wilson_and_newcombe_agree_with_published_examples() -> None:

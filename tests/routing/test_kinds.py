@@ -2,7 +2,7 @@
 
 import pytest
 
-from kith.routing.kinds import KINDS, is_verifiable, kind_of
+from kith.context.kinds import KINDS, is_verifiable, kind_of
 
 PHRASINGS = {
     "locate": """

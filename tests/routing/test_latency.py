@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.core.values import Timing
-from kith.routing.fitting import Row, fit, quantile
-from kith.routing.latency import Forecast, Latency, Took
+from kith.models.fitting import Row, fit, quantile
+from kith.models.latency import Forecast, Latency, Took
 
 Machine = Callable[[int, int, int], tuple[float, float]]
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from kith.core.errors import NoModelError
-from kith.routing.beliefs import usual_run
-from kith.routing.evidence import Evidence, fold
-from kith.routing.learner import Arm, Task, choose
-from kith.routing.plans import Errors, Leg, Utility, foresee, possible_plans, price_of
-from kith.routing.rows import LegRow
+from kith.features.measure.rows import LegRow
+from kith.features.route.beliefs import usual_run
+from kith.features.route.learned import Evidence, fold
+from kith.features.route.learner import Arm, Task, choose
+from kith.features.route.plans import Errors, Leg, Utility, foresee, possible_plans, price_of
 
 SMALL, LARGE = Arm("small", parameters=7), Arm("large", frontier=True, usd=0.04)
 MEDIUM, HUGE = Arm("medium", parameters=14), Arm("huge", parameters=70)

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from kith.core.values import Timing, Usage
-from kith.routing.rows import CallRow, LegRow
-from kith.routing.speeds import measure_speeds, read_rate, size_class, write_rate
-from kith.routing.successes import describe_models, measure_successes
-from kith.routing.trends import LAST, find_shifts, find_trends
+from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.speeds import measure_speeds, read_rate, size_class, write_rate
+from kith.features.measure.successes import describe_models, measure_successes
+from kith.features.measure.trends import LAST, find_shifts, find_trends
 
 TIMING = Timing(prefill_s=0.5, decode_s=10.0, first_token_s=0.6, total_s=10.6)
 CALL = CallRow("s", 1.0, "/p", "m", "edit", usage=Usage(1_300, 270, 1_000), evaluated=300, timing=TIMING)

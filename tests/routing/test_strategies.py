@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from kith.core.codec import decode_event, encode_event
 from kith.core.decisions import Coached
-from kith.routing.strategies import (
+from kith.features.coach.strategy import (
     ORIGINAL,
     Levers,
     Strategy,

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kith.routing.beta import Count
-from kith.routing.trials import (
+from kith.features.coach.trials import (
     CANARY,
     HORIZON,
     LOOKS,
@@ -18,6 +17,7 @@ from kith.routing.trials import (
     decide_canary,
     decide_keeping,
 )
+from kith.features.measure.beta import Count
 
 RUNS = 200
 WON, LOST, TIE = Pair(False, True), Pair(True, False), Pair(True, True)

@@ -12,7 +12,7 @@ from kith.core.model import Role
 from kith.core.policy import TRIAL, UNCONFINED
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Question, Ran, Reached, ToolResult, say
-from kith.models.replay import Replay
+from kith.features.demo.replay import Replay
 from kith.tools.shell import BASH, report
 from kith.trees.trials import open_tree
 

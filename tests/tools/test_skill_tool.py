@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tools_bench import Bench
 
-from kith.app.knowledge import gather, skill_tool
+from kith.agent.knowledge import gather, skill_tool
 from kith.core.model import Tool
 from kith.settings import load_settings
 from trusting import trust

@@ -1,6 +1,6 @@
 """One way to solve each exercise, as replacements in its files: so they are known to be solvable."""
 
-from kith.workflows.bench.exercises import Exercise
+from kith.features.measure.bench.exercises import Exercise
 
 REPLACED: dict[str, list[tuple[str, str, str]]] = {
     "leap_year": [

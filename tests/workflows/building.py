@@ -13,26 +13,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kith.app.asking.roles import find_role
+from kith.agent.asking.roles import find_role
+from kith.agent.attempt import Outcome
+from kith.agent.judges import Checking, make_judges
+from kith.agent.roles import Player, make_role
 from kith.core.events import Advanced, Event, Notice, Said
 from kith.core.loop import INTERRUPTED
 from kith.core.model import Emit, Prompt
 from kith.core.run import Answerer, Run
 from kith.core.values import Answer, Changes, Question, Reply, Sampling
 from kith.core.workspace import ExecLimits, SizeLimits
+from kith.features.build.build import build
+from kith.features.build.options import BuildOptions
+from kith.features.build.state import Build
+from kith.features.demo.replay import Replay
 from kith.memory.log import Log
 from kith.memory.past import fold
 from kith.memory.session import Listener, Session
-from kith.models.replay import Replay
 from kith.models.wrappers.metered import Metered
 from kith.tools import standard_tools
 from kith.trees.trials import open_tree
-from kith.workflows.attempt import Outcome
-from kith.workflows.build.build import build
-from kith.workflows.build.options import BuildOptions
-from kith.workflows.build.state import Build
-from kith.workflows.judges import Checking, make_judges
-from kith.workflows.roles import Player, make_role
 
 Script = Mapping[str, Sequence[Any]]
 DONE = {"calls": [{"name": "done", "args": {"summary": "Done."}}]}

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from bench_solutions import solution, solved
 
+from kith.agent.roles import Player
 from kith.core.errors import ModelError, UsageError
 from kith.core.events import Event
 from kith.core.model import Emit, Prompt, Role
@@ -23,17 +24,16 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, Timing, ToolCall, Usage
 from kith.core.workspace import Workspace
-from kith.routing.latency import Latency
+from kith.features.measure.bench.answers import CALLS, FORMS, edits
+from kith.features.measure.bench.bench import Subject, bench
+from kith.features.measure.bench.compare import compare, flips, ratio_interval
+from kith.features.measure.bench.exercises import Exercise, find_exercises, read_exercise
+from kith.features.measure.bench.llama_bench import format_of, read_calls, rows_of, write_rows
+from kith.features.measure.bench.result import BenchResult, Score, Speed, Tried
+from kith.features.measure.bench.speed import Paces
+from kith.models.latency import Latency
 from kith.tools import standard_tools
 from kith.trees.trials import open_tree
-from kith.workflows.bench.answers import CALLS, FORMS, edits
-from kith.workflows.bench.bench import Subject, bench
-from kith.workflows.bench.compare import compare, flips, ratio_interval
-from kith.workflows.bench.exercises import Exercise, find_exercises, read_exercise
-from kith.workflows.bench.llama_bench import format_of, read_calls, rows_of, write_rows
-from kith.workflows.bench.result import BenchResult, Score, Speed, Tried
-from kith.workflows.bench.speed import Paces
-from kith.workflows.roles import Player
 from sparing import first
 
 FEW = tuple(each for each in find_exercises() if each.name in ("leap_year", "seat_labels", "two_modules"))

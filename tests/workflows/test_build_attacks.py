@@ -12,7 +12,7 @@ from building import DONE, PLAIN, Script, Stage, bash, commit_all, snapshot, tas
 
 from kith.core.errors import KithError, TreeError
 from kith.core.events import Advanced
-from kith.workflows.build.state import Build
+from kith.features.build.state import Build
 from sparing import first
 
 TASK = {

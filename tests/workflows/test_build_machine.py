@@ -5,8 +5,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from kith.workflows.build.build import STEPS
-from kith.workflows.build.machine import ENDS, TRANSITIONS, WRITES, Step, draw
+from kith.features.build.build import STEPS
+from kith.features.build.machine import ENDS, TRANSITIONS, WRITES, Step, draw
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "build.md"
 

@@ -10,7 +10,7 @@ from plays import NOD, NOD_CODE, NOD_TESTS, TALLY_CODE, TALLY_TEST_FILE, one_tas
 
 from kith.core.events import Judged, Tasked
 from kith.core.values import Answer, BuildTask, Change, Question
-from kith.workflows.build.finishing import commit_message
+from kith.features.build.finishing import commit_message
 
 LOUD = "Count all that pyflakes finds."
 

@@ -15,7 +15,7 @@ from building import PLAIN, Stage, snapshot
 from plays import two_tasks
 
 from kith.core.events import Advanced, Judged, Proposed, Said
-from kith.workflows.build.machine import ENDS
+from kith.features.build.machine import ENDS
 
 REFINING = replace(PLAIN, refine=True, commit=True)
 

@@ -11,9 +11,9 @@ from plays import TALLY_CODE, one_task, script, two_tasks
 from kith.core.codec import decode_event, encode_event
 from kith.core.events import Advanced, RunEnded, RunStarted, Stepped, Tasked
 from kith.core.values import BuildTask
-from kith.workflows.build.describe import describe
-from kith.workflows.build.machine import Step
-from kith.workflows.build.state import Build
+from kith.features.build.describe import describe
+from kith.features.build.machine import Step
+from kith.features.build.state import Build
 
 
 @pytest.mark.slow

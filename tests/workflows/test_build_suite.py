@@ -4,9 +4,9 @@ import pytest
 
 from kith.core.events import Judged, Locked
 from kith.core.values import Ran
+from kith.features.build.closeup import cut_test
+from kith.features.build.suite import hold, is_of
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.workflows.build.closeup import cut_test
-from kith.workflows.build.suite import hold, is_of
 
 FAILED = Ran("pytest", 1, "", 0.1)
 PASSED = Ran("pytest", 0, "", 0.1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import BuildTask
-from kith.workflows.build.tasks import dependents, find_fault, in_order, parse_tasks, read_tasks, render_tasks
+from kith.features.build.tasks import dependents, find_fault, in_order, parse_tasks, read_tasks, render_tasks
 
 ONE = {"id": "1", "title": "Add", "criteria": ["add(1, 2) == 3"]}
 TEXT = st.text(max_size=60)

@@ -1,8 +1,8 @@
 """Tests that a model names in `done`, for whoever judges its change."""
 
+from kith.agent.claims import claimed_tests
 from kith.core.run import Thread
 from kith.core.values import Message, ToolResult, say
-from kith.workflows.claims import claimed_tests
 
 
 def ended(*tests: str) -> Message:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kith.app.asking.roles import find_role
+from kith.agent.asking.roles import find_role
+from kith.agent.roles import make_role
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Coached
 from kith.core.errors import LimitError
@@ -14,16 +15,15 @@ from kith.core.events import Called, Event
 from kith.core.model import Emit, Model, Prompt, Role
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Sampling, Text, say
-from kith.routing.rows import LegRow
-from kith.routing.strategies import ORIGINAL, Levers, Strategy, Ways, check_strategy
+from kith.features.coach.ask import dress
+from kith.features.coach.card import ROOM, make_card
+from kith.features.coach.propose import ask_for_proposals, is_worth_asking, read_proposals
+from kith.features.coach.recorded import find_recorded
+from kith.features.coach.rules import propose_by_rule
+from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, Ways, check_strategy
+from kith.features.coach.symptoms import Symptoms, find_symptoms
+from kith.features.measure.rows import LegRow
 from kith.tools import standard_tools
-from kith.workflows.coach.ask import dress
-from kith.workflows.coach.card import ROOM, make_card
-from kith.workflows.coach.propose import ask_for_proposals, is_worth_asking, read_proposals
-from kith.workflows.coach.recorded import find_recorded
-from kith.workflows.coach.rules import propose_by_rule
-from kith.workflows.coach.symptoms import Symptoms, find_symptoms
-from kith.workflows.roles import make_role
 
 NOBODY = Ways("small", "edit-small")
 BROKEN = Symptoms("small", "edit-small", 40, failures={"malformed_edit": 12, "test_fail": 3}, window=16_384)

@@ -11,11 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.core.errors import UsageError
-from kith.core.run import Run
-from kith.core.values import EXECUTABLE, Answer, Changes, Question
-from kith.trees.trials import open_tree
-from kith.workflows.direct import (
+from kith.agent.direct import (
     AppendText,
     Direct,
     InsertText,
@@ -24,6 +20,10 @@ from kith.workflows.direct import (
     make_direct,
     parse_direct,
 )
+from kith.core.errors import UsageError
+from kith.core.run import Run
+from kith.core.values import EXECUTABLE, Answer, Changes, Question
+from kith.trees.trials import open_tree
 
 
 async def nobody(question: Question) -> Answer:

@@ -1,9 +1,9 @@
 """Notes for agents from a scan: what a project's own files say of it, in few words."""
 
-from kith.analysis.entries import Entry
-from kith.analysis.facts import FileFacts
-from kith.workflows.guide import Found, write_guide
-from kith.workflows.scan.report import Commands, LanguageSize, Report, Size
+from kith.features.scan.entries import Entry
+from kith.features.scan.facts import FileFacts
+from kith.features.scan.guide import Found, write_guide
+from kith.features.scan.report import Commands, LanguageSize, Report, Size
 
 TEXTS = {
     "pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\nstrict = true\n",

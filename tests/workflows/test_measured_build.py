@@ -7,7 +7,7 @@ import pytest
 from building import DONE, Stage, edit, tasks, write
 
 from kith.core.events import Applied, RunEnded, RunStarted
-from kith.memory.measured import Measured, read_measured
+from kith.features.measure.measured import Measured, read_measured
 from kith.memory.session import Session
 
 

@@ -14,13 +14,13 @@ from kith.core.errors import ModelError
 from kith.core.events import Called, Carded, Delta, Event, Stepped
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Stop, Text, Thinking, Timing, ToolCall, Usage
+from kith.features.demo.standin import Request, serve
+from kith.features.measure.probe import Item, ProbeResult, Speed, exercises, judge, probe
+from kith.features.measure.probe.exercises import CODE_TEXT, Exercise
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.standin import Request, serve
 from kith.models.wrappers.metered import Metered
-from kith.workflows.probe import Item, ProbeResult, Speed, exercises, judge, probe
-from kith.workflows.probe.exercises import CODE_TEXT, Exercise
 
 EXERCISES = [each for each in vars(exercises).values() if isinstance(each, Exercise)]
 NUMBERS = " ".join(map(str, range(1, 25)))

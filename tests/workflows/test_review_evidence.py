@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Change, Finding
-from kith.workflows.review.claims import Claim, read_claims
-from kith.workflows.review.evidence import ThrownOut, check_claim, find_quote
-from kith.workflows.review.merge import merge
-from kith.workflows.review.sheets import Sheet, make_sheets
-from kith.workflows.review.suggestion import as_changes
+from kith.features.review.claims import Claim, read_claims
+from kith.features.review.evidence import ThrownOut, check_claim, find_quote
+from kith.features.review.merge import merge
+from kith.features.review.sheets import Sheet, make_sheets
+from kith.features.review.suggestion import as_changes
 
 BEFORE = """\
 import os

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.app.asking.roles import find_role, role_names
+from kith.agent.asking.roles import find_role, role_names
+from kith.agent.roles import make_role, read_role
 from kith.core.errors import UsageError
 from kith.core.values import Effect, Sampling
-from kith.models.replay import Replay
+from kith.features.demo.replay import Replay
 from kith.settings import Settings
 from kith.tools import standard_tools
-from kith.workflows.roles import make_role, read_role
 
 NOBODY = Replay("nobody", [])
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.analysis.facts import FileFacts
-from kith.analysis.hotspots import HotSpot
-from kith.app.codebase import survey as surveying
+from kith.features.scan import survey as surveying
+from kith.features.scan.facts import FileFacts
+from kith.features.scan.hotspots import HotSpot
+from kith.features.scan.links import Links, find_links
+from kith.features.scan.markdown import as_markdown
+from kith.features.scan.picture import draw
+from kith.features.scan.report import Copied, History, LanguageSize, Report, Size, Survey
+from kith.features.scan.treemap import Box, squarify
+from kith.features.scan.visible import code, visible
 from kith.memory.scanned import Kept, ScanStore
 from kith.trees.bulk import stamp_files
-from kith.workflows.scan.links import Links, find_links
-from kith.workflows.scan.markdown import as_markdown
-from kith.workflows.scan.picture import draw
-from kith.workflows.scan.report import Copied, History, LanguageSize, Report, Size, Survey
-from kith.workflows.scan.treemap import Box, squarify
-from kith.workflows.scan.visible import code, visible
 
 # --- pictures and documents ----------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ def test_many_files_are_looked_at_by_processes_and_known_ones_not_again(tmp_path
 KILLER = """\
 import os, sys, asyncio
 from pathlib import Path
-from kith.app.codebase import survey as surveying
+from kith.agent import survey as surveying
 from kith.memory.scanned import ScanStore
 from kith.trees.bulk import stamp_files
 

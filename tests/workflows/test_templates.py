@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kith.app.templates import fill_template, list_templates
+from kith.agent.known_templates import fill_template, list_templates
+from kith.agent.templates import fill, read_template
 from kith.core.errors import UsageError
-from kith.workflows.templates import fill, read_template
 
 TEXT = """---
 about: mend something

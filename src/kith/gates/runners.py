@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from posixpath import splitext
 from typing import Any, Final
 
-from kith.analysis.tokens import CPP_ENDINGS
+from kith.context.tokens import CPP_ENDINGS
 from kith.gates.toolchains import BUILD_FOLDER
 
 # Files that are about nothing but tests, or that Python loads before any test.

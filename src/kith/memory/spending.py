@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from kith.features.measure.intervals import median
 from kith.memory.log import Log
-from kith.routing.intervals import median
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit
+from kith.features.engine.own import OwnEngine
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, full_name, key_for, servers_of
 from kith.models.discovery.servers import Server, Wait, ollama_url, wait_for_port
-from kith.models.own import OwnEngine
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.llama_server import served_name, when_loaded
@@ -50,7 +50,7 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
     if slash and not model.strip():
         raise UsageError(f"{name!r} names no model; it should look like {provider or 'ollama'}/MODEL.")
     if provider == "replay" and slash:
-        from kith.models.replay import Replay
+        from kith.features.demo.replay import Replay
 
         return Replay.load(Path(model).expanduser())
     # The HTTP library takes a while to load: in a thread, what else is under way goes on meanwhile.

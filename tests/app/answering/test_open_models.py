@@ -4,8 +4,8 @@ import asyncio
 import json
 from pathlib import Path
 
-from kith.app.answering.open_models import OpenModels
-from kith.app.project import Project
+from kith.agent.project import Project
+from kith.features.gateway.answering.open_models import OpenModels
 from kith.models.providers.progress import ignore
 
 

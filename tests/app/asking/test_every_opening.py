@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 from test_terms import Person, Task, begin, new_secret, per_token, provider_at
 
-from kith.app.asking.delegate import delegation_tools
-from kith.app.asking.terms import Terms
-from kith.app.coaching.coach import coaching_limits
+from kith.agent.asking.terms import Terms
 from kith.core.errors import LimitError
 from kith.core.events import Called, RunStarted
 from kith.core.model import Prompt
 from kith.core.values import Sampling, Usage, say
+from kith.features.coach.coach import coaching_limits
+from kith.features.confer.checks import check_objection
+from kith.features.confer.replies import Objection
+from kith.features.demo.standin import Server, serve
+from kith.features.route.helpers import delegation_tools
 from kith.memory.log import Log
 from kith.models.stack import Opened, look
-from kith.models.standin import Server, serve
 from kith.models.wrappers.limited import Budget
 from kith.settings import Settings
 from kith.settings.values import Coaching, Routing
 from kith.tools import standard_tools
-from kith.workflows.confer.checks import check_objection
-from kith.workflows.confer.replies import Objection
 
 SECRET = new_secret()
 

@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 
-from kith.app.asking.roles import find_role
-from kith.app.asking.terms import Terms, budget_of
-from kith.app.project import Project
+from kith.agent.asking.roles import find_role
+from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.project import Project
+from kith.agent.roles import make_role
 from kith.core.errors import LimitError, NoModelError
 from kith.core.events import Called, Event, Notice
 from kith.core.loop import converse
 from kith.core.model import Prompt
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Question, Sampling, Usage, say
+from kith.features.demo.standin import Server, serve
 from kith.memory.consents import agreed
 from kith.memory.session import Session
 from kith.memory.spending import paid_today, usual_cost
@@ -31,10 +33,8 @@ from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look
-from kith.models.standin import Server, serve
 from kith.models.wrappers.consented import RejectedError
 from kith.tools import standard_tools
-from kith.workflows.roles import make_role
 from sparing import first
 
 RANDOM = random.Random(3)

@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from kith.app.coaching.replays import in_peace, is_busy
 from kith.core.events import RunEnded, RunStarted
 from kith.core.run import new_id
+from kith.features.coach.replays import in_peace, is_busy
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from kith.faces.html.patches import Patch
+from kith.features.web.html.patches import Patch
 
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 

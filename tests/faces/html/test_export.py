@@ -11,10 +11,10 @@ from paper import read_page
 from played import Told, session, turn
 from test_html_scene import EACH, HOSTILE, TAGS
 
+from kith.cli import main
 from kith.core.events import RunEnded, RunStarted, Said, ToolBegan, ToolEnded
 from kith.core.values import Ran, say
-from kith.faces.cli import main
-from kith.faces.export import write_session
+from kith.features.web.export_command import write_session
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 

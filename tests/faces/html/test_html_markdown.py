@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper import read_page
 
-from kith.faces.html.markdown import MOST, render_markdown
-from kith.faces.html.markup import Html, element, text
-from kith.faces.printing import printable
+from kith.features.web.html.markdown import MOST, render_markdown
+from kith.features.web.html.markup import Html, element, text
+from kith.view.printing import printable
 
 ALLOWED = {
     *(

@@ -21,9 +21,9 @@ from kith.core.values import (
     Question,
     Ran,
 )
-from kith.faces.html.markup import Html
-from kith.faces.html.scene import Scene
-from kith.faces.printing import printable
+from kith.features.web.html.markup import Html
+from kith.features.web.html.scene import Scene
+from kith.view.printing import printable
 from sparing import first
 
 

@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.app.measuring.profile import Scope, read_profile
-from kith.app.measuring.series import (
+from kith.agent.project import Project
+from kith.core.decisions import Coached, Compared, Routed
+from kith.core.events import Called, Engaged, RunStarted
+from kith.core.values import Timing, Usage
+from kith.features.coach.coached import read_coaching
+from kith.features.measure.measured import read_measured
+from kith.features.measure.profile import Scope, read_profile
+from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.series import (
     bin_values,
     cached_by,
     count_plans,
@@ -21,18 +28,11 @@ from kith.app.measuring.series import (
     paid_by,
     period_of,
 )
-from kith.app.project import Project
-from kith.core.decisions import Coached, Compared, Routed
-from kith.core.events import Called, Engaged, RunStarted
-from kith.core.values import Timing, Usage
-from kith.faces.html.models import models_html
-from kith.faces.html.profile import profile_html
-from kith.faces.svg import Field, draw_share, plot, round_step, round_top
-from kith.memory.coached import read_coaching
+from kith.features.measure.svg import Field, draw_share, plot, round_step, round_top
+from kith.features.web.html.models import models_html
+from kith.features.web.html.profile import profile_html
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.measured import read_measured
 from kith.models.discovery.catalogue import Entry
-from kith.routing.rows import CallRow, LegRow
 from measuring import MODELS, a_task, write
 
 NOW = 1_795_000_000.0

@@ -10,7 +10,7 @@ import pytest
 
 from kith.core.values import Change, Question
 from kith.edits import summarise
-from kith.faces.html.questions import question_html
+from kith.features.web.html.questions import question_html
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -67,7 +67,7 @@ class Asked:
         elif name.endswith((".js", ".css")):
             kind = "text/css" if name.endswith("css") else "text/javascript"
             route.fulfill(
-                body=files("kith.faces.html").joinpath("static", name).read_bytes(), content_type=kind
+                body=files("kith.features.web.html").joinpath("static", name).read_bytes(), content_type=kind
             )
         else:
             route.fulfill(body=self._html, content_type="text/html; charset=utf-8")

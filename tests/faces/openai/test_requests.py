@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Text, Thinking, ToolCall, ToolResult
-from kith.faces.openai.bodies import MalformedError, read_body
-from kith.faces.openai.requests import read_request
+from kith.features.gateway.openai.bodies import MalformedError, read_body
+from kith.features.gateway.openai.requests import read_request
 
 WHOLE: dict[str, Any] = {
     "model": "route",

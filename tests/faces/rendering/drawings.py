@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from kith.faces.rendering.spans import Line, plain
+from kith.terminal.rendering.spans import Line, plain
 
 PLACE = Path(__file__).parent / "drawn"
 

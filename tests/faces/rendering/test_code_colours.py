@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.faces.rendering.code import Colours
-from kith.faces.rendering.spans import plain
+from kith.terminal.rendering.code import Colours
+from kith.terminal.rendering.spans import plain
 
 LANGUAGES = "py c js ts html yaml json sh rust go ruby diff toml sql no".split(" ")  # noqa: SIM905
 WORDS = """def f(x): ' " /* */ // # `${x}` <!-- --> <a b='c'> r#" \\ x { } ( ) 0x1f 1.5 return <<EOF EOF é"""

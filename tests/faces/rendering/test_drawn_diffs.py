@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from kith.core.values import Change, FileChange
 from kith.edits import split_hunks, summarise
-from kith.faces.printing import printable
-from kith.faces.rendering.diff_pieces import read_diff
-from kith.faces.rendering.diffs import changes_lines, diff_lines, hunk_lines
-from kith.faces.rendering.glyphs import ASCII
-from kith.faces.rendering.spans import columns_of, plain
+from kith.terminal.rendering.diff_pieces import read_diff
+from kith.terminal.rendering.diffs import changes_lines, diff_lines, hunk_lines
+from kith.terminal.rendering.glyphs import ASCII
+from kith.terminal.rendering.spans import columns_of, plain
+from kith.view.printing import printable
 
 OLD = """import math
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kith.faces.printing import printable
-from kith.faces.rendering.glyphs import ASCII, UNICODE
-from kith.faces.rendering.markdown import MarkdownStream, render_markdown
-from kith.faces.rendering.spans import Line, columns_of, plain
+from kith.terminal.rendering.glyphs import ASCII, UNICODE
+from kith.terminal.rendering.markdown import MarkdownStream, render_markdown
+from kith.terminal.rendering.spans import Line, columns_of, plain
+from kith.view.printing import printable
 
 REPLY = (Path(__file__).parent / "reply.md").read_text(encoding="utf-8")
 PARTS = (

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from kith.core.events import Progress, ToolBegan, ToolEnded
 from kith.core.values import Ran, TodoItem
-from kith.faces.rendering.activity import progress_line, running_line, tool_line
-from kith.faces.rendering.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
-from kith.faces.rendering.palette import Palette, Theme, choose_palette
-from kith.faces.rendering.panels import context_lines, pairs_lines, receipt_panel, todo_lines
-from kith.faces.rendering.spans import Line, Span, columns_of, plain
-from kith.faces.rendering.thinking import Thinking
+from kith.terminal.rendering.activity import progress_line, running_line, tool_line
+from kith.terminal.rendering.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
+from kith.terminal.rendering.palette import Palette, Theme, choose_palette
+from kith.terminal.rendering.panels import context_lines, pairs_lines, receipt_panel, todo_lines
+from kith.terminal.rendering.spans import Line, Span, columns_of, plain
+from kith.terminal.rendering.thinking import Thinking
 
 TODO = tuple(
     TodoItem(f"step {number}", "done" if number < 4 else "active" if number == 4 else "pending")

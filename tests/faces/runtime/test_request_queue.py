@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.faces.openai.replies import TurnedAwayError
-from kith.faces.runtime.request_queue import RequestQueue
+from kith.features.gateway.openai.replies import TurnedAwayError
+from kith.features.gateway.runtime.request_queue import RequestQueue
 
 
 @given(

@@ -18,9 +18,15 @@ from pathlib import Path
 from typing import Any
 
 LOADED = (
-    *("kith.faces.cli", "kith.faces.serve.command", "kith.faces.serve.server", "kith.app.tasks"),
-    *("kith.faces.runtime.command", "kith.faces.runtime.server", "kith.app.models"),
-    *("uvicorn.protocols.http.h11_impl", "kith.faces.questions", "kith.settings", "sqlite3", "platformdirs"),
+    *("kith.cli", "kith.features.web.command", "kith.features.web.server", "kith.agent.tasks"),
+    *("kith.features.gateway.runtime.command", "kith.features.gateway.runtime.server", "kith.agent.models"),
+    *(
+        "uvicorn.protocols.http.h11_impl",
+        "kith.terminal.questions",
+        "kith.settings",
+        "sqlite3",
+        "platformdirs",
+    ),
 )
 _lock = threading.Lock()
 _begetter: list[subprocess.Popen[str]] = []
@@ -75,10 +81,10 @@ def beget() -> None:
     """Fork a child for every request, until stdin ends."""
     for name in LOADED:
         importlib.import_module(name)
-    from kith.faces.serve.app import _ROUTES
+    from kith.features.web.app import _ROUTES
 
     for name in _ROUTES:
-        importlib.import_module(f"kith.faces.serve.{name}")
+        importlib.import_module(f"kith.features.web.{name}")
     codes: dict[int, int | None] = {}
     for line in sys.stdin:
         request = json.loads(line)

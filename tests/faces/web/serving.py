@@ -82,5 +82,5 @@ class Serving:
         for place in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
                 words = place.read_bytes().split(b"\0")
-                if b"kith.app.worker" in words and os.fsencode(self.folder) in words:
+                if b"kith.agent.worker" in words and os.fsencode(self.folder) in words:
                     os.kill(int(place.parent.name), signal.SIGKILL)

@@ -12,8 +12,8 @@ import pytest
 from outside import Kith, StandIn
 
 from kith.core.events import Called, Event, RunEnded, RunStarted, ToolBegan
-from kith.faces.serve.app import make_app
-from kith.faces.serve.desk import open_desk
+from kith.features.web.app import make_app
+from kith.features.web.desk import open_desk
 from kith.memory.log import Log
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from serving import Serving
 
-from kith.faces.serve.tokens import ticket_for
+from kith.features.web.tokens import ticket_for
 
 TOKEN = "a-token-that-the-tests-of-the-door-use"
 ENDINGS = ("/", "/api/sessions", "/api/no-such-thing", "/api/file?path=a", "/metrics", "/v1/models")

@@ -9,7 +9,7 @@ from api_client import Api
 from browsing import Tabs, open_browser
 from serving import Serving
 
-from kith.faces.serve.tokens import CLIENT
+from kith.features.web.tokens import CLIENT
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.log import LOG_FILE, Log
 

@@ -18,7 +18,7 @@ from api_client import Api
 from outside import Kith
 from serving import Serving
 
-from kith.faces.serve.tokens import Note, read_note
+from kith.features.web.tokens import Note, read_note
 
 Start = Callable[..., Serving]
 EDIT = {
@@ -144,7 +144,7 @@ def test_two_servers_do_not_fight_for_a_cookie(start_serving: Start) -> None:
 
 @pytest.mark.slow
 def test_without_its_packages_it_says_what_to_install(repository: Path) -> None:
-    code = "import sys; sys.modules['uvicorn'] = None; from kith.faces.cli import main; main(['serve'])"
+    code = "import sys; sys.modules['uvicorn'] = None; from kith.cli import main; main(['serve'])"
     done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True)
     assert "pip install 'kith-agent[web]'" in done.stderr and "Traceback" not in done.stderr
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from kith.faces.serve.app import make_app
-from kith.faces.serve.desk import open_desk
+from kith.features.web.app import make_app
+from kith.features.web.desk import open_desk
 
 CHAT = "/v1/chat/completions"
 HELLO = [{"role": "user", "content": "Hello"}]

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from kith.core.events import Event
-from kith.models.engine.listing import running_engines
-from kith.models.engine.options import EngineOptions
-from kith.models.engine.share import EngineAddress
+from kith.features.engine.listing import running_engines
+from kith.features.engine.options import EngineOptions
+from kith.features.engine.share import EngineAddress
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 

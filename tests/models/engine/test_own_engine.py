@@ -17,11 +17,11 @@ from kith.core.errors import KithError, ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply, Sampling, say
-from kith.models.engine.listing import running_engines, stop_engines
-from kith.models.engine.options import EngineOptions
-from kith.models.engine.owned import Owned
-from kith.models.engine.processes import birth
-from kith.models.engine.share import EngineAddress, open_engine
+from kith.features.engine.listing import running_engines, stop_engines
+from kith.features.engine.options import EngineOptions
+from kith.features.engine.owned import Owned
+from kith.features.engine.processes import birth
+from kith.features.engine.share import EngineAddress, open_engine
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from processes import only, processes_of, record_of, wait_for, wait_until_gone

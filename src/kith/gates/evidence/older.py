@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kith.analysis.suites import can_split, find_parts, part_of
 from kith.core.values import Change, Changes
 from kith.gates.evidence.claims import keeps_claims
 from kith.gates.reports import SuiteReport
+from kith.gates.suites import can_split, find_parts, part_of
 from kith.gates.untouched import is_test_file
 
 

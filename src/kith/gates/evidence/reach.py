@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from posixpath import basename, dirname, splitext
 from typing import Final
 
-from kith.analysis.imports import find_imports, imports_of_module
-from kith.analysis.languages import NO_CODE, language_of
-from kith.analysis.resolve import Resolver
-from kith.analysis.tokens import CPP_ENDINGS, PYTHON_ENDINGS
+from kith.context.imports import find_imports, imports_of_module
+from kith.context.languages import NO_CODE, language_of
+from kith.context.resolve import Resolver
+from kith.context.tokens import CPP_ENDINGS, PYTHON_ENDINGS
 from kith.core.values import Changes
 from kith.gates.toolchains.toolchain import Runner
 from kith.gates.untouched import is_test_file

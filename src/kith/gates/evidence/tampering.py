@@ -8,11 +8,11 @@ from difflib import SequenceMatcher
 from posixpath import splitext
 from typing import Final
 
-from kith.analysis.suites import can_split, find_parts, part_of
-from kith.analysis.tokens import CPP_ENDINGS
+from kith.context.tokens import CPP_ENDINGS
 from kith.core.values import Change, Changes
 from kith.gates.evidence.claims import SKIP, keeps_claims
 from kith.gates.runners import is_runner_file, runner_settings
+from kith.gates.suites import can_split, find_parts, part_of
 from kith.gates.untouched import is_test_file
 
 _ASSERTION: Final = re.compile(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from posixpath import dirname
 from typing import Final
 
-from kith.edits.refactor.modules import stem_of
+from kith.context.modules import stem_of
 from kith.gates.soundness.bindings import parse_python
 from kith.gates.soundness.guards import Import, find_imports
 from kith.gates.soundness.view import View

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 
+from kith.context.modules import Modules, find_modules
 from kith.core.values import SYMLINK, Changes
-from kith.edits.refactor.modules import Modules, find_modules
 from kith.gates.soundness.bindings import Bindings, find_bindings
 
 Read = Callable[[str], bytes | None]

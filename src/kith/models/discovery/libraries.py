@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kith.models.download.hub_cache import cache_folder
+from kith.features.engine.download.hub_cache import cache_folder
 from kith.models.providers.answers import read_json
 
 MOST_ENTRIES: Final = 20_000  # in one folder, and of files in one library

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.errors import NoModelError
+from kith.features.engine.download.quants import part_of, parts_of, quant_of
 from kith.models.discovery.gguf import ModelFileError, read_header
 from kith.models.discovery.header import Header
 from kith.models.discovery.known_headers import KnownHeaders
 from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
-from kith.models.download.quants import part_of, parts_of, quant_of
 from kith.models.providers.faults import nearest
 
 MOST_MODELS: Final = 500

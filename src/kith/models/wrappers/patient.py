@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Reply
+from kith.models.latency import Forecast
 from kith.models.providers.progress import LOADING, QUEUED, READING
-from kith.routing.latency import Forecast
 
 EVERY_S = 0.5
 LONGER = f"{READING}, longer than expected"

@@ -1,0 +1,1 @@
+"""The main job: a task becomes a change that is tried on the side, judged, and applied after a yes."""

@@ -1,0 +1,135 @@
+"""Who plays which role in a session: a model opened when it is first asked, whose turn it is, or a panel."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from kith.agent.asking.roles import find_role, make_player
+from kith.agent.asking.terms import Terms
+from kith.agent.project import Project
+from kith.agent.roles import Cast, Player, RoleSpec
+from kith.core.errors import LimitError, ModelError, NoModelError
+from kith.core.events import Called, Notice
+from kith.core.run import Run
+from kith.features.confer.payoff import Payoff
+from kith.features.confer.seats import seat_panel, weigh_councils
+from kith.features.route.pins import ROUTE
+from kith.features.route.priors import billions
+from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.tools import ReadLimits, standard_tools
+from kith.tools.symbols import Look
+
+_FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
+
+
+@asynccontextmanager
+async def open_cast(project: Project, run: Run, id: str, look: Look | None = None) -> AsyncIterator[Cast]:
+    """The roles of session `id`; their models are let go of, and what they taught is kept, at the end.
+
+    `look` asks an index, if there is one. Each call of the cast begins a step: with the tokens and seconds
+    of one. Raises UsageError for a role badly written, NoModelError, ModelError.
+    """
+    company = _Company(Terms(project, run, id), look)
+    try:
+        yield company.play
+    finally:
+        await company.part()
+
+
+@dataclass(slots=True)
+class _Company:
+    """The models of one session, each opened when a role first needs it."""
+
+    terms: Terms
+    look: Look | None
+    opened: dict[str, Opened] = field(default_factory=dict)
+    paying: dict[str, Payoff] = field(default_factory=dict)  # whether councils pay, by purpose
+
+    async def play(self, name: str) -> Player:
+        """Who plays the role called `name`: one model, whose turn it is, or a panel."""
+        spec = find_role(name, self.terms.project.settings)
+        names = self._names(spec)
+        if names == (ROUTE,):
+            return await self._play_in_turn(spec)
+        await self._open(names, name)
+        there = [self.opened[each] for each in names if each in self.opened]
+        seats = [(one, play(self.terms, spec, one, self.look, readers=there)) for one in there]
+        run = self.terms.hide(self.terms.run, *there)
+        return seat_panel(self.terms.project, run, seats) if len(seats) > 1 else seats[0][1]
+
+    def _names(self, spec: RoleSpec) -> tuple[str, ...]:
+        """Which models play a role: one, or a panel where that is known to pay or not known not to."""
+        if not spec.panel:
+            return (spec.model or self.terms.project.settings.model,)
+        if spec.purpose not in self.paying:
+            payoff = self.paying[spec.purpose] = weigh_councils(self.terms.project, spec.purpose)
+            if not payoff.pays:
+                self.terms.run.emit(Notice(f"{payoff.why} The {spec.name} answers alone.", "warning"))
+        return spec.panel if self.paying[spec.purpose].pays else spec.panel[:1]
+
+    async def _open(self, names: Sequence[str], role: str) -> None:
+        """Open what is not open yet; a panel goes on without those that cannot be. Raises where none can."""
+        failure: ModelError | NoModelError | None = None
+        for name in names:
+            try:
+                if name not in self.opened:
+                    self.opened[name] = await self.terms.open(name)
+            except (ModelError, NoModelError) as error:
+                failure = error
+                if len(names) > 1:
+                    notice = f"{name} does not take part as {role}: {error}"
+                    self.terms.run.emit(Notice(notice, "warning"))
+        if failure and not any(name in self.opened for name in names):
+            raise failure
+
+    async def _play_in_turn(self, spec: RoleSpec) -> Player:
+        """Whoever's turn it is, where kith chooses."""
+        from kith.features.route.turns import RELIEVED, take_turn  # with all that learns
+
+        one, relay = await take_turn(self.terms, spec, self.opened)
+        await self.terms.admit(one)
+        player = play(self.terms, spec, one, self.look)
+        role = relay.hopeful(player.role) if relay.more and spec.name == RELIEVED else player.role
+        return replace(player, role=role, leg=relay.handovers + 1)
+
+    async def part(self) -> None:
+        """Let go of the models, and keep what they taught."""
+        for each in self.opened.values():
+            self.terms.project.learn(self.terms.run, self.terms.session, each)
+            await each.aclose()
+
+
+def play(
+    terms: Terms,
+    spec: RoleSpec,
+    opened: Opened,
+    look: Look | None = None,
+    *,
+    readers: Sequence[Opened] = (),
+) -> Player:
+    """The role, played by a model that was admitted, in one step of the session. Raises LimitError.
+
+    `readers` are the models that get to read what this one finds.
+    """
+    project = terms.project
+    past = project.log.past(terms.session)
+    budget = Budget(_tokens_left(project, past.calls), project.settings.build.step_seconds)
+    tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
+    # Roles take turns, so the cache is bound to be lost: that is worth no word.
+    model = terms.wrap(opened, past.compacted, budget=budget, tells=False)
+    small = (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
+    shown, veiled = terms.show(opened, tools, *readers), terms.veils(opened, *readers)
+    return make_player(project, spec, opened, model, shown, small=small, veiled=veiled)
+
+
+def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:
+    """What one step may use: its own limit, or what the session has left. Raises LimitError for nothing."""
+    chosen = project.settings
+    if chosen.max_task_tokens is None:
+        return chosen.build.step_tokens
+    used = sum(call.usage.new + call.usage.output for call in calls)
+    left = chosen.max_task_tokens - used
+    if left <= 0:
+        raise LimitError(f"The {chosen.max_task_tokens:,} tokens of this task are spent.")
+    return min(left, chosen.build.step_tokens or left)

@@ -1,0 +1,86 @@
+"""What no model in the cloud gets to see of a project: private files, and secret values anywhere."""
+
+import asyncio
+import os
+from dataclasses import dataclass, fields, is_dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from kith.agent.kept_back import keys_of
+from kith.agent.project import Project
+from kith.context.redact import Redactor
+from kith.context.secret_values import values_in, values_of_environment
+from kith.context.secrets import SECRET_FILES, is_secret_file
+from kith.settings import Settings
+from kith.tools.veiled import Veil
+from kith.trees.former import find_former
+from kith.trees.private import Private, find_private
+
+T = TypeVar("T")
+_EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The files, and every secret value that is known."""
+
+    veil: Veil
+    values: tuple[str, ...]
+
+
+async def find_hidden(project: Project) -> Hidden:
+    """Look through the tree, the environment and the settings."""
+    root = project.tree.root
+    private, former = await asyncio.gather(
+        find_private(root, _tells), find_former(root, SECRET_FILES, is_secret_file)
+    )
+    values = _values(private, root, project.settings)
+    values += tuple(value for data in former for value in values_in(data.decode("utf-8", "replace")))
+    return Hidden(_veil(private), tuple(dict.fromkeys(values)))
+
+
+async def keep_secrets(project: Project, told: T) -> T:
+    """What leaves for somebody else (a text, or a dataclass, lists and all), without secrets in any text."""
+    redactor = Redactor((await find_hidden(project)).values)
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, str):
+            return redactor.clean(value)[0]
+        if isinstance(value, list):
+            return [cleaned(each) for each in value]
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
+        return value
+
+    return cast(T, cleaned(told))
+
+
+def _tells(path: str, ignored: bool) -> bool:
+    return is_secret_file(path, ignored=ignored)
+
+
+def _veil(private: Private) -> Veil:
+    named = {*private.ignored, *private.known}
+    contents = (data for path, data in private.contents.items() if path in named and len(data) >= _EMPTY)
+    digests = frozenset(sha256(data).hexdigest() for data in contents)
+    return Veil(frozenset(named), private.ignored, digests)
+
+
+def _values(private: Private, root: Path, chosen: Settings) -> tuple[str, ...]:
+    """Every secret value that is known: of files, of the environment, of the settings."""
+    named = {*private.ignored, *private.known}
+    found = list(keys_of(chosen))
+    found += values_of_environment(os.environ)
+    for path, data in private.contents.items():
+        found += values_in(data.decode("utf-8", "replace"), sure=path in named)
+    found += values_in(_git_settings(root), sure=False)
+    return tuple(dict.fromkeys(found))
+
+
+def _git_settings(root: Path) -> str:
+    """git's own settings of the tree: addresses in it may hold a password."""
+    try:
+        return (root / ".git" / "config").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

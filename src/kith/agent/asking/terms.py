@@ -1,0 +1,230 @@
+"""On which terms a session asks models: told in the log, with consent, without secrets, within its money."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from kith import __version__
+from kith.agent.kept_back import known_values
+from kith.agent.project import Project
+from kith.core.errors import NoModelError
+from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
+from kith.core.model import Model, Tool
+from kith.core.money import dollars
+from kith.core.run import Run, new_id
+from kith.core.values import Answer, Question
+from kith.memory.consents import ALWAYS, ASK_AGAIN, Consent, agreed
+from kith.memory.log import Log
+from kith.memory.session import Session
+from kith.memory.spending import paid_today, usual_cost
+from kith.models.stack import Opened
+from kith.models.wrappers.consented import RejectedError, Sending
+from kith.models.wrappers.limited import Budget, Purse, Spent
+from kith.settings import Settings
+
+if TYPE_CHECKING:
+    from kith.agent.asking.hidden import Hidden
+    from kith.tools.veiled import Veil
+
+_PLACES: Final = ("anthropic", "gemini", "ollama", "llama-server", "lmstudio", "vllm")
+_FILES_NAMED: Final = 4  # in a question; the rest is counted
+_FOR: Final = {
+    "work": "for this task",
+    "review": "to review",
+    "coach": "to coach other models",
+    "confer": "to confer",
+    "measure": "to be measured",
+}
+
+
+class Terms:
+    """The terms of one session, the same for all the models that it asks.
+
+    `spent` counts what it pays, and begins with what the session's task paid before: of money there is one
+    purse, whatever steps have tokens and seconds of their own. A yes is good for the session, per model and
+    group of purposes.
+    """
+
+    def __init__(self, project: Project, run: Run, session: str) -> None:
+        self.project, self.run = project, run
+        self.session = session
+        self._purse = Purse(project.log.paid_in(session))
+        self.spent = self.fresh()
+        self._agreed: set[Consent] = set()
+        self._one_by_one = asyncio.Lock()
+        self._told: set[tuple[str, str]] = set()
+        self._hidden: Hidden | None = None
+        self._known = known_values(project.root, project.settings)
+
+    async def open(self, name: str = "") -> Opened:
+        """The model called `name` (or the chosen one), admitted. Raises NoModelError, ModelError."""
+        opened = await self.project.open_model(self.run.emit, name)
+        await self.admit(opened)
+        return opened
+
+    async def admit(self, opened: Opened) -> None:
+        """Say in the log what runs, where and on which machine, and keep back what it must not see."""
+        facts = opened.facts
+        if (facts.name, facts.server) not in self._told:
+            self._told.add((facts.name, facts.server))
+            self.run.emit(opened.engaged())
+        if opened.door is not None:  # each opening has a door of its own
+            from kith.agent.asking.hidden import find_hidden
+
+            self._hidden = self._hidden or await find_hidden(self.project)
+            opened.door.keep_back(self._hidden.values)
+        else:
+            opened.keeper.keep_back(self._known)
+
+    def show(self, opened: Opened, tools: tuple[Tool, ...], *others: Opened) -> tuple[Tool, ...]:
+        """The tools as an admitted model gets them: hooks see its calls; no private files in the cloud.
+
+        `others` read along; so one of them in the cloud is enough.
+        """
+        veil = self._veil(opened, *others)
+        if veil is not None:
+            from kith.tools.veiled import veil_tools
+
+            tools = veil_tools(tools, veil)
+        return self.hook(tools, opened, *others)
+
+    def hook(self, tools: tuple[Tool, ...], *opened: Opened) -> tuple[Tool, ...]:
+        """The tools, whose calls are shown to the hooks there are; these see no more than the models may."""
+        if not self.project.settings.hooks:
+            return tools
+        from kith.agent.hooks import ProjectHooks
+        from kith.tools.hooks import show_calls
+
+        return show_calls(tools, ProjectHooks(self.project, self.session, self._veil(*opened)))
+
+    def veils(self, *opened: Opened) -> bool:
+        """Whether private files are kept from admitted models: one of them is in the cloud."""
+        return self._veil(*opened) is not None
+
+    def hide(self, run: Run, *opened: Opened) -> Run:
+        """The run as it may be told of to these models: with a tree without private files."""
+        veil = self._veil(*opened)
+        if veil is None:
+            return run
+        from kith.tools.veiled import hide
+
+        return run.inside(hide(run.workspace, veil))
+
+    def wrap(
+        self,
+        opened: Opened,
+        earlier: Sequence[Compacted] = (),
+        *,
+        budget: Budget | None = None,
+        tells: bool = True,
+    ) -> Model:
+        """An admitted model, within the limits of the task.
+
+        With a `budget` a step begins that has its own tokens and seconds; the money is still the task's.
+        """
+        chosen, spent = self.project.settings, self.spent if budget is None else self.fresh()
+        own = budget or budget_of(chosen)
+        money = replace(own, usd=chosen.max_task_usd, day_usd=chosen.max_day_usd)
+        return opened.wrap(money, earlier, tells=tells, spent=spent, permit=self.permit)
+
+    def fresh(self) -> Spent:
+        """What a step with its own budget begins with: nothing but the task's money."""
+        return Spent(today=lambda: paid_today(self.project.log), purse=self._purse)
+
+    async def permit(self, sending: Sending) -> None:
+        """Let a first call pass, asking the person where the settings want it.
+
+        Raises RejectedError when they say no, NoModelError where nobody can be asked, or `cloud` is "never".
+        """
+        consent = Consent(sending.model, sending.server, sending.group)
+        async with self._one_by_one:
+            if consent in self._agreed:
+                return
+            await self._agree(sending, consent)
+            self._agreed.add(consent)
+
+    def is_agreed(self, consent: Consent) -> bool:
+        """Whether the person agreed beforehand, to this or to all."""
+        held = agreed(self.project.log, self.project.root, self.session)
+        return self.project.settings.cloud == "allow" or consent in held
+
+    async def _agree(self, sending: Sending, consent: Consent) -> None:
+        chosen, where = self.project.settings, f"{sending.model} at {sending.server}"
+        if chosen.cloud == "never":
+            raise NoModelError(f'{sending.model} is in the cloud, and cloud = "never" is set.')
+        if self.is_agreed(consent):
+            self.run.emit(Notice(f"{where} gets {_content(sending)}; {_money(sending)}."))
+            return
+        # A model that stands on this command line was chosen for this; --yes answers then, as for a plan.
+        kind: Literal["plan", "trust"] = "plan" if _is_named(sending, chosen) else "trust"
+        usual = usual_cost(self.project.log, sending.model)
+        so_far = f" Sessions with it cost {dollars(usual.usd)} (median of {usual.sessions})." if usual else ""
+        words = f"Ask {where} {_FOR[sending.group]}? It gets {_content(sending)}; {_money(sending)}.{so_far}"
+        answer = await self.run.ask(Question(consent.question_id(), kind, words, ("yes", "no", ALWAYS)))
+        if answer.choice in ("yes", ALWAYS):
+            return
+        if answer.text:
+            why = answer.text.partition(";")[0]
+            raise NoModelError(
+                f"{sending.model} is in the cloud, and {why} whether it may be asked; "
+                'say so with -m and --yes, or with cloud = "allow".'
+            )
+        raise RejectedError(f"Nothing was sent to {sending.model}.")
+
+    def _veil(self, *opened: Opened) -> "Veil | None":
+        """What these models must not see; None where none of them is in the cloud."""
+        if all(each.door is None for each in opened):
+            return None
+        if self._hidden is None:
+            raise RuntimeError("a model in the cloud was not admitted")
+        return self._hidden.veil
+
+
+def budget_of(chosen: Settings) -> Budget:
+    """What one task may use."""
+    return Budget(chosen.max_task_tokens, chosen.max_task_seconds, chosen.max_task_usd, chosen.max_day_usd)
+
+
+def ask_again(log: Log, root: Path) -> tuple[Consent, ...]:
+    """Take back what was agreed to for good in a project; returns what that was."""
+    held = agreed(log, root)
+    if held:
+        with Session(log, new_id()) as session:
+            session.emit(RunStarted("ask again about models in the cloud", str(root), "", __version__))
+            for consent in held:
+                session.emit(Answered(consent.question_id(), Answer(ASK_AGAIN)))
+            session.emit(RunEnded("done", "Models in the cloud are asked about again."))
+    return held
+
+
+# --- what is asked, in words ----------------------------------------------------------------
+
+
+def _content(sending: Sending) -> str:
+    """`3 messages, about 12,400 tokens, with the contents of a.py, b.py and 2 more files`."""
+    messages = "1 message" if sending.messages == 1 else f"{sending.messages:,} messages"
+    words = f"{messages}, about {sending.tokens:,} tokens"
+    named, more = sending.files[:_FILES_NAMED], len(sending.files) - _FILES_NAMED
+    if not named:
+        return words
+    rest = f" and {more:,} more {'file' if more == 1 else 'files'}" if more > 0 else ""
+    return f"{words}, with the contents of {', '.join(named)}{rest}"
+
+
+def _money(sending: Sending) -> str:
+    if sending.usd is None:
+        return "what that costs is not known"
+    least, most = map(dollars, sending.usd)
+    return f"the first call costs {least} to {most}"
+
+
+def _is_named(sending: Sending, chosen: Settings) -> bool:
+    """Whether it is the model that the person named on this very command line, and where it is.
+
+    A bare name does not say where, and may be found in the cloud to everybody's surprise.
+    """
+    place, slash, _ = chosen.model.partition("/")
+    says_where = slash and place in (*chosen.endpoints, *_PLACES, "openai" * bool(chosen.openai_base_url))
+    return chosen.origin.get("model") == "flag" and bool(says_where) and sending.asked_as == chosen.model

@@ -1,0 +1,392 @@
+"""plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kith.agent.claims import claimed_tests
+from kith.agent.deciding import decide
+from kith.agent.judges import Judges
+from kith.agent.keeping import kept_trial
+from kith.agent.plan import PlanRejected, agree_on_plan, with_request
+from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
+from kith.agent.renew import renew
+from kith.agent.roles import as_planner
+from kith.agent.verdicts import in_a_line, judge
+from kith.core.errors import NoModelError, TreeError
+from kith.core.events import Applied, Judged, Notice, Proposed, Status
+from kith.core.loop import begin_turn, converse
+from kith.core.model import Role
+from kith.core.run import Gate, Run, Thread
+from kith.core.values import Change, Changes, Message, Verdict, say
+from kith.core.workspace import Trial
+from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+
+Planning = Literal["no", "yes", "show"]
+
+BESIDE = (
+    "Nothing was changed: your edits stood beside tool calls, and only edits in a reply without tool calls "
+    "are taken. Send them again, in a reply of their own or as calls of the edit tool."
+)
+
+
+RENEWED = "Your tree was edited meanwhile, so nothing was applied. This is the change on what is there now:"
+HOOKS = "hooks"  # who says no where the model may not end its work
+STOPPED = "The model was stopped before it said so, but all checks pass now."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a task ended."""
+
+    status: Status
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a task has come; a resumed task begins with what its log says of this.
+
+    `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
+    while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
+    `before` tells. `landed`: the edits in the last message are in the trial. `given_up`: who worked on it
+    before, while the present model has not been told of that.
+    """
+
+    attempts: int = 0
+    refusals: int = 0
+    refusal: Verdict | None = None
+    compared: bool = False
+    before: tuple[Judged, ...] = ()
+    landed: bool = False
+    given_up: GivenUp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What an attempt came to: the change, and what was said of it (and of the tree before it, if asked)."""
+
+    changes: Changes
+    verdict: Verdict
+    before: tuple[Judged, ...] = ()
+
+    def after(self, progress: Progress) -> Progress:
+        """How far the task has come with it."""
+        no = None if self.verdict.ok else self.verdict
+        return replace(
+            progress,
+            refusals=progress.refusals + bool(no),
+            refusal=no,
+            compared=progress.compared or self.verdict.by not in ("edits", HOOKS),
+            before=progress.before or self.before,
+            landed=False,
+        )
+
+
+async def attempt(
+    run: Run,
+    leg: Leg,
+    task: str,
+    judges: Judges,
+    *,
+    plan: Planning = "no",
+    earlier: Progress | None = None,
+    relief: Relief = nobody,
+) -> Outcome:
+    """Let a role do `task` in the run's trial until gates and person agree, then adopt the change.
+
+    With `earlier`, the work goes on where it stopped. `relief` is asked for another model where one has used
+    its tries or cannot go on. A change that was not adopted waits in its trial.
+    """
+    async with kept_trial(run.workspace, run.trial_name) as held:
+        outcome = await _in_trial(run, held.trial, leg, task, judges, plan, earlier, relief)
+        held.adopted = outcome.status == "done"
+    return outcome
+
+
+async def _in_trial(
+    run: Run,
+    trial: Trial,
+    leg: Leg,
+    task: str,
+    judges: Judges,
+    plan: Planning,
+    earlier: Progress | None,
+    relief: Relief,
+) -> Outcome:
+    if earlier is None:
+        begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
+    progress = earlier or Progress()
+    before: GivenUp | None = None
+    try:
+        while True:
+            ended, progress = await _run_leg(run, trial, leg, judges, progress, plan)
+            if isinstance(ended, Outcome):
+                return ended
+            following = await relief(ended)
+            if following is None:
+                return _nobody_left(ended, before, progress)
+            before, leg = ended, following
+            progress = replace(progress, refusals=0, landed=False, given_up=ended)
+    except PlanRejected as no:
+        return Outcome("rejected", str(no))
+    except TreeError as error:
+        # The trial no longer fits the tree (or the disk): the model cannot go on, and the change waits.
+        return Outcome("failed", str(error))
+
+
+def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: Progress) -> Outcome:
+    """The end of a task that no model has done. Raises what stopped the last one, if anything did.
+
+    One that could not be asked at all is no reason of its own where another one has tried `before`.
+    """
+    if before and isinstance(ended.error, NoModelError):
+        return Outcome("failed", _not_applied(f"{before.why} {ended.why}", progress.refusal))
+    if ended.error:
+        raise ended.error
+    return Outcome("failed", _not_applied(ended.why, progress.refusal))
+
+
+def _not_applied(why: str, refusal: Verdict | None) -> str:
+    """For the person; where a command decided, also how to name another one."""
+    other = " Another check: --check CMD, in a conversation /config check CMD; `none` is none."
+    hint = other if refusal and refusal.ran else ""
+    return f"Nothing was applied: {why}{hint}"
+
+
+async def _run_leg(
+    run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress, plan: Planning
+) -> tuple[Outcome | GivenUp, Progress]:
+    """Attempt after attempt of one model; every no, a gate's or the person's, is the next message."""
+    inside = run.inside(trial)
+    if progress.given_up:
+        progress = await _take_over(inside, trial, leg, progress.given_up, progress, plan)
+    while progress.refusals < run.limits.tries:
+        if progress.refusal:
+            begin_turn(inside, leg.thread, say(progress.refusal.feedback, progress.refusal.by))
+        try:
+            if plan != "no" and not progress.attempts:
+                await agree_on_plan(inside, as_planner(leg.role), leg.thread, ask=plan == "show")
+            progress = replace(progress, attempts=progress.attempts + 1, refusal=None)
+            tried = await _try(inside, trial, leg, judges, progress)
+            progress = tried.after(progress)
+        except GIVING_UP as error:
+            tried = await _judge_rest(inside, trial, leg, judges, progress)
+            progress = tried.after(progress)
+            if not _mends(tried):
+                return GivenUp(leg.role.model.name, str(error), error), progress
+        if not tried.verdict.ok:
+            continue
+        if not tried.changes:
+            return Outcome("done", leg.thread.last_words), progress
+        if judges.audit:
+            await judges.audit(inside, tried.changes)
+        await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
+        decision = await decide(run, trial, judges, tried.changes, tried.verdict.evidence)
+        if decision.ok:
+            text = leg.thread.last_words or STOPPED
+            return await adopt(run, trial, judges, tried.changes, decision, text), progress
+        if decision.unmet or not decision.feedback:
+            return not_adopted(decision), progress
+        progress = replace(progress, refusal=decision, refusals=0)
+    tries = f"{progress.refusals} tries" if progress.refusals > 1 else "one try"
+    return GivenUp(leg.role.model.name, f"after {tries}, {in_a_line(progress.refusal)}"), progress
+
+
+async def _take_over(
+    run: Run, trial: Trial, leg: Leg, given_up: GivenUp, progress: Progress, plan: Planning
+) -> Progress:
+    """Tell a model where the one before it left the task; it plans first if nobody has."""
+    words = await hand_over(run, trial, leg, given_up, Abandoned(progress.refusal, progress.before))
+    planned = plan == "no" or progress.attempts > 0
+    begin_turn(run, leg.thread, say(words if planned else with_request(words), "kith"))
+    return replace(progress, given_up=None, refusal=None)
+
+
+async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
+    """What a model left that was stopped, judged where another one takes over: it may be good already."""
+    changes = () if leg.last else await trial.changes()
+    if not changes:
+        return Tried((), Verdict(True, by="edits"))
+    run.emit(Proposed(summarise(changes)))
+    compare = not progress.compared
+    return Tried(
+        changes, *await judge(run, judges, changes, progress.attempts, tries="more", compare=compare)
+    )
+
+
+def _mends(tried: Tried) -> bool:
+    """Whether a test that failed without a change passes with it, and none is lost."""
+    evidence = tried.verdict.evidence
+    return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
+
+
+async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
+    """What a reviewer would say, beside the diff."""
+    from kith.features.review.notes import tell_notes  # linters and their readers, when there is a change
+
+    await tell_notes(run, changes, role, thread)
+
+
+async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
+    """One attempt of the model, and what the gates say of it."""
+    number, thread = progress.attempts, leg.thread
+    with run.step(f"attempt {number}") as step:
+        await converse(step, leg.role, thread, number)
+        verdict = Verdict(True, by="edits")
+        if not progress.landed:
+            verdict = await land_edits(step, trial, thread, number)
+        changes = await trial.remember(await trial.changes())
+        step.emit(Proposed(summarise(changes)))
+        if verdict.ok and not changes and _edits_beside_calls(thread):
+            verdict = Verdict(False, BESIDE, "edits")
+            step.emit(Judged("edits", False, number, BESIDE))
+        if verdict.ok and judges.ending:
+            verdict = await may_end(step, judges.ending, changes, number)
+        if verdict.ok and (changes or judges.must_check):
+            judged = await judge(
+                step,
+                judges,
+                changes,
+                number,
+                claimed=claimed_tests(thread),
+                tries="none" if leg.last and progress.refusals + 1 >= run.limits.tries else "more",
+                compare=not progress.compared,
+            )
+            return Tried(changes, *judged)
+    return Tried(changes, verdict)
+
+
+async def may_end(run: Run, ending: Gate, changes: Changes, attempt: int) -> Verdict:
+    """Whether the model may end its work here; logged like what any gate says."""
+    verdict = await ending(run, changes)
+    run.emit(Judged(HOOKS, verdict.ok, attempt, verdict.feedback))
+    return Verdict(True, by="edits") if verdict.ok else replace(verdict, by=HOOKS)
+
+
+async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
+    """Bring the edits that the last reply holds as text into the trial: all of them or none.
+
+    Where an earlier reply of the turn was cut in its edits, these are only the other half, and refused.
+    """
+    replies = _replies(thread)
+    try:
+        known = frozenset(await trial.files())
+        last = replies[-1] if replies else Message("assistant", ())
+        edits = find_edits(last.text, known, "stop" if last.complete else "length")
+        if not edits:
+            return Verdict(True, by="edits")
+        for reply in replies[:-1]:
+            if not reply.complete:
+                find_edits(reply.text, known, "length")
+        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
+        await _write_all(trial, make_changes(edits, contents, known=known))
+        verdict = Verdict(True, by="edits")
+    except (EditError, TreeError) as error:
+        verdict = Verdict(False, str(error), "edits")
+    run.emit(Judged("edits", verdict.ok, attempt, verdict.feedback))
+    return verdict
+
+
+def _replies(thread: Thread) -> tuple[Message, ...]:
+    """What the model said since somebody else spoke."""
+    said: list[Message] = []
+    for message in reversed(thread.messages):
+        if message.role == "user" and message.author != "kith":
+            break
+        if message.role == "assistant" and message.author != "kith":
+            said.append(message)
+    return tuple(reversed(said))
+
+
+async def _write_all(trial: Trial, changes: Changes) -> None:
+    """Write every file, keeping its mode unless that is changed, too; a refusal takes all of them back."""
+    written: list[Change] = []
+    try:
+        for change in changes:
+            await trial.write(change.path, change.after)
+            written.append(change)
+        made = (change for change in changes if change.after is not None)
+        modes = (replace(each, before=each.after) for each in made if each.mode != each.mode_before)
+        await trial.apply(tuple(modes))
+    except TreeError:
+        for change in reversed(written):
+            await trial.write(change.path, change.before)
+        raise
+
+
+async def _read_or_none(trial: Trial, path: str, known: frozenset[str]) -> bytes | None:
+    try:
+        return await trial.read(path)
+    except TreeError:
+        if path in known:
+            raise
+        return None
+
+
+def _edits_beside_calls(thread: Thread) -> bool:
+    """Whether the model wrote edits in a message that also called tools, since somebody last spoke."""
+    for message in reversed(thread.messages):
+        if message.role == "user":
+            return False
+        try:
+            if message.calls and find_edits(message.text):
+                return True
+        except EditError:
+            return True
+    return False
+
+
+async def adopt(
+    run: Run, trial: Trial, judges: Judges, changes: Changes, decision: Verdict, text: str
+) -> Outcome:
+    """Bring the change, or what the person kept of it, into the user's tree.
+
+    What was edited there since it was shown is never written over: the change is made again on that, checked
+    again and asked about again.
+    """
+    kept = changes if decision.changes is None else decision.changes
+    messages = await trial.commits()
+    try:
+        change_id = await run.workspace.apply(kept)
+    except TreeError:
+        renewed = await renew(run.workspace, kept)
+        if renewed in ((), kept):
+            raise
+        run.emit(Notice(RENEWED, "warning"))
+        return await adopt_ready(replace(run, trial_name=""), renewed, judges, text)  # `trial` keeps it
+    run.emit(Applied(change_id, summarise(kept)))
+    if messages and kept == changes:
+        await judges.commit([change.path for change in kept], "\n\n".join(messages))
+    elif messages:
+        run.emit(Notice("Not committed, since only a part was kept.", "warning"))
+    return Outcome("done", text)
+
+
+async def adopt_ready(run: Run, changes: Changes, judges: Judges, text: str) -> Outcome:
+    """The same gates and the same question for a change that needed no model; refused, it waits."""
+    async with kept_trial(run.workspace, run.trial_name) as held:
+        await held.trial.go_back("")  # a crash may have left something
+        await held.trial.apply(changes)
+        await held.trial.remember(changes)
+        outcome = await _judge_ready(run, held.trial, changes, judges, text)
+        held.adopted = outcome.status == "done"
+    return outcome
+
+
+async def _judge_ready(run: Run, trial: Trial, changes: Changes, judges: Judges, text: str) -> Outcome:
+    inside = run.inside(trial)
+    inside.emit(Proposed(summarise(changes)))
+    verdict, _ = await judge(inside, judges, changes, 1, compare=True)
+    if not verdict.ok:
+        return Outcome("failed", _not_applied(in_a_line(verdict), verdict))
+    decision = await decide(run, trial, judges, changes, verdict.evidence)
+    if not decision.ok:
+        return not_adopted(decision)
+    return await adopt(run, trial, judges, changes, decision, text)
+
+
+def not_adopted(decision: Verdict) -> Outcome:
+    """The end of a change to which nobody said yes: a person refused it, or it waits for one."""
+    if decision.unmet:
+        return Outcome("held", decision.feedback)
+    return Outcome("rejected", "Nothing was applied.")

@@ -1,0 +1,246 @@
+"""Tools without a model: those that read answer at once, the others make a change that waits for a yes."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from kith.agent.asking.hidden import find_hidden
+from kith.agent.attempt import Outcome, adopt_ready
+from kith.agent.direct import AppendText, InsertText, RenameSymbol, ReplaceText, make_direct
+from kith.agent.index import look_nowhere
+from kith.agent.project import Project, Result
+from kith.context.redact import Redactor
+from kith.core.errors import BusyError, UsageError
+from kith.core.loop import check_args
+from kith.core.model import Tool
+from kith.core.run import Answerer, Limits, Run
+from kith.core.values import Answer, Changes, FileChange, Question, ToolResult
+from kith.edits import summarise
+from kith.features.refactor.make import make_refactoring
+from kith.features.refactor.wanted import FORMS, read_wanted
+from kith.memory.index import open_index
+from kith.memory.refresh import refresh
+from kith.memory.session import Listener
+from kith.tools import standard_tools
+from kith.tools.symbols import Look
+from kith.tools.veiled import hide
+
+KIND: Final = "tool"
+_OF_A_THREAD: Final = ("todo", "done")  # they say something in a conversation, of which there is none
+_INDEXING_S: Final = 20.0
+DONE: Final = "Done, without a model."
+_ROOM: Final = 40  # characters of an argument, in a title
+_EDITS_IN_WORDS: Final = {
+    "edit": "edit {path}: {old} becomes {new}",
+    "write": "write {path}",
+    "replace": "replace {old} by {new} in {where}",
+    "append": "append to {path}: {text}",
+    "insert": "insert into {path}: {text}",
+    "rename": "rename {old} to {new}",
+    "refactor": "{action} {target} {to}",
+}
+
+Make = Callable[[Mapping[str, Any], Run], Awaitable[Changes]]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectTool:
+    """What a tool is called and takes: `schema` is a JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    effect: Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A deterministic edit: its description, the arguments it takes, and the change it makes on the side."""
+
+    description: str
+    schema: Mapping[str, Any]
+    make: Make
+
+
+def model_tools() -> tuple[str, ...]:
+    """The names of the tools that a model has."""
+    return tuple(tool.name for tool in standard_tools())
+
+
+def direct_tools() -> tuple[DirectTool, ...]:
+    """Every tool that needs no model, those that read first."""
+    reading = [DirectTool(each.name, each.description, each.schema, "read") for each in _readers()]
+    edits = [DirectTool(name, each.description, each.schema, "write") for name, each in _edits().items()]
+    return (*reading, *edits)
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> ToolResult:
+    """What a tool that only reads says of the project; secrets stay out of its sight.
+
+    Raises UsageError for a tool that does not exist or writes, and for arguments it does not take.
+    """
+    hidden = await find_hidden(project)
+    async with _definitions(project, name == "symbols") as look:
+        tool = next((each for each in _readers(look) if each.name == name), None)
+        if tool is None:
+            raise UsageError(f"There is no tool {name!r} that only reads.")
+        checked = _checked(tool.name, tool.schema, args)
+        if tool.effect_for(checked) != "read":
+            raise UsageError(f"Used directly, {name} only reads.")
+        limits = Limits(exec=project.exec_limits(0))
+        run = Run(lambda event, path: None, _nobody, hide(project.tree, hidden.veil), limits)
+        result = await tool.fn(checked, run)
+    return replace(result, text=Redactor(hidden.values).clean(result.text)[0])
+
+
+def _readers(look: Look = look_nowhere) -> Sequence[Tool]:
+    """The tools that can look without changing anything."""
+    tools = standard_tools(look=look)
+    return [each for each in tools if each.name not in _OF_A_THREAD and _may_look(each)]
+
+
+def _may_look(tool: Tool) -> bool:
+    """Whether a tool reads, or can (git); what runs commands is never asked so."""
+    return tool.effect == "read" or (tool.effect == "write" and tool.effect_of is not None)
+
+
+@asynccontextmanager
+async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
+    """Where names are defined, by an index that is made where there is none. Raises KithError."""
+    if not wanted:
+        yield look_nowhere
+        return
+    index = open_index(project.settings.cache, project.root)
+    try:
+        await asyncio.wait_for(refresh(index, project.tree), _INDEXING_S)
+        yield index.find
+    except TimeoutError:
+        raise BusyError("The index of this project is being made; ask again, and it goes on.") from None
+    finally:
+        index.close()
+
+
+async def _nobody(question: Question) -> Answer:
+    return Answer("no")
+
+
+# --- edits -----------------------------------------------------------------------------------
+
+
+async def preview(project: Project, name: str, args: Mapping[str, Any]) -> tuple[FileChange, ...]:
+    """What an edit would change; nothing is changed. Raises UsageError, TreeError where it cannot be made."""
+    project.check_writable()
+    run = Run(lambda event, path: None, _nobody, project.tree, Limits(exec=project.exec_limits(0)))
+    return summarise(await _make(project, name, args, run))
+
+
+async def edit_with(
+    project: Project,
+    name: str,
+    args: Mapping[str, Any],
+    answerer: Answerer,
+    listeners: Sequence[Listener] = (),
+    id: str = "",
+) -> Result:
+    """Make an edit, take it through the gates to the person, and with their yes into the tree."""
+    project.check_writable()
+
+    async def do(run: Run) -> Outcome:
+        return await adopt_ready(run, await _make(project, name, args, run), project.judges(run), DONE)
+
+    return await project.perform(word_edit(name, args), KIND, do, answerer, listeners, id)
+
+
+def word_edit(name: str, args: Mapping[str, Any]) -> str:
+    """An edit in a few words, for lists of sessions."""
+    told = defaultdict(str, {key: _in_short(value) for key, value in args.items()})
+    return " ".join(_EDITS_IN_WORDS.get(name, name).format_map(told).split())
+
+
+def _in_short(value: object) -> str:
+    """The first line of an argument, or what there is room for."""
+    line = str(value).strip().partition("\n")[0]
+    return line if len(line) <= _ROOM else f"{line[: _ROOM - 1]}…"
+
+
+async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) -> Changes:
+    """The change that an edit makes; what is private is not touched, since a change is shown."""
+    edit = _edits().get(name)
+    if edit is None:
+        raise UsageError(f"There is no tool {name!r} that edits.")
+    veiled = hide(run.workspace, (await find_hidden(project)).veil)
+    changes = await edit.make(_checked(name, edit.schema, args), run.inside(veiled))
+    if not changes:
+        raise UsageError("There is nothing to do: everything is so already.")
+    return changes
+
+
+def _checked(name: str, schema: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
+    checked, fault = check_args(args, schema)
+    if fault:
+        raise UsageError(f"{name}: {fault}.")
+    return checked
+
+
+def _edits() -> dict[str, _Edit]:
+    writing = {each.name: each for each in standard_tools() if each.name in ("edit", "write")}
+    return {
+        **{name: _Edit(tool.description, tool.schema, _by_tool(tool)) for name, tool in writing.items()},
+        "replace": _Edit(
+            "Replace a text everywhere in a file, or in all files a pattern matches.",
+            _schema("old", "new", "where"),
+            lambda args, run: make_direct(ReplaceText(**args), run),
+        ),
+        "append": _Edit(
+            "Add lines at the end of a file.",
+            _schema("text", "path"),
+            lambda args, run: make_direct(AppendText(**args), run),
+        ),
+        "insert": _Edit(
+            "Put a text before or after an anchor, which stands in the file once.",
+            _schema("text", "anchor", "path", before={"type": "boolean"}),
+            lambda args, run: make_direct(InsertText(**{"before": False, **args}), run),
+        ),
+        "rename": _Edit(
+            "Rename an identifier in every source file.",
+            _schema("old", "new"),
+            lambda args, run: make_direct(RenameSymbol(**args), run),
+        ),
+        "refactor": _Edit(
+            f"Refactor by syntax tree: {'; '.join(FORMS.values())}. `target` comes first, then `to`.",
+            _schema(
+                "action", "target", action={"type": "string", "enum": list(FORMS)}, to={"type": "string"}
+            ),
+            _refactor,
+        ),
+    }
+
+
+def _schema(*required: str, **more: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that are texts, all of them needed, and others."""
+    properties = {name: {"type": "string"} for name in required} | more
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _by_tool(tool: Tool) -> Make:
+    """An edit by one of the model's own tools, in a trial."""
+
+    async def make(args: Mapping[str, Any], run: Run) -> Changes:
+        async with run.workspace.trial() as trial:
+            result = await tool.fn(args, run.inside(trial))
+            if not result.ok:
+                raise UsageError(result.text)
+            return await trial.changes()
+
+    return make
+
+
+async def _refactor(args: Mapping[str, Any], run: Run) -> Changes:
+    words = [args["action"], args["target"], *([args["to"]] if args.get("to") else [])]
+    return (await make_refactoring(run, read_wanted(words))).changes

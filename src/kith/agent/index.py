@@ -1,0 +1,145 @@
+"""The index of a project while it is worked on: asked where there is one, brought up to date on the side."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from kith.agent.project import Project
+from kith.context.brief import Fitting, fit_nothing
+from kith.context.definitions import Found
+from kith.context.outline import Outline
+from kith.core.errors import KithError
+from kith.core.events import Notice
+from kith.core.loops import leave
+from kith.core.model import Emit
+from kith.memory.caches import Stamp, is_storable, settle
+from kith.memory.index import Damaged, Index, open_index
+from kith.memory.refresh import refresh
+from kith.tools.symbols import Look
+
+SMALL: Final = 2_000  # files of a tree whose index is made without being asked for, in some seconds
+WORTH: Final = 200  # files, from which on a tool that finds definitions is worth its place in the prompt
+_LATER: Final = 2.0  # seconds, after which a first index does not hold up the first request any more
+_PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes longer
+
+
+def has_symbols(project: Project) -> bool:
+    """Whether there is an index that is worth a tool of its own; to be asked once for a conversation."""
+    try:
+        index = open_index(project.settings.cache, project.root)
+        try:
+            return index.complete and index.size >= WORTH
+        finally:
+            index.close()
+    except KithError:
+        return False
+
+
+def look_nowhere(name: str) -> Found:
+    """In place of an index: nothing is known beyond the tree's own changes."""
+    return Found()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an index says of the project, and the work that brings it up to date; None where there is none."""
+
+    index: Index | None = None
+    work: asyncio.Future[None] | None = None
+
+    @property
+    def look(self) -> Look | None:
+        """Where a name is defined, for the tool of that purpose."""
+        return self.index.find if self.index else None
+
+    async def fitting(self) -> Fitting:
+        """Which files fit a task: by the tree as it is now, where that is quickly known."""
+        if self.index is None or self.work is None:
+            return fit_nothing
+        await asyncio.wait([self.work], timeout=_PATIENCE)
+        return self.index.fitting
+
+
+@asynccontextmanager
+async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
+    """What is known of the project; brought up to date while other work goes on.
+
+    Where there is no index yet, one is begun for the next time if the tree is small. Leaving cuts that short,
+    and the next time goes on from there. An index that cannot be used is said, and done without.
+    """
+    try:
+        index = open_index(project.settings.cache, project.root)
+        complete = index.complete
+    except KithError as error:
+        emit(Notice(f"Working without an index: {error}", "warning"))
+        yield Known()
+        return
+    if index.note:
+        emit(Notice(index.note))
+    work = asyncio.ensure_future(_keep(index, project, complete, emit))
+    try:
+        yield Known(index, work) if complete else Known()
+    finally:
+        await leave(work)
+        index.close()
+
+
+async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> None:
+    """Look at what changed. Nobody waits for it, so a failure is said and no more."""
+    if not complete:
+        await asyncio.sleep(_LATER)
+    try:
+        if complete or len(await project.tree.files()) <= SMALL:
+            await refresh(index, project.tree)
+    except KithError as error:
+        emit(Notice(f"The index was not brought up to date: {error}", "warning"))
+
+
+class FedIndex:
+    """The project's index, where another look at all files brings it up to date on the way.
+
+    `stale` are the files it wants to be fed. An index that cannot be used is said, and done without.
+    """
+
+    def __init__(self, project: Project, stamps: Mapping[str, Stamp], emit: Emit) -> None:
+        now, self._emit = time.time_ns(), emit
+        self._index: Index | None = None
+        self._stamps = {path: settle(stamp, now) for path, stamp in stamps.items() if is_storable(path)}
+        self.stale = frozenset[str]()
+        with self._forgiving():
+            self._index = open_index(project.settings.cache, project.root)
+            if self._index.note:
+                emit(Notice(self._index.note))
+            known = self._index.known()
+            self._index.forget(sorted(known.keys() - self._stamps.keys()))
+            self.stale = frozenset(
+                path for path in self._stamps if path not in known or known[path][0] != stamps[path]
+            )
+
+    def feed(self, outlines: Sequence[Outline]) -> None:
+        """Keep what was found in some of the files."""
+        with self._forgiving():
+            if self._index and outlines:
+                self._index.put(outlines, {each.path: self._stamps[each.path] for each in outlines})
+
+    def finish(self) -> None:
+        """Say that all that is stale has been fed."""
+        with self._forgiving():
+            if self._index:
+                self._index.finish()
+
+    def close(self) -> None:
+        if self._index:
+            self._index.close()
+        self._index = None
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        try:
+            yield
+        except (KithError, Damaged) as error:
+            self.close()
+            self._emit(Notice(f"The index was not brought up to date: {error}", "warning"))

@@ -1,0 +1,102 @@
+"""What needs no question in a project: commands that only look, and what the person allowed for good."""
+
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from kith.agent.project import Project
+from kith.context.secrets import is_secret_file
+from kith.core.calls import bare_call, split_call
+from kith.core.hosts import net_allows, split_target
+from kith.core.values import Effect
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.permits import Permit, forget_permits, permitted
+from kith.settings import find_folders
+from kith.shell import Judgement, Read, decide, is_within, pattern_of
+from kith.trees.reachable import why_git_may_run, why_private
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """What the tree at `root` says of a command that would look at it."""
+
+    root: Path
+
+    def read(self, read: Read) -> str:
+        return why_private(self.root, read.path, _tells, glob=read.glob, below=read.below)
+
+    def settings(self) -> str:
+        return why_git_may_run(self.root)
+
+
+def _tells(path: str) -> bool:
+    return is_secret_file(path, ignored=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPermits:
+    """The permits of one project; `confined`: its commands run in a sandbox, which may reach `hosts`.
+
+    `calls` are patterns for tools of servers, such as `github/get_*`. `veiled`: who runs commands may not see
+    private files, so that without a sandbox looking is asked about, too.
+    """
+
+    log: Log
+    root: Path
+    confined: bool
+    hosts: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    veiled: bool = False
+
+    def allows(self, effect: Effect, target: str) -> bool:
+        if effect == "exec" and not self.veiled and decide_here(self.root, target).allowed:
+            return True
+        if effect == "call":
+            return self._allows_call(split_call(target)[0])
+        patterns = [each.pattern for each in permitted(self.log, self.root) if each.effect == effect]
+        if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target):
+            return True
+        return any(is_within(target, pattern) for pattern in patterns)
+
+    def _allows_call(self, identity: str) -> bool:
+        """Whether the tool is allowed by the settings, or was allowed for good as it is now."""
+        if any(fnmatchcase(bare_call(identity), pattern) for pattern in self.calls):
+            return True
+        return Permit("call", identity) in permitted(self.log, self.root)
+
+    def pattern(self, effect: Effect, target: str) -> str:
+        """A call's tool; the hosts alone where a sandbox holds a command to them; else the whole of it."""
+        hosts, _ = split_target(target) if effect == "net" else ((), target)
+        if effect == "net" and self.confined:
+            return " ".join(hosts)
+        if effect == "call":
+            return split_call(target)[0]
+        return pattern_of(target) if effect in ("exec", "net") else ""
+
+
+def decide_here(root: Path, line: str) -> Judgement:
+    """Judge a command for the tree at `root`, with a look at the disk."""
+    if os.name == "nt":
+        return Judgement(False, "It is no command of bash's here.")
+    return decide(line, OnDisk(root))
+
+
+def remembered(root: Path) -> tuple[Permit, ...]:
+    """What was allowed for good in a project."""
+    _, state, _ = find_folders()
+    return permitted(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
+
+
+def forget(root: Path, permits: tuple[Permit, ...]) -> None:
+    """Ask again about these."""
+    if permits:
+        forget_permits(Log(find_folders()[1] / LOG_FILE), root, permits)
+
+
+def permits_of(project: Project, *, veiled: bool = False) -> ProjectPermits:
+    """What needs no question in this project, of a model from which private files are kept, or not."""
+    hosts = project.settings.reachable
+    servers = project.settings.mcp.items()
+    calls = tuple(f"{name}/{pattern}" for name, server in servers for pattern in server.allow)
+    return ProjectPermits(project.log, project.root, project.tree.confined, hosts, calls, veiled)

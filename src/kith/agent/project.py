@@ -1,0 +1,354 @@
+"""One project: its settings, its tree, the log, and what every command does with them."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kith import __version__
+from kith.agent.attempt import Outcome
+from kith.agent.ignored import ignored_words
+from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
+from kith.agent.kept_back import make_redactor
+from kith.agent.kept_results import KeptResults
+from kith.agent.models import end_of, engine_of, places_of
+from kith.agent.steering import hearing, shared, until_stopped
+from kith.context.rooms import output_room
+from kith.core.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_HELD_BACK,
+    EXIT_LIMIT,
+    EXIT_REJECTED,
+    EXIT_TRY_LATER,
+    KithError,
+    TreeError,
+    UnrecordedError,
+    UsageError,
+)
+from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
+from kith.core.evidence import Standard
+from kith.core.model import Emit
+from kith.core.run import Answerer, Limits, Run, new_id
+from kith.core.values import Changes, Usage
+from kith.core.workspace import ExecLimits, SizeLimits
+from kith.edits import summarise
+from kith.memory.applied import find_applied, short_id
+from kith.memory.inbox import Inbox
+from kith.memory.listing import Summary
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.past import Past
+from kith.memory.receipt import describe_run
+from kith.memory.session import Listener, Session, telling
+from kith.memory.spending import paid_today
+from kith.models.choose import choose_provider
+from kith.models.stack import Opened, look
+from kith.settings import Settings, load_settings
+from kith.trees.environment import name_environment
+from kith.trees.journal import Recovered
+from kith.trees.local import LocalTree
+from kith.trees.merge import GoneError
+from kith.trees.trials import open_tree
+
+if TYPE_CHECKING:
+    from kith.features.mcp.tool_servers import ToolServers
+
+UNCONFINED: Final = (
+    "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
+    "that you name. kith doctor says how to change that."
+)
+STATUS_CODES: Mapping[Status, int] = {
+    "done": EXIT_DONE,
+    "failed": EXIT_FAILED,
+    "rejected": EXIT_REJECTED,
+    "held": EXIT_HELD_BACK,
+    "limit": EXIT_LIMIT,
+    "unavailable": EXIT_TRY_LATER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How it ended: the exit code, and the object that `--output-format json` prints."""
+
+    code: int
+    report: dict[str, Any]
+
+
+def tree_at(root: Path, chosen: Settings) -> LocalTree:
+    """The files of a folder, with the sandbox, the limits and the hosts that the person chose."""
+    return open_tree(
+        root,
+        chosen.state,
+        chosen.cache,
+        sandbox=chosen.sandbox,
+        limits=SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
+        hosts=chosen.reachable,
+        config=chosen.config,
+    )
+
+
+def trial_name(session: str, past: Past) -> str:
+    """The trial of a session's last task: a change that is not applied waits there under this name."""
+    return f"{session}-{past.tasks}"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project, with its settings, its tree and the log, and the servers of tools that are open for it."""
+
+    root: Path
+    settings: Settings
+    log: Log
+    tree: LocalTree
+    servers: "ToolServers | None" = None
+
+    @classmethod
+    def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "Project":
+        """Read the settings, open the log and the tree."""
+        settings = load_settings(root, flags, environ)
+        if root == settings.state or root in settings.state.parents:
+            raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
+        log = Log(settings.state / LOG_FILE)
+        return cls(root, settings, log, tree_at(root, settings))
+
+    def check_writable(self) -> None:
+        """Raises UsageError where the person, or the project, lets nothing be changed."""
+        if self.settings.read_only:
+            raise UsageError("Nothing may be written here (read_only).")
+
+    # --- sessions ----------------------------------------------------------------------------
+
+    async def perform(
+        self,
+        words: str,
+        kind: str,
+        do: Callable[[Run], Awaitable[Outcome]],
+        answerer: Answerer,
+        listeners: Sequence[Listener] = (),
+        id: str = "",
+    ) -> Result:
+        """Do something in a session of its own (called `id` if given), from its first event to its last.
+
+        `words` say what was wanted; `kind` is the command, by which the log tells a review from a task.
+        """
+        with self.session(id) as session:
+            session.listeners += listeners
+            run = self.begin(session, answerer)
+            run.emit(self.started(words, {"kind": kind}))
+            await self.tell_state(run)
+            run = replace(run, trial_name=trial_name(session.id, session.past()))
+            code = await self.to_the_end(session, run, do(run))
+            return Result(code, self.report(session.id))
+
+    def session(self, id: str = "", changes: Changes = ()) -> Session:
+        """A session, new unless its `id` is given, into which no secret gets, nor one of these `changes`."""
+        session = Session(self.log, id or new_id())
+        session.keep_back(make_redactor(self.root, self.settings, changes))
+        return session
+
+    def report(self, session: str) -> dict[str, Any]:
+        """How a session went, and the change that waits; where money was paid, what is left of the day's."""
+        found, limit = describe_run(session, self.log.past(session)), self.settings.max_day_usd
+        found["waiting"] = self.waiting_in(session)
+        if found["usd"] and limit is not None:
+            found["usd_left_today"] = round(max(0.0, limit - paid_today(self.log)), 6)
+        return found
+
+    def waiting_in(self, session: str) -> str | None:
+        """The name of the trial in which the newest change of a session waits to be applied."""
+        names = [each.name for each in self.tree.waiting() if each.session == session]
+        return names[-1] if names else None
+
+    def begin(self, session: Session, answerer: Answerer) -> Run:
+        """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
+        Inbox(session.log, session.id).forget_stops()
+        session.keep_back(make_redactor(self.root, self.settings))
+        limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
+        return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
+
+    def started(self, words: str, options: dict[str, str]) -> RunStarted:
+        """The first event of a session."""
+        return RunStarted(words, str(self.root), self.settings.model, __version__, options)
+
+    async def to_the_end(self, session: Session, run: Run, work: Awaitable[Outcome], again: str = "") -> int:
+        """Whatever happens, the log says how it ended; returns the exit code.
+
+        `again` is the command that goes on with what was interrupted.
+        """
+        try:
+            outcome = await until_stopped(session, work)
+        except UnrecordedError as error:
+            with suppress(KithError):  # it may be the same that refuses
+                run.emit(end_of(error))
+            raise
+        except KithError as error:
+            run.emit(end_of(error))
+            return error.code
+        except (asyncio.CancelledError, KeyboardInterrupt, OSError):  # OSError: nobody reads the output
+            run.emit(RunEnded("interrupted", f"Interrupted. To go on: {again}" if again else "Interrupted."))
+            raise
+        except Exception as error:
+            run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
+            raise
+        run.emit(RunEnded(outcome.status, outcome.text))
+        return STATUS_CODES[outcome.status]
+
+    async def tell_state(self, run: Run) -> None:
+        """Say what a person should know of the tree before work begins in it."""
+        if not (self.root / ".git").exists():
+            run.emit(Notice("This is not a git repository; kith undo works here all the same."))
+        if mended := self.log.mended:
+            run.emit(Notice(mended, "warning"))
+            self.log.mended = ""
+        if await self.recover(None):
+            run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+        if aside := self.tree.trials_aside():
+            run.emit(Notice(f"Old trials cannot be removed; delete them: {aside[0].parent}", "warning"))
+        if words := ignored_words(self.settings.brought):
+            run.emit(Notice(words))
+        if not self.tree.confined:
+            run.emit(Notice(UNCONFINED, "warning"))
+            if any(each.brought for each in self.settings.hooks):
+                run.emit(
+                    Notice(
+                        "Nor do the hooks of this project run, as they would without a sandbox.", "warning"
+                    )
+                )
+
+    def exec_limits(self, window: int) -> ExecLimits:
+        """What one command may take; its output is cut to what the window carries."""
+        return ExecLimits(self.settings.command_timeout, output=output_room(window, 30_000))
+
+    def sessions(self, everywhere: bool = False) -> list[Summary]:
+        """The sessions of this folder, or of all, newest first."""
+        return self.log.sessions(None if everywhere else self.root)
+
+    # --- after a crash -----------------------------------------------------------------------
+
+    async def recover(self, session: Session | None) -> bool:
+        """Finish, or take back, what a crash left half applied, and log what it had no time to log.
+
+        `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
+        True when there was anything to do.
+        """
+        recovered = await self.tree.recover()
+        known = self.log.applied_ids()
+        missing = [id for id in await self.tree.applied() if id not in known]
+        if session is None and (missing or recovered):
+            with self.session() as own:
+                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, {"kind": "recovery"}))
+                self._log_recovered(own, recovered, missing)
+                own.emit(RunEnded("done", "What a crash had cut short is finished."))
+        elif session is not None:
+            self._log_recovered(session, recovered, missing)
+        return bool(recovered or missing)
+
+    def _log_recovered(
+        self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]
+    ) -> None:
+        for each in recovered:
+            text = f"Change {each.change_id} had been cut short by a crash: {each.outcome}."
+            session.emit(Notice(text, "warning"))
+        for id in missing:
+            changes, undoes = self.tree.recall(id)
+            session.emit(Applied(id, summarise(changes), undoes))
+
+    # --- models ------------------------------------------------------------------------------
+
+    async def open_model(self, emit: Emit, name: str = "") -> Opened:
+        """The chosen model (or the one called `name`), found, loaded and looked at.
+
+        Which one it is, is said unless the person named it. Raises NoModelError, ModelError.
+        """
+        chosen = self.settings
+        wanted = name or chosen.model
+        provider = await choose_provider(wanted, places_of(chosen), engine_of(chosen), emit)
+        opened = await look(provider, self.log.card, chosen.window, emit, self._price)
+        if not wanted:
+            window = f", window {opened.window:,}" if opened.window else ""
+            emit(Notice(f"Asking {opened.facts.name}{window}."))
+        return replace(opened, asked_as=wanted)
+
+    def _price(self, model: str, usage: Usage) -> float | None:
+        """What a call costs; the table is read when that is first asked."""
+        from kith.agent.prices import prices_of
+
+        return prices_of(self.settings).cost(model, usage)
+
+    def learn(self, run: Run, id: str, opened: Opened) -> None:
+        """Put on the model's card what this session's calls tell of it."""
+        own = [call for call in self.log.past(id).calls if call.model == opened.facts.name]
+        facts = opened.learned(own) if opened.facts.digest else {}
+        if facts:
+            run.emit(Carded(opened.facts.digest, opened.facts.name, facts))
+
+    # --- judges ------------------------------------------------------------------------------
+
+    async def is_tested(self, run: Run) -> bool:
+        """Whether commands decide about a change: the person named one, or the project has its own."""
+        named = self.settings.check
+        return named != ("none",) if named else bool(await find_project_toolchains(run))
+
+    def judges(self, run: Run, request: str = "") -> Judges:
+        """Who decides about a change of this project; `request` is what the person asked for."""
+        chosen = self.settings
+        named = tuple(command for command in chosen.check if command != "none")
+        origin = chosen.origin.get("check", "")
+        checking = Checking(
+            named if chosen.check else None,
+            not origin.startswith(str(self.root)),
+            ExecLimits(seconds=chosen.check_timeout),
+            SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
+            chosen.allow_file,
+            goal=origin == "flag",
+            no_worse=chosen.no_worse,
+            standard=Standard(chosen.require, chosen.unproven),
+            request=request,
+            kept=KeptResults(chosen.cache, chosen.state),
+            digests=self.tree.digests,
+            environment=name_environment(self.root),
+        )
+
+        async def commit(paths: Sequence[str], message: str) -> None:
+            from kith.trees.git import commit_paths
+
+            try:
+                name = await commit_paths(self.root, paths, message)
+                run.emit(Notice(f"Committed as {name[:12]}."))
+            except TreeError as error:  # the change itself is applied
+                run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
+
+        return replace(make_judges(run, checking, commit), review=chosen.review)
+
+    # --- taking back -------------------------------------------------------------------------
+
+    async def undo(self, id: str = "") -> Applied:
+        """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
+        await self.recover(None)
+        target = find_applied(self.log.applied(str(self.root)), id, self.log.gone())
+        with self.session() as session:  # before anything is changed: it may be refused
+            try:
+                change_id, changes = await self.tree.undo(target.change_id)
+            except GoneError:
+                raise self._without(session, target.change_id) from None
+            undone = Applied(change_id, summarise(changes), undoes=target.change_id)
+            session.keep_back(make_redactor(self.root, self.settings, changes))
+            words, options = f"undo {short_id(target.change_id)}", {"kind": "undo"}
+            with telling(undone):
+                session.emit(RunStarted(words, str(self.root), "", __version__, options))
+            session.emit(undone)
+            session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
+        return undone
+
+    def _without(self, session: Session, change_id: str) -> GoneError:
+        """Log that a change is not in the files any more: the next undo passes it over."""
+        name = short_id(change_id)
+        text = f"Change {name} is not in your files any more. The next undo takes the one before it."
+        options = {"kind": "undo", "gone": change_id}
+        session.emit(RunStarted(f"undo {name}", str(self.root), "", __version__, options))
+        session.emit(RunEnded("failed", text))
+        return GoneError(text)

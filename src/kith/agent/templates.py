@@ -1,0 +1,136 @@
+"""Common tasks with blanks to fill in: words as data, parameters with types."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from kith.agent.front_matter import read_front_matter
+from kith.core.errors import UsageError
+
+_PARAMETER: Final = re.compile(r"(text|path|name|number|[\w-]+(?:\|[\w-]+)+)(\?)?(?: = (.*?))?(?:, (.*))?")
+_BLANK: Final = re.compile(r"\{([a-z][a-z_]*)\}")
+_TYPES: Final = {
+    "text": "text, or @FILE for what a file holds",
+    "path": "a file or folder of the project",
+    "name": "one word",
+    "number": "a whole number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A blank: its type (text, path, name, number, or choices `a|b`), and what stands there by default."""
+
+    name: str
+    type: str
+    about: str = ""
+    default: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The type in words."""
+        return _TYPES.get(self.type) or f"one of {self.type.replace('|', ', ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A task with blanks; `command` is the one that it suits best: run or build."""
+
+    name: str
+    about: str
+    command: str
+    parameters: tuple[Parameter, ...]
+    words: str
+
+
+def read_template(name: str, text: str, where: str = "") -> Template:
+    """The template written in `text`: `about`, `command`, one line for each parameter, then the words.
+
+    A parameter is `name: type`, with `?` after the type (or ` = VALUE`) when it may be left out, and after a
+    comma what it means. Raises UsageError naming the file and the line.
+    """
+    where = where or f"{name}.md"
+    written = read_front_matter(text, where, ("about", "command"))
+    values = dict(written.values)
+    about, command = values.pop("about"), values.pop("command")
+    if command not in ("run", "build"):
+        raise UsageError(f"{where}, line {written.lines['command']}: command is run or build.")
+    parameters = tuple(
+        _read_parameter(key, value, f"{where}, line {written.lines[key]}") for key, value in values.items()
+    )
+    unknown = set(_BLANK.findall(written.words)) - {each.name for each in parameters}
+    if unknown:
+        raise UsageError(f"{where}: the words have a blank {{{min(unknown)}}}, which is no parameter.")
+    return Template(name, about, command, parameters, written.words)
+
+
+def _read_parameter(name: str, text: str, where: str) -> Parameter:
+    found = _PARAMETER.fullmatch(text)
+    if not found:
+        raise UsageError(
+            f"{where}: {text!r} should be a type ({', '.join(_TYPES)} or a|b), then its meaning."
+        )
+    kind, optional, default, about = found.groups()
+    return Parameter(name, kind, about or "", default if default is not None else "" if optional else None)
+
+
+def fill(
+    template: Template, given: Sequence[str], exists: Callable[[str], bool], read: Callable[[str], str]
+) -> str:
+    """The task that a template becomes with `name=value` words; lines with nothing but empty blanks go.
+
+    `exists` says whether a path is in the project, `read` gives a file's text. Raises UsageError.
+    """
+    values = {each.name: each.default for each in template.parameters}
+    kinds = {each.name: each for each in template.parameters}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or name not in kinds:
+            raise UsageError(_unknown(template, word, name if equals else ""))
+        values[name] = _check(kinds[name], value, exists, read)
+    missing = [kinds[name] for name, value in values.items() if value is None]
+    if missing:
+        first = missing[0]
+        about = f": {first.about}" if first.about else ""
+        raise UsageError(f"Template {template.name} needs {first.name}=... ({first.kind}{about}).")
+    return _filled(template.words, {name: value or "" for name, value in values.items()}).strip()
+
+
+def _unknown(template: Template, word: str, name: str) -> str:
+    names = [each.name for each in template.parameters]
+    if not name:
+        return f"Template {template.name} takes {', '.join(f'{each}=...' for each in names)}, not {word!r}."
+    close = get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(names)}."
+    return f"Template {template.name} has no parameter {name!r}; {hint}"
+
+
+def _check(
+    parameter: Parameter, value: str, exists: Callable[[str], bool], read: Callable[[str], str]
+) -> str:
+    fits = True
+    match parameter.type:
+        case "text":
+            return read(value[1:]).strip() if value.startswith("@") else value
+        case "path":
+            fits = exists(value)
+        case "name":
+            fits = bool(re.fullmatch(r"[^\s=]+", value))
+        case "number":
+            fits = value.isdigit()
+        case choices:
+            fits = value in choices.split("|")
+    if not fits:
+        raise UsageError(f"{parameter.name} must be {parameter.kind}, not {value!r}.")
+    return value
+
+
+def _filled(words: str, values: Mapping[str, str]) -> str:
+    lines = []
+    for line in words.split("\n"):
+        blanks = _BLANK.findall(line)
+        if not blanks or any(values[name] for name in blanks):
+            lines.append(_BLANK.sub(lambda blank: values[blank[1]], line))
+    return "\n".join(lines)

@@ -1,1 +1,0 @@
-"""What source text tells by itself: pure functions, no model, no process."""

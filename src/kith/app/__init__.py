@@ -1,1 +1,0 @@
-"""Where everything meets: the only package that knows every concrete class."""

@@ -1,1 +1,0 @@
-"""Better ways to ask a local model: recorded tasks done again, experiments, and the ways that won."""

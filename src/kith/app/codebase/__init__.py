@@ -1,1 +1,0 @@
-"""A whole codebase looked at: its index, its files surveyed, what is under review."""

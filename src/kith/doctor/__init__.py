@@ -1,6 +1,0 @@
-"""`kith doctor`: looks at everything kith stands on, and names the command that mends what is broken."""
-
-from kith.doctor.check import Check, Level
-from kith.doctor.examine import examine
-
-__all__ = ["Check", "Level", "examine"]

@@ -1,1 +1,0 @@
-"""Faces read events and answer questions; nothing else."""

@@ -1,0 +1,1 @@
+"""What kith can do beside its main job: one folder for each feature, and each can be deleted."""

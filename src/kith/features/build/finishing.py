@@ -1,0 +1,116 @@
+"""The last steps of a build: everything on the whole change, the person's yes, the tree, and a commit."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from kith.context.git import list_paths
+from kith.core.events import Applied, Notice, Proposed
+from kith.core.values import BuildTask, Changes, Verdict
+from kith.core.workspace import ExecLimits
+from kith.edits import summarise
+from kith.edits.left_out import tell_left_out
+from kith.features.build.judging import judge_kept, judge_whole
+from kith.features.build.letters import tell_left
+from kith.features.build.state import Build
+from kith.features.build.work import Work
+from kith.gates.human import change_question
+
+_SUBJECT: Final = 72  # characters of a commit's first line
+_WITHOUT: Final = "The person would keep only a part of the change. What they would not:"
+_GIT: Final = ExecLimits(seconds=30.0, output=1_000_000)
+
+
+async def finish(work: Work) -> tuple[Literal["yes", "no"], str]:
+    """All tests and gates on the whole change, and its coverage."""
+    work.run.emit(Proposed(summarise(await work.changes())))
+    verdict = await judge_whole(work)
+    if verdict.ok:
+        return "yes", ""
+    said = verdict.feedback.strip().split("\n")[0]
+    return "no", f"Nothing was applied: {verdict.by}: {said}"
+
+
+async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
+    """The person reads one diff: yes, no, a part of it, or what to do differently."""
+    changes = await work.changes()
+    decision = await work.judges.person(work.run, changes, work.tools.evidence)
+    if decision.unmet:
+        return "no", decision.feedback
+    if not decision.ok:
+        return (
+            ("revise", _wish(work, changes, decision))
+            if decision.feedback
+            else ("no", "Nothing was applied.")
+        )
+    if decision.changes is None or decision.changes == changes:
+        return "yes", ""
+    return ("yes", "") if await _keep(work, decision.changes) else ("no", "Nothing was applied.")
+
+
+def _wish(work: Work, changes: Changes, decision: Verdict) -> str:
+    """What the person wants to be different: in words, and in what they would leave out."""
+    told = decision.changes is not None and tell_left_out(
+        summarise(changes), summarise(decision.changes), work.run.limits.exec.output // 2
+    )
+    return f"{decision.feedback}\n\n{_WITHOUT}\n{told}" if told else decision.feedback
+
+
+async def _keep(work: Work, kept: Changes) -> bool:
+    """Let the trial hold what the person kept, and check that again; a no is theirs to overrule."""
+    await work.trial.go_back("")
+    await work.trial.apply(kept)
+    verdict = await judge_kept(work)
+    if verdict.ok:
+        return True
+    work.run.emit(Notice("What you kept does not pass the checks.", "warning"))
+    text = f"{verdict.by} fails on what you kept. Apply it all the same?"
+    answer = await work.run.ask(change_question(text, kept, named=work.judges.named))
+    return answer.choice == "all"
+
+
+async def apply(work: Work) -> tuple[Literal["applied"], str]:
+    """The person's tree is changed, once; after a crash the log tells whether it was."""
+    if work.build.applied is None:
+        changes = await work.changes()
+        change_id = await work.home.workspace.apply(changes)
+        work.run.emit(Applied(change_id, summarise(changes)))
+    return "applied", ""
+
+
+async def commit(work: Work) -> tuple[Literal["committed", "skipped"], str]:
+    """A commit of what was applied, where it was asked for and is not there yet."""
+    applied = work.build.applied
+    if not work.options.commit or applied is None:
+        return "skipped", ""
+    paths = [file.path for file in applied.files]
+    status = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignored", "--", *paths]
+    if await list_paths(work.home, status, _GIT) == ():
+        return "committed", ""
+    await work.judges.commit(paths, commit_message([piece.task for piece in work.build.done], work.request))
+    return "committed", ""
+
+
+def commit_message(tasks: Sequence[BuildTask], request: str) -> str:
+    """One line that says what was done, then the tasks where there are several."""
+    titles = [task.title for task in tasks]
+    joined = "; ".join(titles)
+    if len(joined) <= _SUBJECT:
+        return joined
+    subject = _shorten(titles[0] if len(titles) == 1 else " ".join(request.split()) or titles[0])
+    return "\n".join([subject, "", *(f"- {title}" for title in titles)])
+
+
+def _shorten(line: str) -> str:
+    """A line of at most 72 characters, cut between words."""
+    if len(line) <= _SUBJECT:
+        return line
+    kept = line[: _SUBJECT - 3]
+    return f"{kept.rpartition(' ')[0] or kept}..."
+
+
+def tell(build: Build) -> str:
+    """How a build ended that was done, for the person."""
+    done, all_ = len(build.done), len(build.pieces)
+    if done < all_:
+        return f"{done} of {all_} tasks are done. {tell_left(build)}"
+    return "All tasks are done." if all_ > 1 else "The task is done."

@@ -1,0 +1,106 @@
+"""A task is done: the implementer writes, all gates judge, a reviewer advises; or it is rolled back."""
+
+from typing import Literal
+
+from kith.agent.roles import Player
+from kith.context.rooms import output_room
+from kith.core.events import Notice
+from kith.features.build.closeup import show_first
+from kith.features.build.judging import judge_task
+from kith.features.build.letters import ask_again, ask_for_advice, ask_for_code, cut_advice, failure_of, show
+from kith.features.build.machine import Step
+from kith.features.build.tasks import dependents
+from kith.features.build.work import AUTHOR, Work, begin, between, speak
+
+_DIFF_BYTES = 12_000
+_PACKET_BYTES = 3_000  # of what another model left
+
+
+async def implement(work: Work) -> tuple[Literal["written"], str]:
+    """The implementer makes the locked tests pass; what it wrote until a limit is judged like the rest."""
+    piece, last = work.build.piece, work.build.last
+    player = await work.cast("implementer")
+    thread = work.thread(piece.task.id, "implement", *([str(player.leg)] if player.leg > 1 else []))
+    failure, author = failure_of(piece, player.small), AUTHOR
+    if last and last.step == Step.APPROVE:
+        words, author = last.text, "person"
+    elif not thread.messages:
+        files = piece.locked.files if piece.locked else {}
+        left = await take_over(work, player) if player.leg > 1 else ""
+        words = f"{ask_for_code(piece.task, sorted(files), failure)}{left}"
+    else:
+        words = ask_again(failure, last.text if last and last.step == Step.REVIEW else "")
+    await begin(work, player, thread, words, author, look=False)
+    return "written", await speak(work, player, thread)
+
+
+async def take_over(work: Work, player: Player) -> str:
+    """What the implementer before has left, in words for the one that takes over.
+
+    It is kept where more of the task's tests pass with it than without, else it is set back.
+    """
+    piece = work.build.piece
+    change = between(await work.changes_at(piece.specified), await work.changes())
+    if not change:
+        return ""
+    before, now = (
+        piece.gates[gate].figures.get("reached", 0) if gate in piece.gates else 0
+        for gate in ("spec", "tests")
+    )
+    kept, how = now > before, "kept" if now > before else "set back"
+    if not kept:
+        await work.trial.go_back(piece.specified)
+    told = f"{now:g} of the task's tests pass with it, {before:g} without"
+    work.run.emit(Notice(f"What the implementer before wrote is {how}: {told}."))
+    shown = show(change, output_room(player.window, _PACKET_BYTES))
+    where = "is in the files" if kept else "was taken back"
+    return f"\n\nAnother model tried this before you. Its change {where}:\n{shown}"
+
+
+async def check(work: Work) -> tuple[Literal["yes", "better", "no", "limit"], str]:
+    """All tests and gates.
+
+    A small model goes from test to test: a no with more of the task's tests passing than ever costs it no
+    retry.
+    """
+    piece = work.build.piece
+    best, refusals = piece.best, piece.refusals
+    verdict, standing = await judge_task(work)
+    if verdict.ok:
+        return "yes", ""
+    better, said = False, verdict.feedback
+    if standing and not standing.ok:
+        better = standing.figures["reached"] > best
+        said = await show_first(work.run, standing, work.build.locked_files)
+    if better and (await work.cast("implementer")).small:
+        return "better", said
+    return "limit" if refusals >= work.options.max_retries else "no", said
+
+
+async def review(work: Work) -> tuple[Literal["advised"], str]:
+    """The reviewer reads task, change and failure, and gives one instruction."""
+    piece = work.build.piece
+    thread = work.thread(piece.task.id, "review", str(piece.attempts))
+    player = await work.cast("reviewer")
+    if not work.build.spoken:
+        change = between(await work.changes_at(piece.specified), await work.changes())
+        chars = output_room(player.window, _DIFF_BYTES)
+        words = ask_for_advice(piece.task, change, failure_of(piece, player.small), chars)
+        await begin(work, player, thread, words, look=False)
+    await speak(work, player, thread, writes=False)
+    return "advised", cut_advice(thread.last_words)
+
+
+async def roll_back(work: Work) -> tuple[Literal["rolled back"], str]:
+    """Everything is as it was before the task; tasks that need it are left out."""
+    piece = work.build.piece
+    await work.trial.go_back(piece.base)
+    why = piece.refusal.strip().split("\n")[0]
+    if piece.kept:
+        work.run.emit(Notice(f"What you asked for did not work out and is taken back: {why}", "warning"))
+        return "rolled back", why
+    lost = dependents(work.build.tasks, piece.task.id)
+    work.run.emit(Notice(f"Task {piece.task.id} ({piece.task.title}) is rolled back: {why}", "warning"))
+    if lost:
+        work.run.emit(Notice(f"Without it these cannot be done: {', '.join(sorted(lost))}.", "warning"))
+    return "rolled back", why

@@ -1,0 +1,160 @@
+"""The gates of a build, asked in their order: the first no wins."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kith.agent.verdicts import told
+from kith.core.evidence import CheckEvidence, Evidence, Names, combine
+from kith.core.run import Gate, Run
+from kith.core.values import Changes, Verdict
+from kith.features.build.suite import GATE, Standing, excuse_flaky, hold, run_tests
+from kith.features.build.work import Work, alone, beside, between
+from kith.gates.commands import commands_gate
+from kith.gates.coverage import coverage_gate
+from kith.gates.evidence.bench import standing_of
+from kith.gates.limits import limits_gate
+from kith.gates.lint import lint_gate
+from kith.gates.reports import SuiteReport
+from kith.gates.secrets import secrets_gate
+from kith.gates.size import size_gate
+from kith.gates.soundness import soundness_gate
+from kith.gates.toolchains import Toolchain
+from kith.gates.types import types_gate
+from kith.gates.untouched import find_unlocked, untouched_gate
+
+# What is there for the model and not for the tests.
+_MISSES: Final = re.compile(r"No module named|cannot import name|No such file|not found", re.I)
+_REWRITTEN: Final = "While the tests ran, your code changed {}: code may not touch its own tests."
+_IGNORED: Final = "The tests run on your change alone: files that git ignores are not part of it."
+
+
+async def judge_task(work: Work) -> tuple[Verdict, Standing | None]:
+    """What all gates say of the present task; also how its tests stand, when they were run."""
+    since = await work.changes_at(work.build.piece.specified)
+    base = await work.changes_at(work.build.piece.base)
+    now = await work.changes()
+    untouched = await _ask(work, untouched_gate(work.build.locked_files, since), now)
+    if not untouched.ok:
+        return untouched, None
+    async with beside(work, now) as fresh:
+        verdict, standing = await _ask_tests(fresh)
+    if not verdict.ok:
+        return verdict, standing
+    own = _own(work, between(base, now))
+    return await _ask_all(work, [size_gate(work.options.max_files, work.options.max_lines)], own), standing
+
+
+async def judge_whole(work: Work) -> Verdict:
+    """What all gates say of the whole change, coverage among them, where there is nothing else."""
+    async with alone(work, await work.changes()) as fresh:
+        return await _judge_whole(fresh)
+
+
+async def _judge_whole(work: Work) -> Verdict:
+    now = await work.changes()
+    untouched = await _ask(work, untouched_gate(work.build.locked_files, now), now)
+    if not untouched.ok:
+        return untouched
+    verdict, standing = await _ask_tests(work, coverage=await measures(work))
+    if not verdict.ok or standing is None:
+        return verdict
+    return await _ask_all(work, list(_coverage(work, standing)), _own(work, now))
+
+
+async def judge_kept(work: Work) -> Verdict:
+    """What the gates say of what a person kept: they may have left tests out."""
+    kept = await work.trial.changes()
+    async with alone(work, kept) as fresh:
+        verdict, _ = await _ask_tests(fresh)
+        return await _ask_all(fresh, [], kept) if verdict.ok else verdict
+
+
+async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Standing | None]:
+    build, toolchains = work.build, await work.toolchains()
+    report = await run_tests(work.run, toolchains, work.options.suite, coverage=coverage)
+    standing = hold(report, build.locks, build.baseline, build.before)
+    standing = await excuse_flaky(work.run, toolchains, work.options.suite, standing)
+    rewritten = await find_unlocked(work.run, build.locked_files) if standing.ok else []
+    if rewritten:
+        said = _REWRITTEN.format(", ".join(rewritten))
+        return _tell(work, Verdict(False, said, GATE, (report.ran,))), None
+    work.tools.evidence = evidence = _evidence(toolchains, standing)
+    said = standing.letter()
+    if _MISSES.search(said):
+        said += f"\n\n{_IGNORED}"
+    verdict = Verdict(standing.ok, said, GATE, (report.ran,), figures=standing.figures, evidence=evidence)
+    return _tell(work, verdict), standing
+
+
+def _evidence(toolchains: Sequence[Toolchain], standing: Standing) -> Evidence:
+    """What the tests say of a build; they came with it, so they prove nothing of what was there before."""
+    report, against = standing.report, {*standing.missing, *standing.broken}
+    held = standing.ok and bool(report.passed)
+    seen = CheckEvidence(
+        " && ".join(each.test for each in toolchains),
+        "held" if held else "unproven",
+        "reached" if held else "broken" if against else "no_tests",
+        after=standing_of(report),
+        broken=Names.of(against),
+        failing=Names.of({case.id for case in report.failed}.difference(against, standing.flaky)),
+        flaky=Names.of(standing.flaky),
+    )
+    return combine([seen])
+
+
+async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdict:
+    """The gates that every change meets, with some more of the moment."""
+    options, limits = work.options, work.options.suite
+    linters = await work.linters()
+    # Named by the person, they judge with the change's size; else the tests above are what they would run.
+    named = (
+        await work.judges.gates()
+        if work.judges.must_check
+        else [limits_gate(options.sizes), soundness_gate()]
+    )
+    chosen = [
+        *named,
+        *gates,
+        secrets_gate(),
+        lint_gate(linters, limits, work.home),
+        types_gate(linters, limits, work.home),
+        *(commands_gate(name, line, limits) for name, line in options.commands.items()),
+    ]
+    for gate in chosen:
+        verdict = await _ask(work, gate, changes)
+        if not verdict.ok:
+            return verdict
+    return Verdict(True, by="gates")
+
+
+async def _ask(work: Work, gate: Gate, changes: Changes) -> Verdict:
+    return _tell(work, await gate(work.run, changes))
+
+
+def _tell(work: Work, verdict: Verdict) -> Verdict:
+    work.run.emit(told(verdict, work.build.attempt))
+    return verdict
+
+
+def _own(work: Work, changes: Changes) -> Changes:
+    """Without the locked tests: whoever wrote the code cannot mend those."""
+    return tuple(change for change in changes if change.path not in work.build.locked_files)
+
+
+async def measures(work: Work) -> bool:
+    """Whether coverage is measured: where a threshold asks for it, or where it costs no second build."""
+    wanted = work.options.coverage
+    return bool(wanted) if wanted is not None else not any(each.build for each in await work.toolchains())
+
+
+def _coverage(work: Work, standing: Standing) -> Iterator[Gate]:
+    threshold = work.options.coverage
+    if not threshold:
+        return
+
+    async def measured(run: Run) -> SuiteReport:
+        return standing.report
+
+    before = work.build.before.figures.get("coverage") if work.build.before else None
+    yield coverage_gate(measured, threshold, before)

@@ -1,0 +1,141 @@
+"""The ways in which models are asked: what live work says of them, what the person says, and their list."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kith.agent.project import Project
+from kith.core.decisions import Coached
+from kith.core.errors import UsageError
+from kith.core.events import Notice, RunEnded
+from kith.core.run import new_id
+from kith.features.coach.coached import COACH, Coaching, Work, options_of, read_coaching
+from kith.features.coach.live import count, watch
+from kith.features.coach.recordings import find_tasks
+from kith.features.coach.strategy import Strategy, Ways, is_of
+from kith.features.coach.trials import LOOKS, Decision, measure
+from kith.features.measure.measured import read_measured
+from kith.features.measure.rows import LegRow
+from kith.memory.session import Listener, Session
+
+FEWEST: Final = min(LOOKS)  # recorded tasks of a kind; with fewer nothing can be settled
+
+
+def settle_live(project: Project, listeners: Sequence[Listener] = ()) -> tuple[Coached, ...]:
+    """Adopt or undo what live work has decided by now; to be called when a task of a strategy is over."""
+    coaching, told = read_coaching(project.log), list[Coached]()
+    watched = {work: ways for work, ways in coaching.ways.items() if ways.canary or ways.adopted}
+    if not watched:
+        return ()
+    legs = read_measured(project.log, cache=project.settings.cache).legs
+    for (key, kind), ways in watched.items():
+        if turn := watch(ways, key, legs):
+            told.append(tell(project, (key, kind), ways, turn.strategy, turn.state, turn.decision, listeners))
+    return tuple(told)
+
+
+def tell(
+    project: Project,
+    work: Work,
+    ways: Ways,
+    strategy: Strategy,
+    state: Any,
+    decision: Decision,
+    listeners: Sequence[Listener] = (),
+) -> Coached:
+    """Say where a strategy stands from now on, in a session of its own."""
+    digest = work[0] if work[0] != ways.model else ""
+    event = Coached(
+        digest,
+        ways.model,
+        work[1],
+        strategy.data,
+        state,
+        decision.why,
+        strategy.author,
+        dict(decision.figures),
+    )
+    with Session(project.log, new_id()) as session:
+        session.listeners += listeners
+        session.emit(project.started(f"coach: {state}", options_of(COACH, work[0], work[1], strategy.id)))
+        session.emit(event)
+        session.emit(Notice(f"{strategy.id} ({ways.model}, {work[1]}) is {state}: {decision.why}."))
+        session.emit(RunEnded("done", decision.why))
+    return event
+
+
+def undo_way(project: Project, id: str) -> Coached:
+    """Give up a way by (the beginning of) its id. Raises UsageError for none or several."""
+    return _by_hand(project, id, "undone", "taken back by the person")
+
+
+def adopt_way(project: Project, id: str) -> Coached:
+    """Adopt a canary without waiting for live work. Raises UsageError for none or several."""
+    return _by_hand(project, id, "adopted", "adopted by the person")
+
+
+def _by_hand(project: Project, id: str, state: str, why: str) -> Coached:
+    found = [
+        (work, ways, each)
+        for work, ways in read_coaching(project.log).ways.items()
+        for each in (*ways.adopted, *filter(None, [ways.canary]), *ways.proposed)
+        if id and each.id.startswith(id) and (state == "undone" or each is ways.canary)
+    ]
+    if len(found) != 1:
+        what = "Several ways begin" if found else "No way that could be " + state + " begins"
+        raise UsageError(f"{what} with {id!r}; `kith coach` lists them.")
+    work, ways, strategy = found[0]
+    return tell(project, work, ways, strategy, state, Decision("accept", why))
+
+
+# --- what there is to see ------------------------------------------------------------------------
+
+
+def describe_coaching(project: Project) -> dict[str, Any]:
+    """Every model and kind of work with its ways, experiments and history, as plain data."""
+    coaching = read_coaching(project.log)
+    legs = read_measured(project.log, cache=project.settings.cache).legs
+    by_kind = find_tasks(project, legs)
+    own = {kind: sum(not task.exercise for task in tasks) for kind, tasks in by_kind.items()}
+    return {
+        "recorded": {kind: number for kind, number in own.items() if number},
+        "exercises": len({task.id for tasks in by_kind.values() for task in tasks if task.exercise}),
+        "fewest": FEWEST,
+        "work": [_describe(work, ways, coaching, legs) for work, ways in coaching.ways.items()],
+    }
+
+
+def _describe(work: Work, ways: Ways, coaching: Coaching, legs: Sequence[LegRow]) -> dict[str, Any]:
+    last = {str(event.strategy.get("id", "")): (at, event) for at, event in ways.history}
+    own = [leg for leg in legs if leg.kind == ways.kind and is_of(leg, work[0], ways.model)]
+    own = [leg for leg in own if leg.reward is not None]
+    live = {id: count(leg for leg in own if leg.strategy == id) for id in ("", *last)}
+    return {
+        "model": ways.model,
+        "digest": work[0],
+        "kind": ways.kind,
+        "champion": ways.champion.id,
+        "canary": ways.canary.id if ways.canary else "",
+        "proposed": [each.id for each in ways.proposed],
+        "original": {"live": live[""].seen, "live_solved": live[""].good},
+        "ways": [
+            {
+                "id": id,
+                "state": event.state,
+                "why": event.why,
+                "author": event.author,
+                "levers": event.strategy.get("levers", {}),
+                "hypothesis": event.strategy.get("hypothesis", ""),
+                "predicted": event.strategy.get("predicted", {}),
+                "figures": event.figures,
+                "trials": measure([*coaching.pairs.get((work, id), {}).values()]),
+                "live": live[id].seen,
+                "live_solved": live[id].good,
+                "at": at,
+            }
+            for id, (at, event) in last.items()
+        ],
+        "history": [
+            {"at": at, "id": event.strategy.get("id", ""), "state": event.state, "why": event.why}
+            for at, event in ways.history
+        ],
+    }

@@ -1,0 +1,227 @@
+"""A model made of models: several answer the same prompt, criticise each other, and one reply comes out."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kith.context.budget import fit_middle
+from kith.core.errors import KithError
+from kith.core.events import Event, Notice, Stepped
+from kith.core.model import Emit, Model, Prompt, Role
+from kith.core.policy import READ_ONLY
+from kith.core.run import Run, Thread, new_id
+from kith.core.values import Message, Reply, Text, say
+from kith.features.confer.checks import Check, Checked, check_quote, unchecked
+from kith.features.confer.confer import By, Decision, conclude, criticise, open_minutes, ranking
+from kith.features.confer.council import (
+    Proposal,
+    Revision,
+    Seat,
+    agree,
+    cheapest,
+    holding,
+    objections,
+    take_revision,
+)
+from kith.features.confer.members import Council, Ledger, Member, draw_labels, inside_ledger, thread_name
+from kith.features.confer.replies import Objection
+from kith.features.confer.rounds import AUTHOR, Agenda, hold_round
+
+_SHOWN: Final = 0.25  # of a council's tokens, the part that each member may read of the conversation
+_CHARS: Final = 3  # of code, for one token
+_PATH: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.[A-Za-z]\w{0,4}\b")
+_ANSWERED: Final = re.compile(r"^\s*\**(accept|reject)\**\b.*$", re.I)
+_ID: Final = re.compile(r"\bc\d+\b")
+_REVISE: Final = """\
+These claims against your answer were checked, and hold:
+
+{claims}
+
+Begin with a line `accept: ids` or `reject: ids`, or both. If you accept any, give your whole answer again
+below, in the form in which you were first asked for it, changed as little as they need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panelist:
+    """One of the models: where it runs, and how often its work was good so far (0 to 1)."""
+
+    model: Model
+    server: str
+    slots: int = 1
+    cloud: bool = False
+    ability: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Several models that answer as one. The first reads with the tools there are, and opens.
+
+    Only what it says at the end of its turn is conferred about: the others see what it was shown, and not who
+    it is. `tokens` is for one answer; `check` looks at claims (None: only quotes of what was shown count).
+    """
+
+    panelists: Sequence[Panelist]
+    run: Run
+    tokens: int
+    check: Check | None = None
+
+    @property
+    def name(self) -> str:
+        return " + ".join(each.model.name for each in self.panelists)
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """The first model's reply while it still reads, else what the panel makes of it.
+
+        Raises what the models raise, if all of them do.
+        """
+        council = self._begin(prompt)
+        run = self._inside(emit)
+        lead, reply = await self._open(run, council, prompt)
+        if reply.message.calls or reply.stop == "length" or not reply.message.text.strip():
+            return reply
+        open_minutes(run, council)
+        texts = {lead: reply.message.text}
+        _hold_words(run, council, lead, reply)
+        await self._hear_others(run, council, texts)
+        choice = await self._confer(run, council, texts, lead)
+        author = council.members[choice].name
+        return replace(reply, message=Message("assistant", (Text(texts[choice]),), author), stop="end")
+
+    def _begin(self, prompt: Prompt) -> Council:
+        members = {
+            label: Member(
+                Seat(label, each.server, each.slots),
+                Role("panelist", prompt.system, each.model, (), READ_ONLY, prompt.purpose, prompt.sampling),
+                each.cloud,
+                each.ability,
+            )
+            for label, each in zip(draw_labels(len(self.panelists)), self.panelists, strict=True)
+        }
+        shown = fit_middle(_as_text(prompt.messages), int(self.tokens * _SHOWN) * _CHARS)
+        question = next((each.text for each in prompt.messages if each.role == "user"), "")
+        return Council(new_id(), prompt.purpose, question, shown, members, Ledger(self.tokens))
+
+    def _inside(self, emit: Emit) -> Run:
+        """The run of this call. Its steps stay among themselves: outside they would pass for the caller's."""
+
+        def sink(event: Event, path: tuple[str, ...]) -> None:
+            if not isinstance(event, Stepped):
+                emit(event)
+
+        return replace(self.run, sink=sink)
+
+    async def _open(self, run: Run, council: Council, prompt: Prompt) -> tuple[str, Reply]:
+        """The first reply, of the first that answers."""
+        failure: KithError | None = None
+        for label, member in council.members.items():
+            own = inside_ledger(run, council, label)
+            try:
+                return label, await member.role.model(prompt, own.emit)
+            except KithError as error:
+                failure = failure or error
+                council.silent[label] = str(error)
+                run.emit(Notice(f"{member.name} drops out of the panel: {error}", "warning"))
+        raise failure or KithError("A panel needs models.")
+
+    async def _hear_others(self, run: Run, council: Council, texts: dict[str, str]) -> None:
+        async def take(label: str, words: str) -> None:
+            texts[label] = words
+            council.proposals[label] = _as_proposal(words)
+
+        letters = {label: council.facts for label in council.members if label not in texts}
+        await hold_round(run, council, Agenda("propose", letters, _any_words, take))
+
+    async def _confer(self, run: Run, council: Council, texts: dict[str, str], lead: str) -> str:
+        """Whose answer holds; `texts` has it as its author wrote it last."""
+        if len(texts) == 1:
+            return lead
+        if agree(list(council.proposals.values())):
+            choice = cheapest({label: council.ledger.cost(label) for label in texts})
+            conclude(run, council, Decision(choice, "agreement", "they agree", (choice,)))
+            return choice
+        await criticise(run, council, self.check or _quotes_of(council.facts))
+        await _revise(run, council, texts)
+        order = sorted(ranking(council), key=lambda label: _standing(council, label, lead))
+        by: By = "limit"
+        why = "nothing that was said against any of them holds"
+        if any(each.check == "confirmed" for each in council.claims):
+            by, why = "evidence", "the least that holds was said against it"
+        conclude(run, council, Decision(order[0], by, why, tuple(order)))
+        return order[0]
+
+
+def _standing(council: Council, label: str, lead: str) -> tuple[int, float, bool]:
+    against = objections(council.claims)[label]
+    return against, -council.members[label].ability, label != lead
+
+
+async def _revise(run: Run, council: Council, texts: dict[str, str]) -> None:
+    """Authors whose answer a claim touches that holds, and nobody else, may answer once more."""
+
+    async def take(label: str, answer: tuple[Revision, str]) -> None:
+        revision, rest = answer
+        against = [each for each in council.claims if each.of == label]
+        plan, accepted = take_revision(council.proposals[label], revision, against)
+        if accepted:
+            council.proposals[label], texts[label] = plan, rest
+            council.revised.append(label)
+
+    letters = {}
+    for label in sorted(texts):
+        if held := holding(council.claims, label):
+            rows = "\n".join(f"{each.id}: {each.text} ({each.why})" for each in held)
+            letters[label] = _REVISE.format(claims=rows)
+    await hold_round(run, council, Agenda("revise", letters, _read_revision, take))
+
+
+def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
+    """What is accepted and rejected in the first lines, and the answer below them."""
+    lines = words.strip().split("\n")
+    head = 0
+    while head < len(lines) and (_ANSWERED.match(lines[head]) or not lines[head].strip()):
+        head += 1
+    given = {"accept": set[str](), "reject": set[str]()}
+    for line in lines[:head]:
+        if found := _ANSWERED.match(line):
+            given[found[1].lower()].update(_ID.findall(line))
+    if not any(given.values()):
+        return None, "Your reply does not begin with `accept:` or `reject:` and the ids of claims."
+    rest = "\n".join(lines[head:]).strip()
+    proposal = _as_proposal(rest) if rest else None
+    return (Revision(tuple(sorted(given["accept"])), tuple(sorted(given["reject"])), proposal), rest), ""
+
+
+def _hold_words(run: Run, council: Council, label: str, reply: Reply) -> None:
+    """Let the opening stand in the opener's thread, after what everybody is shown."""
+    thread = Thread(f"{thread_name(council.id)}/{label}", (say(council.facts, AUTHOR),))
+    council.threads[label] = thread
+    thread.add(run, replace(reply.message, author=council.members[label].name))
+    council.proposals[label] = _as_proposal(reply.message.text)
+
+
+def _as_proposal(words: str) -> Proposal:
+    return Proposal(fit_middle(words, 3_000), tuple(dict.fromkeys(_PATH.findall(words))))
+
+
+def _any_words(words: str) -> tuple[str | None, str]:
+    return (words, "") if words.strip() else (None, "Your reply is empty.")
+
+
+def _as_text(messages: Sequence[Message]) -> str:
+    """A conversation as one letter: what the model was told and what it read, without what it said itself."""
+    read = ("\n\n".join(result.text for result in each.results) for each in messages)
+    told = (each.text if each.role == "user" else "" for each in messages)
+    parts = [part for pair in zip(told, read, strict=True) for part in pair]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _quotes_of(shown: str) -> Check:
+    """A check that knows only what everybody was shown: a quote must stand there."""
+
+    async def check(objection: Objection) -> Checked:
+        if objection.command:
+            return unchecked("nothing is run for this role")
+        return check_quote(objection.quote, shown.split("\n"), "what was shown", 0)
+
+    return check

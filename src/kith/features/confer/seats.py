@@ -1,0 +1,67 @@
+"""What a council needs from the house: who is how able, whether councils pay here, and a role that is one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from kith.agent.project import Project
+from kith.agent.roles import Player
+from kith.core.events import Notice
+from kith.core.run import Run
+from kith.features.confer.checks import check_objection
+from kith.features.confer.panel import Panel, Panelist
+from kith.features.confer.payoff import ENOUGH, Payoff, results_of, weigh
+from kith.features.confer.remembered import read_others, read_results
+from kith.features.measure.measured import read_measured
+from kith.features.measure.rows import LegRow
+from kith.features.route.learned import fold, sorts_of, who
+from kith.features.route.priors import billions, expected
+from kith.models.stack import Opened
+
+
+def measured_legs(project: Project) -> tuple[LegRow, ...]:
+    """What models did before, task by task."""
+    return read_measured(project.log, cache=project.settings.cache).legs
+
+
+def ability_of(legs: Sequence[LegRow], opened: Opened, kind: str) -> float:
+    """The chance that a model's work of this kind is good, by what was measured and by its size (0 to 1)."""
+    facts = opened.facts
+    prior = expected(kind, billions(facts.parameters or facts.name), frontier=facts.cloud)
+    return fold(legs).chance(who(facts.name, facts.digest), "first", sorts_of(kind), prior).mean
+
+
+def weigh_councils(project: Project, kind: str) -> Payoff:
+    """Whether councils pay for this kind of work here, by all that was done with and without them."""
+    results, sessions = read_results(project.log)
+    if sum(each.kind == kind for each in results) < ENOUGH:
+        return Payoff(kind, len(results), 0)
+    others = [*results_of(measured_legs(project), sessions), *read_others(project.log, kind, sessions)]
+    return weigh(kind, results, others)
+
+
+def seat_panel(project: Project, run: Run, seats: Sequence[tuple[Opened, Player]]) -> Player:
+    """The role, played by all of them: the first reads and opens, and one reply comes out.
+
+    Where the role plans, its members' commands are tried on the tree; for any other only quotes count.
+    """
+    player = seats[0][1]
+    kind, legs = player.role.purpose, measured_legs(project)
+    panelists = [
+        Panelist(
+            each.role.model,
+            opened.facts.server or opened.facts.name,
+            opened.facts.slots,
+            opened.facts.cloud,
+            ability_of(legs, opened, kind),
+        )
+        for opened, each in seats
+    ]
+    check = partial(check_objection, run) if kind == "plan" else None
+    panel = Panel(panelists, run, project.settings.confer.tokens, check)
+    run.emit(
+        Notice(f"The {player.role.name} is a panel: {', '.join(each.model.name for each in panelists)}.")
+    )
+    windows = [each.window for _, each in seats if each.window]
+    small = any(each.small for _, each in seats)
+    return Player(replace(player.role, model=panel), min(windows, default=0), small)

@@ -1,0 +1,92 @@
+"""`kith doctor` on the screen: what is well, what could be better, what is broken, and how to mend it."""
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Final, TextIO
+
+from kith.core.errors import EXIT_DONE, EXIT_FAILED
+from kith.core.events import Progress
+from kith.core.loops import run_loop
+from kith.features.doctor import Check, Level, examine
+from kith.terminal.folder import find_root
+from kith.terminal.streams import is_lively
+from kith.terminal.terminal import PlainVoice, TerminalVoice
+from kith.view.lines import count
+from kith.view.printing import printable
+
+WORDS: Final[dict[Level, str]] = {"green": "ok", "yellow": "note", "red": "wrong"}
+STYLES: Final[dict[Level, str]] = {"green": "green", "yellow": "yellow", "red": "bold red"}
+_INDENT: Final = 22  # columns of the word and the name
+_WIDEST: Final = 100
+_NARROWEST: Final = 50
+
+
+def doctor_command(args: argparse.Namespace) -> int:
+    """Examine everything and show it; the exit code is 1 when something is red."""
+    if args.sandbox:
+        from kith.features.doctor.escapes_text import sandbox_command
+
+        return sandbox_command(args)
+    voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
+    if args.deep:
+        voice.hear(Progress("asking the models, which may load one first", 0), ())
+    try:
+        checks = run_loop(examine(find_root(args.folder), {"offline": args.offline}, deep=args.deep))
+    finally:
+        voice.close()
+    if args.json:
+        print(json.dumps({"level": worst(checks), "checks": [asdict(check) for check in checks]}, indent=2))
+    else:
+        show_checks(checks, sys.stdout)
+    return EXIT_FAILED if worst(checks) == "red" else EXIT_DONE
+
+
+def worst(checks: Sequence[Check]) -> Level:
+    """The level of the whole."""
+    levels = {check.level for check in checks}
+    return "red" if "red" in levels else "yellow" if "yellow" in levels else "green"
+
+
+def show_checks(checks: Sequence[Check], stream: TextIO) -> None:
+    """The checks as lines of a word, a name and a sentence; coloured where the stream is a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    width = max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns))
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    for level, name, line in lines_of(checks, width):
+        word = Text(f"{WORDS[level] if level else '':>6}  ", style=STYLES[level] if level else "")
+        console.print(word, f"{name:<13} ", line, sep="", markup=False)
+    console.print()
+    console.print(Text(summary(checks), style=STYLES[worst(checks)]))
+
+
+def lines_of(checks: Sequence[Check], width: int) -> Iterator[tuple[Level | None, str, str]]:
+    """Each line as its level and name, where they are said, and its text; commands are never broken."""
+    for name, group in groupby(checks, key=lambda check: check.name):
+        title = printable(name)
+        for check in group:
+            words = printable(check.text)
+            wrapped = textwrap.wrap(words, width - _INDENT, break_long_words=False, break_on_hyphens=False)
+            for number, line in enumerate(wrapped):
+                yield (check.level if number == 0 else None, title if number == 0 else "", line)
+                title = ""
+            if check.mend:
+                yield None, "", f"> {printable(check.mend)}"
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """All of it in one line."""
+    wrong = sum(check.level == "red" for check in checks)
+    notes = sum(check.level == "yellow" for check in checks)
+    if not wrong and not notes:
+        return "All is well."
+    parts = [f"{wrong} wrong" * bool(wrong), count(notes, "note") * bool(notes)]
+    parts.append(f"{len(checks) - wrong - notes} ok")
+    return f"{', '.join(filter(None, parts))}. What mends it stands behind the >."

@@ -1,0 +1,176 @@
+"""Model servers: which answer, what they have, and whether their windows and templates will do."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kith.agent.models import places_of
+from kith.core.errors import ModelError
+from kith.features.doctor.check import Check, Examination, Tell, closed
+from kith.features.doctor.templates import check_template
+from kith.models.discovery.cards import Card, cards, kind_of
+from kith.models.discovery.places import Places, addresses
+from kith.models.discovery.servers import Place, Server
+from kith.models.providers.answers import part, whole
+from kith.models.providers.faults import LoadingError, UnreachableError
+from kith.models.providers.sampling import TITLES, Kind
+from kith.models.providers.wire import Endpoint, is_loopback
+from kith.settings import Settings
+
+LEAST_WINDOW: Final = 8192  # tokens; below it there is little room beside the prompt and a few files
+WANTED_WINDOW: Final = 16_384
+_NAMED: Final = 3  # models of a server that are named in a line
+_CONNECT_S: Final = 0.5
+
+
+@dataclass(slots=True)
+class Ward:
+    """What there is to ask: servers with their models, by place, and the names of files that can be run.
+
+    `places` are where models may be asked: they tell what to call a model. `lacks_engine`: there are files
+    that fit, and nothing to run them.
+    """
+
+    servers: dict[Place, Server] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    lacks_engine: bool = False
+    places: Places = field(default_factory=Places)
+
+    @property
+    def ranks(self) -> tuple[Server, ...]:
+        """The servers in the order in which kith asks them, whichever answered first."""
+        order = list(addresses(self.places))
+        known = sorted(self.servers, key=lambda place: order.index(place) if place in order else len(order))
+        return tuple(self.servers[place] for place in known)
+
+
+def server_examinations(settings: Settings, environ: Mapping[str, str], ward: Ward) -> Iterator[Examination]:
+    """One for each address; offline, only those of this machine."""
+    for place in addresses(places_of(settings), environ):
+
+        async def look(tell: Tell, place: Place = place) -> None:
+            await check_server(place, settings, ward, tell)
+
+        mend = "restart that server, or try again when it has nothing to do"
+        yield Examination(title(place), look, subject=place.url, mend=mend)
+
+
+def title(place: Place) -> str:
+    """The address as a name: its port where it is this machine, else host and port."""
+    host = place.url.partition("://")[2]
+    return f"port {host.rpartition(':')[2]}" if is_loopback(place.url) else host
+
+
+def endpoint_of(place: Place) -> Endpoint:
+    """The server there; only one that the person named may be slow to accept a connection."""
+    return Endpoint(place.url, place.key, connect_s=None if place.said else _CONNECT_S)
+
+
+async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell) -> None:
+    """Everything about the server at one address. Where nobody listens, only a configured one is missed."""
+    endpoint = endpoint_of(place)
+    try:
+        kind = await kind_of(endpoint)
+        if kind is None:
+            tell(_stranger(place))
+            return
+        server = Server(kind, endpoint.url, await cards(kind, endpoint, details=True))
+        ward.servers[place] = server
+        tell(_roll_call(server, place))
+        await _check_models(server, place, endpoint, settings, tell)
+    except UnreachableError:
+        if place.said:
+            text = f"Nothing answers at {place.url}, which {place.said} names."
+            tell(Check(title(place), "yellow", text, f"start that server, or take {place.said} away"))
+    except LoadingError:
+        text = f"The server at {place.url} is still loading its model."
+        tell(Check(title(place), "yellow", text, "wait a moment"))
+    except ModelError as error:
+        tell(Check(title(place), "yellow", closed(str(error))))
+    finally:
+        await endpoint.close()
+
+
+def _stranger(place: Place) -> Check:
+    text = f"What answers at {place.url} is no model server."
+    if place.said:
+        return Check(title(place), "yellow", text, f"correct {place.said}")
+    return Check(title(place), "green", text)
+
+
+def _roll_call(server: Server, place: Place) -> Check:
+    who = f"{TITLES[server.kind] if server.kind != 'openai' else 'A server'} at {place.url}"
+    if not server.models:
+        mend = "ollama pull qwen3:8b" if server.kind == "ollama" else "start it with a model"
+        return Check(title(place), "yellow", f"{who} runs, but has no model.", mend)
+    names = ", ".join(bare(card.name) for card in server.models[:_NAMED])
+    more = f" and {len(server.models) - _NAMED} more" if len(server.models) > _NAMED else ""
+    return Check(title(place), "green", f"{who} has {names}{more}.")
+
+
+async def _check_models(
+    server: Server, place: Place, endpoint: Endpoint, settings: Settings, tell: Tell
+) -> None:
+    """The models that matter now: their windows, their tools, their template."""
+    for card in _concerned(server.models, settings):
+        path = ""
+        if server.kind == "llama-server" and card.loaded:
+            # What one of several slots holds is less than all of them together.
+            about = await endpoint.get("/props", model=card.name)
+            slot = whole(part(about, "default_generation_settings").get("n_ctx"))
+            card, path = replace(card, window=slot or card.window), str(about.get("model_path") or "")
+        tell(_check_window(server.kind, card, place, path))
+        if card.tools is not None:
+            tell(_check_tools(card, place))
+        if server.kind == "llama-server" and card.loaded:
+            await check_template(endpoint, card.name, title(place), tell)
+
+
+def _concerned(models: Sequence[Card], settings: Settings) -> tuple[Card, ...]:
+    """Those that are loaded, and the one that the person chose."""
+    chosen = settings.model.partition("/")[2] or settings.model
+    return tuple(each for each in models if each.loaded or each.name in (chosen, f"{chosen}:latest"))
+
+
+def _check_window(kind: Kind, card: Card, place: Place, path: str) -> Check:
+    model = bare(card.name)
+    trained = f" of the {card.trained:,} it was trained for" if card.trained > card.window else ""
+    if not card.window:
+        when = "the server does not tell its window" if card.loaded else "it is not loaded"
+        return Check(title(place), "green", f"{model}: {when}.")
+    text = f"{model} runs with a window of {card.window:,} tokens{trained}"
+    if card.window >= LEAST_WINDOW:
+        return Check(title(place), "green", f"{text}.")
+    if 0 < card.trained <= card.window:
+        mend = "kith models recommend"
+    else:
+        mend = _enlarge(kind, card.name, path, min(card.trained or WANTED_WINDOW, WANTED_WINDOW))
+    return Check(
+        title(place), "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", mend
+    )
+
+
+def _enlarge(kind: Kind, model: str, path: str, window: int) -> str:
+    """How a server of this kind is started with a larger window."""
+    model, path = shlex.quote(model), shlex.quote(path) if path else "FILE"
+    return {
+        "ollama": f"OLLAMA_CONTEXT_LENGTH={window} ollama serve",
+        "llama-server": f"llama-server -m {path} -c {window}",
+        "lmstudio": f"lms load {model} --context-length {window}",
+        "vllm": f"vllm serve {model} --max-model-len {window}",
+        "openai": f"start the server with a window of {window} tokens",
+    }[kind]
+
+
+def _check_tools(card: Card, place: Place) -> Check:
+    model = bare(card.name)
+    if card.tools:
+        return Check(title(place), "green", f"{model} takes tools.")
+    text = f"The template of {model} takes no tools; its calls come as text, and less surely."
+    return Check(title(place), "yellow", text, "kith models recommend")
+
+
+def bare(name: str) -> str:
+    """A model's name in a sentence: of a path, the file."""
+    return name.rpartition("/")[2] if name.endswith(".gguf") else name

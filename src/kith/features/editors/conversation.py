@@ -1,0 +1,235 @@
+"""One conversation of an editor with kith: this process works on it, as a terminal would."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from acp.helpers import update_current_mode
+from acp.schema import (
+    ConfigOptionUpdate,
+    PromptResponse,
+    SessionInfoUpdate,
+    SessionModeState,
+    StopReason,
+)
+
+from kith.agent.project import Project, Result
+from kith.agent.tasks import Opened, Task, run_in, run_task
+from kith.core.errors import KithError, NoModelError, UsageError
+from kith.features.editors import choices
+from kith.features.editors.asking import Asker
+from kith.features.editors.buffers import Buffers, tell_unsaved
+from kith.features.editors.choices import AUTO, WAYS
+from kith.features.editors.history import title_of
+from kith.features.editors.outbox import Outbox
+from kith.features.editors.prompts import read_prompt
+from kith.features.editors.updates import Updates
+from kith.features.editors.wire import Wire
+from kith.features.mcp.held_servers import hold_servers
+from kith.features.route.command import show_why, why_text
+from kith.features.route.pins import is_routed
+from kith.memory.applied import short_id
+from kith.memory.inbox import Inbox, Letter
+from kith.memory.session import Session
+from kith.view.quoting import fenced
+
+_STEPS: Final = "steps"  # the word by which a limit of calls is told from one of tokens, time or money
+
+
+class Conversation:
+    """One session of one editor; `models` are the names that can be chosen, `reads`: it tells its buffers."""
+
+    def __init__(
+        self,
+        project: Project,
+        id: str,
+        client: Any,
+        wire: Wire,
+        *,
+        models: Sequence[str],
+        reads: bool,
+        by: str,
+    ) -> None:
+        self.project, self.id, self.by = project, id, by
+        self.outbox = Outbox(client, id)
+        self.updates = Updates(project.root, self.outbox.put)
+        self._buffers = Buffers(client, id, project.root, reads)
+        self._asker = Asker(self.outbox, wire, self.updates, self._buffers, project.root, by)
+        self._way, self._model, self._models = AUTO, "", models
+        self._opened: Opened | None = None
+        self._turn: asyncio.Task[StopReason] | None = None
+
+    # --- what the person chooses -------------------------------------------------------------
+
+    @property
+    def at_work(self) -> bool:
+        return self._turn is not None
+
+    @property
+    def modes(self) -> SessionModeState:
+        return choices.mode_state(self._way)
+
+    @property
+    def options(self) -> choices.Options:
+        settings = self.project.settings
+        return choices.config_options(self._way, self._model, self._models, settings.model)
+
+    def choose_way(self, id: str) -> None:
+        """How the next tasks are done. Raises UsageError."""
+        if id not in WAYS:
+            raise UsageError(f"There is no mode {id!r}; there are: {', '.join(WAYS)}.")
+        self._way = WAYS[id]
+        self.outbox.put(update_current_mode(id))
+        options = self.options
+        self.outbox.put(ConfigOptionUpdate(session_update="config_option_update", config_options=options))
+
+    async def choose_model(self, name: str) -> None:
+        """Which model the next tasks ask; it is looked for when it is asked."""
+        self._model = "" if name == choices.DEFAULT_MODEL else name
+        if self._turn is None:  # else the present task keeps its own
+            await self._let_go()
+
+    def begin(self) -> None:
+        """Tell the editor which commands there are, once it knows the session."""
+        self.outbox.put(choices.commands_update())
+
+    def tell_again(self) -> None:
+        """Tell of everything that happened in the session, as the log has it."""
+        self.updates.again = True
+        for record in self.project.log.events(self.id):
+            self.updates.hear(record.event, record.path)
+        self.updates.again = False
+
+    # --- turns -------------------------------------------------------------------------------
+
+    async def prompt(self, blocks: Sequence[Any]) -> PromptResponse:
+        """Do what a prompt says, to its end; while a task is at work, the words steer it."""
+        words, linked = read_prompt(blocks, self.project.root)
+        if not words:
+            raise UsageError("The prompt is empty.")
+        command, rest = choices.split_command(words)
+        if self._turn is not None:
+            if command:
+                raise UsageError(f"/{command} has to wait: kith is at work in this session.")
+            return PromptResponse(stop_reason=await self._steer(words))
+        paths = [path.relative_to(self.project.root).as_posix() for path in linked]
+        if unsaved := await self._buffers.unsaved(paths):
+            self.updates.say(f"{tell_unsaved(unsaved)}: kith works with what is on the disk.")
+        work = self._command(command, rest) if command else self._do(words)
+        return PromptResponse(stop_reason=await self._take_turn(work))
+
+    def cancel(self) -> None:
+        """Stop what is at work; its prompt answers that it was cancelled."""
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def close(self) -> None:
+        """Leave: the log holds the conversation, and what was cut short can be resumed."""
+        self.cancel()
+        if self._turn is not None:
+            await asyncio.wait([self._turn])
+        await self._let_go()
+        if self.project.servers:
+            await self.project.servers.aclose()
+
+    async def _take_turn(self, work: Awaitable[StopReason]) -> StopReason:
+        self._turn = turn = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait([turn])
+        except asyncio.CancelledError:  # the editor has gone
+            turn.cancel()
+            await asyncio.wait([turn])
+            raise
+        finally:
+            self._turn = None
+        await self.outbox.flush()
+        return "cancelled" if turn.cancelled() else turn.result()
+
+    async def _steer(self, words: str) -> StopReason:
+        """Words for the model at work; what it did not hear any more is its next task."""
+        inbox, turn = Inbox(self.project.log, self.id), self._turn
+        self.updates.own.append(words)
+        inbox.write(Letter(words, self.by))
+        while turn is not None:
+            await asyncio.wait([turn])
+            if turn.cancelled():
+                inbox.letters()
+                return "cancelled"
+            last, turn = turn, self._turn if self._turn is not turn else None
+        unheard = inbox.letters()
+        if unheard:
+            return await self._take_turn(self._do("\n\n".join(letter.words for letter in unheard)))
+        return last.result()
+
+    async def _do(self, words: str, plans: bool = False) -> StopReason:
+        """A task of this conversation."""
+        task = Task(words, plan="show" if plans or self._way.plans else "no")
+        if not self.project.log.last(self.id):
+            title = SessionInfoUpdate(session_update="session_info_update", title=title_of(words))
+            self.outbox.put(title)
+        self.project = await hold_servers(self.project)
+        project = self._chosen()
+        with Session(project.log, self.id) as session:
+            session.listeners.append(self.updates.hear)
+            if not is_routed(project.settings):  # else each task opens those that it needs
+                with suppress(NoModelError):  # the run itself says what to do about it
+                    self._opened = self._opened or await project.open_model(session.emit)
+            result = await run_in(project, session, task, self._asker.answer, self._opened)
+        return _reason(result)
+
+    def _chosen(self) -> Project:
+        """The project as this conversation wants it: its mode, its model."""
+        settings = self.project.settings
+        settings = replace(settings, read_only=settings.read_only or self._way.read_only)
+        if self._model:
+            origin = {**settings.origin, "model": "the conversation"}
+            settings = replace(settings, model=self._model, origin=origin)
+        return replace(self.project, settings=settings)
+
+    async def _let_go(self) -> None:
+        held, self._opened = self._opened, None
+        if held:
+            await held.aclose()
+
+    # --- commands ----------------------------------------------------------------------------
+
+    async def _command(self, name: str, rest: str) -> StopReason:
+        """One of the commands; a person's mistake costs one sentence."""
+        try:
+            if name == "plan":
+                if not rest:
+                    raise UsageError("Plan what? /plan TASK")
+                return await self._do(rest, plans=True)
+            if name == "resume":
+                return await self._resume()
+            self.updates.say(await self._undo(rest) if name == "undo" else self._show(name))
+        except KithError as error:
+            self.updates.say(str(error))
+        return "end_turn"
+
+    async def _resume(self) -> StopReason:
+        task = Task("", resume=self.id)
+        return _reason(await run_task(self._chosen(), task, self._asker.answer, [self.updates.hear]))
+
+    async def _undo(self, rest: str) -> str:
+        last = self.project.log.past(self.id).applied
+        undone = await self.project.undo(rest or (last[-1].change_id if last else ""))
+        names = ", ".join(file.path for file in undone.files)
+        return f"Took {names} back. To have it again: /undo {short_id(undone.change_id)}"
+
+    def _show(self, name: str) -> str:
+        if name == "why":
+            return "\n\n".join(map(why_text, show_why(self.project, self.id)["decisions"]))
+        past = self.project.log.past(self.id)
+        files = past.applied[-1].files if past.applied else past.proposed
+        shown = "\n".join(file.diff.rstrip("\n") for file in files)
+        return fenced(shown, "diff") if files else "Nothing was changed yet."
+
+
+def _reason(result: Result) -> StopReason:
+    """Why a turn is over, in the protocol's words; what is wrong was said in the conversation."""
+    if result.report["status"] != "limit":
+        return "end_turn"
+    return "max_turn_requests" if _STEPS in result.report["text"] else "max_tokens"

@@ -1,0 +1,174 @@
+"""What is known of one engine on the disk: its folder, what it runs, and how far it is."""
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kith.core.codec import decode, encode
+from kith.features.engine.download.quants import parts_of
+from kith.features.engine.locks import is_taken
+
+_VERSION = 1  # of the files here: two versions of kith that do not understand each other share nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What an engine is to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
+
+    `size`: bytes of the model's files. After `idle_s` seconds without a kith that wants it, it ends.
+    """
+
+    name: str
+    model: str
+    digest: str
+    engine: str
+    flags: tuple[str, ...]
+    size: int
+    idle_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How an engine is: written by its keeper, read by everybody who wants it.
+
+    `loaded` is in percent, `window` in tokens. `trouble` is why it failed, `crash` why it last had to be
+    started again, as sentences; `crashes` counts.
+    """
+
+    state: Literal["loading", "ready", "failed"]
+    name: str
+    model: str
+    keeper: int = 0
+    keeper_born: str = ""
+    engine: int = 0
+    engine_born: str = ""
+    since: float = 0.0  # seconds since 1970
+    url: str = ""
+    key: str = ""
+    window: int = 0
+    loaded: int = 0
+    trouble: str = ""
+    crash: str = ""
+    crashes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one engine.
+
+    Two locks say all that must never be wrong. `keeper` is held by the process that keeps the engine: free,
+    and there is no engine, whatever a file says. `lease` is shared by everybody who wants the engine: to end
+    it, the keeper must get it for itself.
+    """
+
+    folder: Path
+
+    @property
+    def keeper(self) -> Path:
+        return self.folder / "keeper"
+
+    @property
+    def lease(self) -> Path:
+        return self.folder / "lease"
+
+    @property
+    def record(self) -> Path:
+        return self.folder / "engine.json"
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "key"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def last_failure(self) -> Path:
+        """The log of the engine that failed last, of whichever model; it stays."""
+        return self.folder.parent / "last-failure.log"
+
+    @property
+    def kept(self) -> bool:
+        return is_taken(self.keeper)
+
+    @property
+    def wanted(self) -> bool:
+        return is_taken(self.lease)
+
+    def make(self) -> None:
+        """Make the folder, for this user's eyes only."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def read(self) -> Record | None:
+        """The record, None when there is none that can be read."""
+        try:
+            record: Record = decode(json.loads(self.record.read_text("utf-8")), Record)
+        except (OSError, ValueError, TypeError):
+            return None
+        return record
+
+    def write(self, record: Record) -> None:
+        """Replace the record in one step: a reader sees the former one or this one."""
+        self.put(self.record, json.dumps(encode(record)))
+
+    def put(self, path: Path, text: str) -> None:
+        """Write a file that only this user can read, in one step."""
+        new = path.with_suffix(".new")
+        with os.fdopen(
+            os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+        ) as to:
+            to.write(text)
+        new.replace(path)
+
+    def clear(self) -> None:
+        """Remove everything; only whoever holds the keeper's lock may."""
+        for file in self.folder.iterdir():
+            if file != self.keeper:
+                file.unlink(missing_ok=True)
+        # Last, so that until here nobody can begin anew in the same place.
+        self.keeper.unlink(missing_ok=True)
+        with suppress(OSError):  # somebody already does
+            self.folder.rmdir()
+
+
+def engines_folder(state: Path) -> Path:
+    """Where the engines of this user are kept."""
+    return state / "engines"
+
+
+def all_homes(state: Path) -> Iterator[Home]:
+    """The folder of each engine, in order."""
+    for folder in sorted(engines_folder(state).glob("*/")):
+        yield Home(folder)
+
+
+def home_for(spec: Spec, state: Path) -> Home:
+    """Where the engine for just this model, run just so, is kept.
+
+    A changed file, other flags, another engine or another machine (a home folder may be shared) is another.
+    """
+    parts = [
+        (str(file), found.st_size, found.st_mtime_ns)
+        for file in model_files(Path(spec.model))
+        for found in [file.stat()]
+    ]
+    what = repr((_VERSION, parts, spec.engine, spec.flags, platform.node()))
+    return Home(engines_folder(state) / hashlib.sha256(what.encode()).hexdigest()[:16])
+
+
+def real_path(model: Path) -> Path:
+    """Where a model's file really is; one that is split keeps its name, for it names the other parts."""
+    path = model.expanduser().absolute()
+    return path.resolve() if len(parts_of(path.name)) == 1 else path
+
+
+def model_files(model: Path) -> tuple[Path, ...]:
+    """The files of a model that are there: itself, and where it is split the other parts."""
+    return tuple(part for part in map(model.with_name, parts_of(model.name)) if part.exists())

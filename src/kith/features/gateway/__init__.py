@@ -1,0 +1,1 @@
+"""Models for other programs: in the dialect of OpenAI, and in the roles of kith."""

@@ -1,0 +1,187 @@
+"""One request of another program: the model that it names, or that kith chooses, asked on kith's terms."""
+
+import asyncio
+import textwrap
+from dataclasses import replace
+from typing import Final
+
+from kith import __version__
+from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.models import end_of
+from kith.agent.project import Project
+from kith.context.kinds import kind_of
+from kith.core.errors import KithError, ModelError, NoModelError
+from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
+from kith.core.model import Emit
+from kith.core.run import Run, new_id
+from kith.core.values import Answer, Question, Reply
+from kith.features.gateway.answering.open_models import Held, OpenModels
+from kith.features.gateway.answering.request import PURPOSE, ChatRequest
+from kith.features.route.pins import ROUTE
+from kith.memory.consents import Consent
+from kith.memory.session import Session
+from kith.models.dialects.choice import read_choice
+from kith.models.stack import Opened
+from kith.models.wrappers.consented import Sending
+from kith.settings import Settings
+
+_TITLE: Final = 80  # characters of what is asked that the log keeps
+
+
+class UnconsentedError(NoModelError):
+    """A model in the cloud, and the person has not agreed beforehand that others' requests go there."""
+
+
+async def answer(
+    project: Project, models: OpenModels, request: ChatRequest, listen: Emit, id: str = ""
+) -> Reply:
+    """The model's reply to a request, in a session of its own (called `id` if given).
+
+    `listen` hears what happens, Delta by Delta. The log has who was asked and what it took; what was said
+    stays with whoever asked, but for the beginning. Raises NoModelError, UnconsentedError, ModelError,
+    LimitError.
+    """
+    with Session(project.log, id or new_id()) as session:
+
+        def tell(event: Event, path: tuple[str, ...]) -> None:
+            if not is_transient(event):
+                session.emit(event, path)
+            listen(event)
+
+        run = Run(tell, _nobody, project.tree)
+        title = textwrap.shorten(request.words, _TITLE, placeholder=" ...") or "(nothing was said)"
+        run.emit(RunStarted(title, "", request.model, __version__, {"kind": PURPOSE}))
+        try:
+            _check_name(project.settings, request.model)
+            reply = await _ask(_Loan(project, run, session.id, models), request)
+        except KithError as error:
+            run.emit(end_of(error))
+            raise
+        except asyncio.CancelledError:
+            run.emit(RunEnded("interrupted", "Nobody waits for the answer any more."))
+            raise
+        except Exception as error:
+            run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
+            raise
+        run.emit(RunEnded("done", f"{reply.model} answered."))
+        return reply
+
+
+class _Loan(Terms):
+    """Terms whose models come from those that are kept open, and go back there when the request is over."""
+
+    def __init__(self, project: Project, run: Run, session: str, models: OpenModels) -> None:
+        super().__init__(project, run, session)
+        self.models = models
+        self.held: list[Held] = []
+
+    async def open(self, name: str = "") -> Opened:
+        held = await self.models.take(self.project, name, self.run.emit)
+        self.held.append(held)
+        await self.admit(held.opened)
+        return held.opened
+
+    async def permit(self, sending: Sending) -> None:
+        """Only what was agreed to beforehand: behind a request there is nobody who could be asked."""
+        if not self.is_agreed(Consent(sending.model, sending.server, sending.group)):
+            raise UnconsentedError(
+                f"{sending.model} is in the cloud, and it is not agreed that requests go there; "
+                'answer "always" when kith asks about it, or set cloud = "allow".'
+            )
+        await super().permit(sending)
+
+    def end(self, *, failed: bool) -> None:
+        """Give the models back, and keep what they taught."""
+        for held in self.held:
+            self.models.give_back(held, failed=failed)
+        for held in self.held:
+            self.project.learn(self.run, self.session, held.opened)
+
+
+def _check_name(chosen: Settings, name: str) -> None:
+    """Raise NoModelError for a path, unless the person chose it: strangers open no files."""
+    place, _, _ = name.partition("/")
+    is_weights = name.casefold().endswith(".gguf") and (place == "file" or name[0] in "./~")
+    is_path = place == "replay" or is_weights
+    if is_path and name != chosen.model:
+        raise NoModelError(f"{name!r} is a file: only whoever starts kith can choose one.")
+
+
+async def _ask(loan: _Loan, request: ChatRequest) -> Reply:
+    failed = False
+    try:
+        return await (_ask_in_turn if request.model == ROUTE else _ask_one)(loan, request)
+    except (ModelError, NoModelError) as error:
+        failed = not isinstance(error, UnconsentedError) and not getattr(error, "overflow", False)
+        raise
+    finally:
+        loan.end(failed=failed)
+
+
+async def _ask_one(loan: _Loan, request: ChatRequest) -> Reply:
+    return await _call(loan, await loan.open(request.model), request)
+
+
+async def _ask_in_turn(loan: _Loan, request: ChatRequest) -> Reply:
+    """The reply of the model that kith chooses, or of the next one where that cannot answer."""
+    from kith.agent.relay import GivenUp
+    from kith.features.route.choose import look_around
+    from kith.features.route.learner import Task
+    from kith.features.route.relay import Relay  # with all that learns
+
+    project, chosen = loan.project, loan.project.settings
+    if not (chosen.route.local or chosen.route.frontier):  # nothing to choose from
+        usual = "" if chosen.model == ROUTE else chosen.model
+        return await _ask_one(loan, replace(request, model=usual))
+    heard = False
+
+    def hear(event: Event) -> None:
+        nonlocal heard
+        heard = heard or isinstance(event, Delta)
+        loan.run.emit(event)
+
+    task = Task(kind_of(request.words), request.words, str(project.root), False)
+    relay = Relay(loan, loan.run, await look_around(project, loan.run.emit))
+    one: Opened | None = await relay.begin(task, (), loan.session)
+    while True:
+        assert one is not None
+        try:
+            return await _call(loan, one, request, hear)
+        except (ModelError, NoModelError) as error:
+            # What was said cannot be taken back, and a prompt that is too long here is so elsewhere.
+            if heard or getattr(error, "overflow", False):
+                raise
+            one = await relay.follow(GivenUp(one.facts.name, str(error), error))
+            if one is None:
+                raise
+
+
+async def _call(loan: _Loan, opened: Opened, request: ChatRequest, emit: Emit | None = None) -> Reply:
+    """Ask a model that was admitted."""
+    emit = emit or loan.run.emit
+    chosen = loan.project.settings
+    usual = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
+    model, prompt = opened.lent(budget_of(chosen), loan.spent, loan.permit), request.prompt(usual)
+    if not request.must_call:
+        return await model(prompt, emit)
+    reply = await model(prompt, _without_words(emit))
+    if reply.message.calls or reply.stop == "length":
+        return reply
+    found = read_choice(reply.message.text, request.tools, cut=False)
+    if found is None or not found.calls:
+        return reply
+    return replace(reply, message=replace(reply.message, parts=found.calls), stop="tools")
+
+
+def _without_words(emit: Emit) -> Emit:
+    """What is heard of a reply whose text is a call."""
+
+    def hear(event: Event) -> None:
+        if not isinstance(event, Delta) or event.kind == "thinking":
+            emit(event)
+
+    return hear
+
+
+async def _nobody(question: Question) -> Answer:
+    return Answer("no", "there is nobody who could say")

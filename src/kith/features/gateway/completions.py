@@ -1,0 +1,91 @@
+"""Models as programs made for OpenAI ask for them: /v1/chat/completions and /v1/models, on kith's terms."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from kith.core.errors import KithError
+from kith.core.model import Emit
+from kith.core.run import new_id
+from kith.core.values import Reply
+from kith.features.gateway.answering.answer import answer
+from kith.features.gateway.answering.listing import Offered, list_offered
+from kith.features.gateway.answering.open_models import OpenModels
+from kith.features.gateway.openai.bodies import MalformedError, read_body
+from kith.features.gateway.openai.replies import Chunks, RawResponse, plain_json, refusal
+from kith.features.gateway.openai.requests import read_request
+from kith.features.gateway.openai.responses import ReplyResponse, documented, plain_response
+from kith.features.web.app import desk_of
+from kith.features.web.desk import Desk
+
+SESSION: Final = "x-kith-session"
+# What a stranger needs to know of the body; fields that are not understood are left out.
+BODY: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["model", "messages"],
+    "properties": {
+        "model": {"type": "string", "description": "as after `kith -m`; `route`: kith chooses"},
+        "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+        "stream": {"type": "boolean"},
+        "stream_options": {"type": "object", "properties": {"include_usage": {"type": "boolean"}}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "tool_choice": {},
+        "response_format": {"type": "object"},
+        "max_completion_tokens": {"type": "integer", "minimum": 1},
+        "max_tokens": {"type": "integer", "minimum": 1},
+        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "top_p": {"type": "number", "minimum": 0, "maximum": 1},
+        "seed": {"type": "integer"},
+        "stop": {},
+    },
+}
+
+router = APIRouter(tags=["models"])
+
+
+@router.post("/v1/chat/completions", response_class=Response, openapi_extra=documented("Ask a model", BODY))
+async def complete(request: Request, desk: Annotated[Desk, Depends(desk_of)]) -> Response:
+    """Ask a model, in the form of OpenAI's chat completions; the call is measured, and within the limits."""
+    try:
+        asked = read_request(read_body(await request.body()))
+    except MalformedError as error:
+        return plain_response(refusal(error))
+    models, id = _models(request), new_id()
+
+    async def work(listen: Emit) -> Reply:
+        return await answer(desk.first, models, asked.request, listen, id)
+
+    voice = Chunks(f"chatcmpl-{id}", asked.request.model, asked.counts)
+    return ReplyResponse(work, voice, stream=asked.stream, headers={SESSION: id})
+
+
+@router.get("/v1/models", response_class=Response, summary="The models that can be asked")
+async def models(desk: Annotated[Desk, Depends(desk_of)]) -> Response:
+    """kith's own choice, `route`, and every model that is found now, as OpenAI lists models."""
+    try:
+        found = await list_offered(desk.first.settings, desk.log)
+    except KithError as error:
+        return plain_response(refusal(error))
+    rows = [model_row(each) for each in found]
+    return plain_response(RawResponse(200, plain_json({"object": "list", "data": rows})))
+
+
+def model_row(offered: Offered) -> dict[str, Any]:
+    """A model as OpenAI lists it; `max_model_len`, its window, is vLLM's word for it."""
+    window = offered.window or None
+    return {
+        "id": offered.name,
+        "object": "model",
+        "created": 0,
+        "owned_by": offered.owner,
+        "max_model_len": window,
+    }
+
+
+def _models(request: Request) -> OpenModels:
+    """The models that this server keeps open."""
+    state = request.app.state
+    if not hasattr(state, "models"):
+        state.models = OpenModels()
+    found: OpenModels = state.models
+    return found

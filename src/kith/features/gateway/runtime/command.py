@@ -1,0 +1,64 @@
+"""`kith runtime`: a model of this machine for others, in kith's roles."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from kith.agent.project import Project
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.loops import run_loop
+from kith.features.route.pins import ROUTE
+from kith.features.web.place import LOOPBACK, Place, given_token, is_loopback, listen
+from kith.features.web.tokens import new_token
+from kith.terminal.arguments import settings_flags
+from kith.terminal.extras import check_extra
+from kith.view.lines import wrapped
+from kith.view.printing import printable
+
+TOKEN: Final = "KITH_RUNTIME_TOKEN"
+
+
+def runtime_command(args: argparse.Namespace) -> int:
+    """Serve one model until Ctrl-C; answers in progress are finished first."""
+    check_extra("web", "kith runtime")
+    from kith.features.gateway.runtime.request_queue import RequestQueue
+    from kith.features.gateway.runtime.served_model import ServedModel
+    from kith.features.gateway.runtime.server import run_runtime
+
+    given = given_token(args, os.environ, TOKEN)
+    token = given or new_token()
+    # No project is worked on: an empty folder stands for it, and no project's settings are read.
+    with (
+        TemporaryDirectory(prefix="kith-runtime-") as folder,
+        listen(args.host or LOOPBACK, args.port) as door,
+    ):
+        flags = {**settings_flags(args), "max_task_seconds": args.max_seconds}
+        project = Project.open(Path(folder), flags)
+        if project.settings.model == ROUTE:
+            raise UsageError("kith runtime serves one model; name it with -m.")
+        place = Place(args.host or LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
+        _say_hello(place, token, chosen=bool(given))
+        served = ServedModel(
+            project, project.settings.model, args.parallel, args.max_tokens, RequestQueue(args.queue)
+        )
+        run_loop(run_runtime(served, door, place, token))
+    print("Stopped.", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _say_hello(place: Place, token: str, *, chosen: bool) -> None:
+    """Where it is, and how another kith asks it."""
+
+    def say(line: str) -> None:
+        print(wrapped(printable(line), sys.stdout), flush=True)
+
+    print(f"{place.url}  (token: {'as given' if chosen else token})", flush=True)
+    say("Another kith asks it as -m box/role/NAME, with this in its config.toml and the token in BOX_KEY:")
+    print(f'  [endpoints.box]\n  url = "{place.url}"\n  key_env = "BOX_KEY"', flush=True)
+    if not is_loopback(place.host):
+        say(
+            f"Other machines reach {place.host}, and nothing is encrypted; kith's docs/serve.md tells of TLS."
+        )

@@ -1,0 +1,194 @@
+"""A tool call and the session that works for it: how far that is, is told, and its questions reach a person.
+
+The session is watched through the log, as any other face does it. So a question may be answered in the
+client's own form, on the page or in a terminal: the first answer wins. A form is asked for in one of two
+ways, by the protocol that the client speaks: until 2025-11-25 by a request of ours in the midst of the call,
+since 2026-07-28 by a result that wants input, after which the client calls again.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from kith.core.errors import UsageError
+from kith.core.values import Answer, Question
+from kith.features.mcp.server.forms import LONGEST, answer_of, form_of, words_of
+from kith.features.mcp.server.progress import progress_of
+from kith.features.web.desk import Desk
+from kith.memory.live import Watch
+from kith.view.printing import printable
+
+_LOOK_S = 0.1  # between two looks into the log
+TOO_LATE = "nobody, in time"  # who gave the answer that nobody gave
+_LOST_S = 15.0  # after which a worker that nobody sees at work will not come
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call's session. `task` does its work here; None where a process of its own does it."""
+
+    session: str
+    watch: Watch
+    task: "asyncio.Task[Any] | None" = None
+    ended: bool = False
+    waiting: bool = False  # for an answer that nobody gave in time
+    asked: str = ""  # the last question that the client's form was to show, by its id
+    told: int = 0  # steps
+    lost: float = 0.0  # when nobody was seen at work any more, by the loop's clock
+    form: "asyncio.Task[None] | None" = None
+
+    @property
+    def over(self) -> bool:
+        return self.waiting or (self.task.done() if self.task else self.ended)
+
+    def close_form(self) -> None:
+        if self.form:
+            self.form.cancel()
+            self.form = None
+
+
+@dataclass(slots=True)
+class Attendant:
+    """Attends to calls until they are over. `forms`: whether clients may ask the person in a form of theirs.
+
+    `patience_s`: how long an answer is waited for. Without one a change that an agent made is not applied; a
+    task that kith does goes on waiting without the agent.
+    """
+
+    desk: Desk
+    patience_s: float
+    forms: bool = True
+    held: dict[str, Call] = field(default_factory=dict)  # calls that a form interrupts, by session
+
+    async def attend(self, call: Call, context: Context[Any, Any]) -> InputRequiredResult | None:
+        """See to a call until it is over; a result is what the client has to answer before it calls again."""
+        try:
+            while not call.over:
+                await self._tell(call, context)
+                if not call.over and (wanted := self._see_to_question(call, context)):
+                    self.held[call.session] = call
+                    return wanted
+                await _pause(call)
+            await self._tell(call, context)
+        except asyncio.CancelledError:
+            self.stop(call)
+            raise
+        finally:
+            call.close_form()
+        return None
+
+    def resume(self, context: Context[Any, Any]) -> Call | None:
+        """The call that a form has interrupted, with what was answered there; None for a new one.
+
+        Raises UsageError for a call that nobody remembers.
+        """
+        if not context.request_state:
+            return None
+        call = self.held.pop(context.request_state, None)
+        if call is None:
+            raise UsageError("This call is over; call again.")
+        question = self.desk.question(call.session)
+        said = (context.input_responses or {}).get(call.asked)
+        if question and question.id == call.asked and isinstance(said, ElicitResult):
+            self.desk.answer(call.session, question.id, answer_of(question, said, _name_of(context)))
+        return call
+
+    def stop(self, call: Call) -> None:
+        """The client wants the call to end: so does the session."""
+        if call.task is None:
+            self.desk.stop(call.session, "the client of kith mcp")
+        else:
+            call.task.cancel()
+
+    async def _tell(self, call: Call, context: Context[Any, Any]) -> None:
+        """What happened since, as progress: a number that grows, and a line."""
+        line = ""
+        for seen in call.watch.look():
+            call.ended = call.ended or seen.kind == "RunEnded"
+            line = progress_of(seen) or line
+        if line:
+            call.told += 1
+            await context.report_progress(call.told, message=printable(line))
+        if call.task is None and not call.ended:
+            self._look_for_worker(call)
+
+    def _look_for_worker(self, call: Call) -> None:
+        """Give a task up that no process works on."""
+        now = asyncio.get_running_loop().time()
+        if self.desk.is_working(call.session):
+            call.lost = 0.0
+        else:
+            call.lost = call.lost or now
+            call.ended = now - call.lost > _LOST_S
+
+    # --- questions ---------------------------------------------------------------------------
+
+    def _see_to_question(self, call: Call, context: Context[Any, Any]) -> InputRequiredResult | None:
+        """Bring a new question to the client's form. A result where the form comes by way of one."""
+        question = self.desk.question(call.session)
+        if question is None or question.id == call.asked:
+            return None
+        call.asked = question.id
+        call.close_form()
+        form = self._form(call, question)
+        shown = self.forms and can_show(context, form)
+        if not shown and call.task is None:
+            call.waiting = True  # it waits by itself
+            return None
+        asyncio.get_running_loop().call_later(self.patience_s, self._give_up, call, question)
+        if shown and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            asked = ElicitRequest(params=form)
+            return InputRequiredResult(input_requests={question.id: asked}, request_state=call.session)
+        if shown:
+            call.form = asyncio.ensure_future(self._ask(call, question, form, context))
+        return None
+
+    def _form(self, call: Call, question: Question) -> ElicitRequestFormParams:
+        words = words_of(question, self.desk.log.past(call.session).notices)
+        return ElicitRequestFormParams(message=words, requested_schema=form_of(question))
+
+    async def _ask(
+        self, call: Call, question: Question, form: ElicitRequestFormParams, context: Context[Any, Any]
+    ) -> None:
+        """Ask in a form, in the midst of the call; where that fails others may still answer."""
+        with suppress(MCPError, ValueError):
+            said = await context.session.elicit_form(form.message, form.requested_schema, context.request_id)
+            self.desk.answer(call.session, question.id, answer_of(question, said, _name_of(context)))
+
+    def _give_up(self, call: Call, question: Question) -> None:
+        """Nobody answered in time: what an agent wants is not done then."""
+        if call.over:
+            return
+        if call.task is None:
+            call.waiting = call.asked == question.id
+        else:
+            self.desk.answer(call.session, question.id, Answer("none", by=TOO_LATE))
+
+
+def can_show(context: Context[Any, Any], form: ElicitRequestFormParams) -> bool:
+    """Whether the client has forms, and this one holds the whole question."""
+    able = context.client_capabilities
+    forms = able.elicitation if able else None
+    if forms is None or (forms.form is None and forms.url is not None):
+        return False
+    return len(form.message) <= LONGEST
+
+
+def _name_of(context: Context[Any, Any]) -> str:
+    """How the client calls itself."""
+    client = context.session.client_params
+    return f"a form of {client.client_info.name}" if client else "a form"
+
+
+async def _pause(call: Call) -> None:
+    """Wait a moment, less when the work is done."""
+    if call.task:
+        await asyncio.wait([call.task], timeout=_LOOK_S)
+    else:
+        await asyncio.sleep(_LOOK_S)

@@ -1,0 +1,236 @@
+"""The tools: each is what a command of kith does, for an agent that asks for it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+from mcp.server.mcpserver import Context
+from mcp_types import InputRequiredResult
+from pydantic import Field
+
+from kith.agent.asking.hidden import keep_secrets
+from kith.agent.project import Project, Result
+from kith.agent.proposals import Tried, propose_given, propose_undo, read_given, try_given
+from kith.agent.steering import nobody_here
+from kith.core.errors import KithError, UsageError
+from kith.core.run import new_id
+from kith.core.values import Answer
+from kith.features.mcp.server import results
+from kith.features.mcp.server.calls import TOO_LATE, Attendant, Call
+from kith.features.review.command import as_json
+from kith.features.review.reviews import Told, run_review
+from kith.features.review.subjects import Wish
+from kith.features.scan.command import text_of
+from kith.features.scan.scans import Patience, run_scan
+from kith.memory.inbox import Inbox, Letter
+from kith.memory.receipt import describe_run
+from kith.terminal.report import waiting_line
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_CHANGE = "Unified diff, SEARCH/REPLACE blocks under a file name, or whole files: name, then fenced content."
+Change = Annotated[str, Field(description=_CHANGE, max_length=2_000_000)]
+Ctx = Context[Any, Any]
+HOW = "A person approves in the page of `kith serve`, or with `kith client answer`."
+_MOST = 50  # findings, sessions
+
+
+@dataclass(slots=True)
+class Offered:
+    """What is offered of one project."""
+
+    project: Project
+    attendant: Attendant
+
+    async def trial(
+        self,
+        ctx: Ctx,
+        change: Change,
+        check: Annotated[str, Field(description="Shell command; empty: the project's own tests.")] = "",
+    ) -> results.Trial | InputRequiredResult:
+        """Try a change in a throw-away copy of the project and run a command there, in a sandbox."""
+
+        async def begin(session: str) -> tuple[Result, Tried]:
+            changes = await read_given(self.project, change)
+            return await try_given(self.project, changes, check, nobody_here, id=session)
+
+        return await self._in_session(ctx, begin, self._trial)
+
+    async def apply(
+        self,
+        ctx: Ctx,
+        change: Change,
+        why: Annotated[str, Field(description="For the person.", max_length=2_000)] = "",
+    ) -> results.Applied | InputRequiredResult:
+        """Propose a change: the project's checks run, a person sees the diff and decides."""
+
+        async def begin(session: str) -> Result:
+            changes = await read_given(self.project, change)
+            return await propose_given(self.project, changes, why, nobody_here, id=session)
+
+        return await self._in_session(ctx, begin, self._applied)
+
+    async def undo(
+        self,
+        ctx: Ctx,
+        id: Annotated[str, Field(description="Change or session; empty: the last.", max_length=64)] = "",
+    ) -> results.Applied | InputRequiredResult:
+        """Propose to take an applied change back; a person decides."""
+
+        async def begin(session: str) -> Result:
+            return await propose_undo(self.project, id, nobody_here, id=session)
+
+        return await self._in_session(ctx, begin, self._applied)
+
+    async def review(
+        self,
+        ctx: Ctx,
+        revision: Annotated[str, Field(description="Commit or range; empty: what is not committed.")] = "",
+        change: Annotated[str, Field(description="Or a unified diff.", max_length=2_000_000)] = "",
+        model: Annotated[bool, Field(description="Also ask kith's model: slow.")] = False,
+    ) -> results.Review | InputRequiredResult:
+        """Find what is wrong with a change, by linters, type checkers and kith's rules."""
+        if revision and change:
+            raise UsageError("Either a revision or a change.")
+        wish = Wish(revision=revision, patch=change or None, patch_name="the change")
+
+        async def begin(session: str) -> Told:
+            return await run_review(self.project, wish, nobody_here, model=model, id=session)
+
+        return await self._in_session(ctx, begin, self._review)
+
+    async def scan(
+        self, ctx: Ctx, path: Annotated[str, Field(description="Folder or file; empty: all.")] = ""
+    ) -> results.Scan:
+        """Say what the codebase is: languages, entry points, tests, layout, complexity, hot spots."""
+        where = str(self.project.root / path) if path else ""
+        found = await run_scan(self.project, where, Patience(lint=False), lambda event: None)
+        report = found.report
+        return results.Scan(
+            "\n".join(text_of(report)),
+            [each.name for each in report.languages],
+            [each.test for each in report.toolchains if each.test],
+        )
+
+    async def run(
+        self,
+        ctx: Ctx,
+        task: Annotated[str, Field(min_length=1, max_length=100_000)],
+        plan: Annotated[bool, Field(description="Plan first.")] = False,
+    ) -> results.Task | InputRequiredResult:
+        """Let kith do a whole task with its own model: edit, test, propose; a person decides on the diff."""
+        call = self.attendant.resume(ctx)
+        if call is None:
+            desk = self.attendant.desk
+            planned: Literal["yes", "no"] = "yes" if plan else "no"
+            session = desk.begin(self.project, Letter(task, _client(ctx), plan=planned, flags=desk.flags))
+            call = Call(session, desk.watch(session))
+        if wanted := await self.attendant.attend(call, ctx):
+            return wanted
+        return await keep_secrets(self.project, self._task(call))
+
+    async def sessions(self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=_MOST)] = 10) -> results.Sessions:
+        """List what was done here, newest first, and what waits for a person."""
+        return results.Sessions(
+            [
+                results.Session(
+                    each.id,
+                    each.task[:200],
+                    "waiting" if self.attendant.desk.question(each.id) else each.status,
+                    datetime.fromtimestamp(each.at).isoformat(timespec="seconds"),
+                )
+                for each in self.project.log.sessions(self.project.root, limit)
+            ]
+        )
+
+    # --- one call ------------------------------------------------------------------------------
+
+    async def _in_session(
+        self, ctx: Ctx, begin: Callable[[str], Awaitable[T]], tell: Callable[[T, Call], R]
+    ) -> R | InputRequiredResult:
+        """The work of a call in a session of its own, or what is left of it after a form; then what came."""
+        call = self.attendant.resume(ctx)
+        if call is None:
+            session = new_id()
+            task = asyncio.ensure_future(begin(session))
+            call = Call(session, self.attendant.desk.watch(session), task)
+        wanted = await self.attendant.attend(call, ctx)
+        if wanted is not None:
+            return wanted
+        assert call.task is not None
+        return await keep_secrets(self.project, tell(call.task.result(), call))
+
+    def _trial(self, done: tuple[Result, Tried], call: Call) -> results.Trial:
+        result, tried = done
+        if not tried.ran:
+            raise KithError(result.report["text"])
+        last = tried.ran[-1]
+        diff = "".join(file.diff for file in tried.files)
+        ok = result.report["status"] == "done"
+        return results.Trial(
+            ok, last.command, last.code, tried.output, diff, round(last.seconds, 2), call.session
+        )
+
+    def _applied(self, result: Result, call: Call) -> results.Applied:
+        report, said = result.report, self._said(call)
+        text = report["text"]
+        if not report["applied"] and said and said.by == TOO_LATE:
+            waited = f"{self.attendant.patience_s:.0f} seconds"
+            text = f"Nobody answered within {waited}, so nothing was applied. {HOW} Call again for that."
+        feedback = said.text if said else ""
+        if report["status"] == "failed":  # a check said no, and nobody was asked
+            refusal = self.project.log.past(call.session).refusal
+            feedback = refusal.feedback if refusal else feedback
+        waits = (waiting_line(call.session),) if report["waiting"] else ()
+        text = " ".join((text, *report["receipt"]["warnings"], *waits))
+        files = [file["path"] for file in report["changes"]]
+        return results.Applied(
+            bool(report["applied"]), report["applied"] or "", text, feedback, files, call.session
+        )
+
+    def _said(self, call: Call) -> Answer | None:
+        """The person's last answer, or the one that nobody gave."""
+        inbox = Inbox(self.project.log, call.session)
+        return inbox.answer_to(call.asked) if call.asked else None
+
+    def _review(self, told: Told, call: Call) -> results.Review:
+        if told.result.report["status"] != "done":
+            raise KithError(told.result.report["text"])
+        shown = as_json(told, told.review.findings[:_MOST])
+        fields = results.Finding.__dataclass_fields__
+        findings = [results.Finding(**{name: each[name] for name in fields}) for each in shown["findings"]]
+        left = len(told.review.findings) - len(findings)
+        text = shown["text"] or (f"{left} more findings are not shown." if left else "")
+        return results.Review(told.subject.words, findings, text)
+
+    def _task(self, call: Call) -> results.Task:
+        """The receipt of a task, over or waiting."""
+        past = self.project.log.past(call.session)
+        report = describe_run(call.session, past)
+        text, status = report["text"], report["status"]
+        if call.waiting:
+            question = self.attendant.desk.question(call.session)
+            status, text = "waiting", f"{question.text if question else ''} {HOW}".strip()
+        elif past.ended is None:
+            text = "The process that worked on this ended without a word; `kith doctor` may say why."
+        after = report["receipt"]["checks"]["after"]
+        return results.Task(
+            status,
+            text,
+            "".join(file["diff"] for file in report["changes"]),
+            [f"{each['gate']}: {'passed' if each['ok'] else 'failed'}" for each in after],
+            list(report["receipt"]["not_checked"]),
+            report["model"],
+            report["usage"]["input"] + report["usage"]["output"],
+            report["usage"]["seconds"]["total"],
+            call.session,
+        )
+
+
+def _client(ctx: Ctx) -> str:
+    """How the client calls itself."""
+    client = ctx.session.client_params
+    return client.client_info.name if client else "an agent"

@@ -1,0 +1,206 @@
+"""Tools of the servers that the person named: connected before the first turn, closed after the last one."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from kith import __version__
+from kith.agent.kept_back import make_redactor
+from kith.context.budget import estimate_tokens
+from kith.context.rooms import ASSUMED_WINDOW
+from kith.core.errors import KithError
+from kith.core.events import Notice, Progress
+from kith.core.loops import leave
+from kith.core.model import Emit, Tool
+from kith.features.mcp.client.connection import Connection, ServerError
+from kith.features.mcp.client.places import Address, Listed, Place, Program
+from kith.features.mcp.client.tools import choose, make_tools
+from kith.models.providers.reach import is_cloud
+from kith.models.providers.rows import tool_rows
+from kith.settings import Settings, ToolServer
+
+CONNECTING: Final = "connecting to servers of tools"
+_SHARE: Final = 4  # of the window, a part in so many, is the most that the tools of servers may take
+_PROJECT: Final = "{project}"  # in a command or a folder: the one that is worked in
+_EXTRA: Final = "it needs more packages: pip install 'kith-agent[mcp]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server came to: the tools that are offered of all that it has, or why there are none.
+
+    `stderr`: the last lines that its program wrote there.
+    """
+
+    name: str
+    tools: tuple[Tool, ...] = ()
+    listed: int = 0
+    trouble: str = ""
+    stderr: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """What these tools add to every prompt, about."""
+        return tool_tokens(self.tools)
+
+
+class ToolServers:
+    """All servers of one task or conversation; their programs end with it.
+
+    Connecting begins with `begin`, or with whoever asks first, and goes on beside other things.
+    """
+
+    def __init__(self, chosen: Settings, root: Path) -> None:
+        self.chosen, self.root = chosen, root
+        self._connections: dict[str, Connection] = {}
+        self._serving: asyncio.Task[tuple[Served, ...]] | None = None
+        self._told = False
+
+    def begin(self) -> None:
+        """Connect to all of them, at once."""
+        if self._serving is None:
+            self._serving = asyncio.ensure_future(self._serve())
+
+    async def served(self) -> tuple[Served, ...]:
+        """What each server came to, in the order in which they are written."""
+        self.begin()
+        assert self._serving is not None
+        return await asyncio.shield(self._serving)
+
+    async def connect(self, window: int, emit: Emit) -> None:
+        """Wait until all is known; tell once what is amiss, and what it costs a model with this window."""
+        self.begin()
+        if self._serving and not self._serving.done():
+            emit(Progress(CONNECTING, 0))
+        served = await self.served()
+        if not self._told:
+            self._told = True
+            for notice in _notices(served, _fit(served, window), window):
+                emit(notice)
+
+    def tools(self, window: int) -> tuple[Tool, ...]:
+        """The tools for a model with this window (0: unknown), always the same; none before `connect`."""
+        if self._serving is None or not self._serving.done():
+            return ()
+        return tuple(tool for each in _fit(self._serving.result(), window) for tool in each.tools)
+
+    async def aclose(self) -> None:
+        """Let all of them end."""
+        if self._serving:
+            await leave(self._serving)
+        await asyncio.gather(*(each.aclose() for each in self._connections.values()))
+
+    async def _serve(self) -> tuple[Served, ...]:
+        servers = {name: each for name, each in self.chosen.mcp.items() if not each.off}
+        lists = await asyncio.gather(*(self._list(name, server) for name, server in servers.items()))
+        served: list[Served] = []
+        for name, (listed, trouble) in zip(servers, lists, strict=True):
+            taken = [tool.name for each in served for tool in each.tools]
+            connection = self._connections.get(name)
+            wanted = choose(listed, servers[name].tools)
+            tools = make_tools(name, wanted, connection.call, taken) if connection else ()
+            served.append(Served(name, tools, len(listed), trouble, connection.stderr if connection else ""))
+        return tuple(served)
+
+    async def _list(self, name: str, server: ToolServer) -> tuple[Sequence[Listed], str]:
+        """The tools that a server has, or why nobody knows."""
+        if find_spec("mcp") is None:
+            return (), _EXTRA
+        try:
+            if self.chosen.offline and may_pass_on(server):
+                raise ServerError(f"it may reach beyond this machine, and kith is offline (mcp.{name}.cloud)")
+            connection = Connection(find_place(server, self.root), self.root, __version__, server.seconds)
+            self._connections[name] = connection
+            return await connection.list_tools(), ""
+        except KithError as error:
+            return (), str(error)
+
+
+async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
+    """What each server comes to now; no secret that is known stands in what it says."""
+    async with aclosing(ToolServers(chosen, root)) as servers:
+        served = await servers.served()
+    redactor = make_redactor(root, chosen)
+
+    def clean(text: str) -> str:
+        return redactor.clean(text)[0]
+
+    return tuple(
+        replace(
+            each,
+            tools=tuple(replace(tool, description=clean(tool.description)) for tool in each.tools),
+            trouble=clean(each.trouble),
+            stderr=clean(each.stderr),
+        )
+        for each in served
+    )
+
+
+def may_pass_on(server: ToolServer) -> bool:
+    """Whether what a server gets may leave the person's own network: of a program nobody knows."""
+    if server.cloud is not None:
+        return server.cloud
+    return is_cloud(server.url) if server.url else True
+
+
+def tool_tokens(tools: Sequence[Tool]) -> int:
+    """What tools add to a prompt, about."""
+    return sum(estimate_tokens(json.dumps(row, ensure_ascii=False)) for row in tool_rows(tools))
+
+
+def find_place(server: ToolServer, root: Path, environ: Mapping[str, str] = os.environ) -> Place:
+    """Where a server is, with what it is told of the environment. Raises ServerError for what is not set."""
+
+    def value(name: str) -> str:
+        if not environ.get(name):
+            raise ServerError(f"the variable {name} is not set")
+        return environ[name]
+
+    if server.url:
+        headers = {header: value(name) for header, name in server.headers_env.items()}
+        if server.key_env:
+            headers["Authorization"] = f"Bearer {value(server.key_env)}"
+        return Address(server.url, headers, here=not is_cloud(server.url))
+    passed = {name: value(name) for name in server.pass_env}
+    words = [word.replace(_PROJECT, str(root)) for word in (server.cwd, *server.command)]
+    folder, program, *args = words
+    command = (str(Path(program).expanduser()) if program.startswith("~") else program, *args)
+    return Program(command, str(Path(folder).expanduser()), {**passed, **server.env})
+
+
+def _fit(served: Sequence[Served], window: int) -> list[Served]:
+    """The servers whose tools leave a model with this window the most of it, in their order."""
+    room = (window or ASSUMED_WINDOW) // _SHARE
+    fitting = []
+    for each in served:
+        if each.tokens <= room:
+            room -= each.tokens
+            fitting.append(each)
+    return fitting
+
+
+def _notices(served: Sequence[Served], fitting: Sequence[Served], window: int) -> list[Notice]:
+    """Who is missing and why, and what the others cost."""
+    missing = [f"The tools of {each.name} are missing: {each.trouble}." for each in served if each.trouble]
+    too_many = [_too_many(each, window or ASSUMED_WINDOW) for each in served if each not in fitting]
+    notices = [Notice(text, "warning") for text in (*missing, *too_many)]
+    if told := [each for each in fitting if each.tools]:
+        names = ", ".join(f"{len(each.tools)} of {each.name}" for each in told)
+        tokens = sum(each.tokens for each in told)
+        text = f"With tools of other programs: {names}; about {tokens:,} tokens of each prompt."
+        notices.append(Notice(text))
+    return notices
+
+
+def _too_many(served: Served, window: int) -> str:
+    return (
+        f"The tools of {served.name} are left out: with their {served.tokens:,} tokens, those of all servers "
+        f"take more than a quarter of the window ({window:,}). Name the ones that you need in "
+        f"mcp.{served.name}.tools."
+    )

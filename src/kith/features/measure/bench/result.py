@@ -1,0 +1,101 @@
+"""What a bench found of one model on one machine: plain figures, as a card and a log keep them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kith.features.measure.intervals import Share
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Speed behind `depth` tokens that were there already: tokens a second, one figure for each time.
+
+    `read` is of `new` tokens, `written` of the reply's. `by`: the server measured it, or our own clock.
+    """
+
+    depth: int
+    new: int
+    read: tuple[float, ...]
+    out: int
+    written: tuple[float, ...]
+    by: str = "server"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One thing that was tried: `why` it went wrong ("": it did not), and the seconds and tokens it took."""
+
+    name: str
+    why: str = ""
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Things of one sort. `left`: how many there was no time for, or `skipped` says why none was tried."""
+
+    name: str
+    tried: tuple[Tried, ...] = ()
+    left: int = 0
+    skipped: str = ""
+
+    @property
+    def share(self) -> Share:
+        return Share(sum(not each.why for each in self.tried), len(self.tried))
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """One run. `window` in tokens; `at` in seconds since the epoch; `seconds` is how long it took."""
+
+    model: str
+    machine: str
+    at: float = 0.0
+    seconds: float = 0.0
+    digest: str = ""
+    window: int = 0
+    quantisation: str = ""
+    parameters: str = ""
+    speeds: tuple[Speed, ...] = ()
+    scores: tuple[Score, ...] = ()
+    session: str = ""
+    notes: tuple[str, ...] = ()  # what was not measured, and why
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> "BenchResult":
+        """What `facts` gave. Raises KeyError, TypeError for anything else."""
+        rest = {key: value for key, value in facts.items() if key not in ("speeds", "scores", "notes")}
+        return cls(
+            **rest,
+            speeds=tuple(_speed(each) for each in facts["speeds"]),
+            scores=tuple(_score(each) for each in facts["scores"]),
+            notes=tuple(facts["notes"]),
+        )
+
+
+def _speed(row: Mapping[str, Any]) -> Speed:
+    return Speed(**{**row, "read": tuple(row["read"]), "written": tuple(row["written"])})
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    return Score(**{**row, "tried": tuple(Tried(**each) for each in row["tried"])})
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean; 0.0 of nothing."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; 0.0 of fewer than two."""
+    if len(values) < 2:
+        return 0.0
+    middle = mean(values)
+    return float((sum((each - middle) ** 2 for each in values) / (len(values) - 1)) ** 0.5)

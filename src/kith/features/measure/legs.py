@@ -1,0 +1,237 @@
+"""One model's part of one task, as it grows event by event until its row can be written."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from kith.core.decisions import Routed
+from kith.core.events import Called, Engaged, Judged, RunStarted, ToolEnded
+from kith.core.evidence import combine
+from kith.core.values import Usage
+from kith.features.measure.rewards import Reward, weigh
+from kith.features.measure.rows import CallRow, LegRow
+
+_EDITS: Final = frozenset({"edit", "write"})  # tools
+_GUARDS: Final = frozenset({"untouched", "tests-only"})  # gates against writing where one may not
+_STATIC: Final = frozenset({"lint", "types", "secrets", "size", "limits"})  # gates that run no test
+_ABSENT: Final = ("does not exist", "no such file")
+_CANCELLED: Final = "cancelled"
+_REFUSED, _DENIED, _REPEATED = "This is not allowed", "This was not allowed", "Not run. You "
+
+
+@dataclass(slots=True)
+class Draft:
+    """A part that is being worked on. `changed`: files differ now; `tried`: edits were written at all.
+
+    `verdicts`: what the gates said in its last attempt; `outcome` what a build made of that. `before`: which
+    gates say yes to the untouched tree (shared by all parts of a task).
+    """
+
+    started: RunStarted
+    session: str
+    task: int
+    model: str
+    before: dict[str, bool]
+    part: str = ""
+    words: str = ""
+    kind: str = ""
+    routed: Routed | None = None
+    engaged: Engaged | None = None
+    strategy: str = ""
+    at: float = 0.0
+    steps: int = 0
+    numbers: set[int] = field(default_factory=set)  # of its attempts
+    seconds: float = 0.0
+    usd: float = 0.0
+    unpriced: bool = False  # a call was answered, and nobody knows its price
+    usage: Usage = Usage()
+    evaluated: int = 0
+    replies: int = 0
+    unanswered: bool = False  # its last call had no answer, and nobody had cancelled it
+    lost: bool = False  # so its part ended
+    refused: int = 0  # edits and calls that could not be used
+    landed: int = 0
+    fits: bool = True  # what was written last could be used
+    changed: bool | None = None
+    verdicts: dict[str, Judged] = field(default_factory=dict)
+    outcome: bool | None = None
+    held: bool = False  # all gates said yes once, and that was kept
+    locked: bool = False  # its tests were written before, and failed
+    failures: Counter[str] = field(default_factory=Counter)
+    escalated: bool = False
+    stopped: str = ""
+    over: bool = False
+    advises: bool = False  # it was only heard: another one's proposal was taken
+    person: bool | None = None
+    adopted: bool | None = None
+    changes: tuple[str, ...] = ()  # ids of what was applied
+
+    # --- one more event ----------------------------------------------------------------------
+
+    def call(self, event: Called, row: CallRow, works: bool) -> None:
+        """A call of its model; one that `works` is a step of the task, others serve it (a summary)."""
+        self.at, self.strategy = row.at, event.strategy or self.strategy
+        self.seconds += event.timing.total_s
+        self.evaluated += row.evaluated
+        self.usage += event.usage
+        if event.usd is not None:
+            self.usd += event.usd
+        elif not row.error:
+            self.unpriced = True
+        self.replies += not row.error
+        self.unanswered = row.error not in ("", _CANCELLED)
+        self.steps += works
+        if works and event.attempt:
+            self.numbers.add(event.attempt)
+
+    def begin_attempt(self) -> None:
+        """What was said of the attempt before holds no longer."""
+        self.verdicts, self.outcome, self.stopped = {}, None, ""
+
+    def use(self, event: ToolEnded, began: bool) -> None:
+        """A tool answered, or (`began` is false) its call was refused before it ran."""
+        self.seconds += event.seconds
+        if event.ran and event.ran.timed_out:
+            self.failures["timeout"] += 1
+        if event.ok:
+            if event.name in _EDITS:
+                self.landed, self.fits = self.landed + 1, True
+            return
+        sort = _sort_of(event, began)
+        if sort:
+            self.failures[sort] += 1
+        if sort in ("malformed_edit", "malformed_call", "wrong_file"):
+            self.refused += 1
+            self.fits = self.fits and event.name not in _EDITS
+
+    def judge(self, event: Judged) -> None:
+        """A gate's verdict on its change."""
+        self.seconds += sum(ran.seconds for ran in event.ran)
+        if event.gate == "edits":
+            self.fits = event.ok
+            self.landed, self.refused = self.landed + event.ok, self.refused + (not event.ok)
+        elif not event.skipped:
+            self.verdicts[event.gate] = event
+        if not event.ok:
+            self.failures[_sort_of_no(event)] += 1
+
+    # --- what it comes to --------------------------------------------------------------------
+
+    @property
+    def answered(self) -> bool:
+        return self.replies > 0 and not self.lost
+
+    @property
+    def parsed(self) -> bool | None:
+        """Whether all that it wrote for the harness could be used; None when it wrote nothing such."""
+        return self.refused == 0 if self.refused or self.landed else None
+
+    @property
+    def applied(self) -> bool | None:
+        """Whether edits of it are in the files; None when it wrote none."""
+        if self.changed or self.landed:
+            return True
+        return False if self.refused else None
+
+    @property
+    def passed(self) -> bool | None:
+        if self.outcome is not None:
+            return self.outcome
+        if not all(_is_good(verdict) for verdict in self.verdicts.values()):
+            return False
+        return True if any(verdict.ran for verdict in self.verdicts.values()) else None
+
+    @property
+    def mended(self) -> bool:
+        failed_before = {gate for gate, ok in self.before.items() if not ok}
+        return self.locked or any(
+            _mends(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
+        )
+
+    @property
+    def late(self) -> bool:
+        return any(ran.timed_out for verdict in self.verdicts.values() for ran in verdict.ran)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The commands that decided, or would have: those that ran, else those that the person named."""
+        ran = dict.fromkeys(ran.command for each in self.verdicts.values() for ran in each.ran[-1:])
+        named = self.started.options.get("check", "").split("\n")
+        return tuple(ran) or tuple(each for each in named if each not in ("", "none"))
+
+    def row(self) -> LegRow:
+        """The part as a row; one that is not over yet earns nothing."""
+        told, routed, engaged = weigh(self) if self.over else Reward(), self.routed, self.engaged
+        return LegRow(
+            session=self.session,
+            task=self.task,
+            at=self.at,
+            root=self.started.root,
+            model=self.model,
+            kind=self.kind,
+            part=self.part,
+            digest=engaged.digest if engaged else "",
+            machine=engaged.machine if engaged else "",
+            cloud=engaged.cloud if engaged else False,
+            strategy=self.strategy,
+            after=routed.after if routed else "",
+            plan=routed.plan if routed else (),
+            propensity=routed.propensity if routed else 1.0,
+            reward=told.reward,
+            weight=told.weight,
+            reason=told.reason,
+            parsed=self.parsed,
+            applied=self.applied,
+            passed=self.passed,
+            adopted=self.adopted,
+            cut=self.stopped == "hopeless",
+            steps=self.steps,
+            attempts=len(self.numbers),
+            seconds=round(self.seconds, 3),
+            usd=None if self.unpriced else self.usd,  # what failed costs nothing
+            usage=self.usage,
+            evaluated=self.evaluated,
+            words=self.words,
+            commit=self.started.options.get("commit", ""),
+            check=self.checks,
+            failures=dict(self.failures),
+        )
+
+
+def _sort_of(event: ToolEnded, began: bool) -> str:
+    """Which failure a tool's no is; "" for one that is none of the model's."""
+    if event.line.startswith(_REPEATED):
+        return "loop"
+    if event.line.startswith(_DENIED):
+        return ""  # the person said no
+    if event.line.startswith(_REFUSED):
+        return "wrong_file" if event.name in _EDITS else ""
+    if not began:
+        return "malformed_call"
+    if event.name not in _EDITS:
+        return ""
+    return "wrong_file" if any(words in event.line for words in _ABSENT) else "malformed_edit"
+
+
+def _is_good(judged: Judged) -> bool:
+    """Whether a check says yes, and not only because nobody was left to try again."""
+    return judged.ok and not (judged.evidence and combine([judged.evidence]).held_back)
+
+
+def _mends(judged: Judged) -> bool:
+    """Whether a check that failed before the change succeeds with it, or at least one of its tests does."""
+    if not judged.ok:
+        return False
+    return judged.evidence is None or judged.evidence.grade == "proven" or judged.ran[-1].code == 0
+
+
+def _sort_of_no(event: Judged) -> str:
+    """Which failure a gate's no is."""
+    if event.gate == "edits":
+        absent = any(words in event.feedback for words in _ABSENT)
+        return "wrong_file" if absent else "malformed_edit"
+    if any(ran.timed_out for ran in event.ran):
+        return "timeout"
+    if event.gate in _GUARDS:
+        return "wrong_file"
+    return "gate_fail" if event.gate in _STATIC or not event.ran else "test_fail"

@@ -1,0 +1,183 @@
+"""Refactorings without a model: the files are read, the change is made on the side, nothing is applied."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kith.agent.holding import files_holding
+from kith.core.errors import TreeError, UsageError
+from kith.core.run import Run
+from kith.core.values import Changes
+from kith.edits.rename import holds_word, language_of, rename_symbol
+from kith.features.refactor.syntax.blocks import defines
+from kith.features.refactor.syntax.codebase import Codebase, Refactoring
+from kith.features.refactor.syntax.cpp import ENDINGS, organise_includes, rename_local
+from kith.features.refactor.syntax.extract import extract
+from kith.features.refactor.syntax.inline import inline
+from kith.features.refactor.syntax.move import move
+from kith.features.refactor.syntax.organise import organise_imports
+from kith.features.refactor.syntax.rename import rename
+from kith.features.refactor.syntax.unused import remove
+from kith.features.refactor.wanted import Extract, Inline, Move, Organise, Remove, Rename, Wanted
+
+PYTHON = (".py", ".pyi", ".pyw")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A change that waits to be judged, and what a person should know of it."""
+
+    changes: Changes
+    notes: tuple[str, ...] = ()
+
+
+async def make_refactoring(run: Run, wanted: Wanted) -> Made:
+    """What a refactoring would change in `run.workspace`, which itself stays as it is.
+
+    Raises UsageError with one sentence when it cannot be done, TreeError when a file cannot be read.
+    """
+    files = await run.workspace.files()
+    if isinstance(wanted, Organise):
+        done = await _organise(run, wanted, files)
+    elif isinstance(wanted, Rename) and not wanted.path.endswith(PYTHON):
+        done = await _rename_elsewhere(run, wanted, files)
+    else:
+        _check_python(wanted.path, files)
+        done = _in_python(await _codebase(run, wanted, files), wanted)
+    if not any(True for _ in done.files):
+        raise UsageError("There is nothing to do: everything is so already.")
+    return Made(await to_changes(run, done.files), done.notes)
+
+
+def _check_python(path: str, files: Sequence[str]) -> None:
+    if path not in files:
+        raise UsageError(f"There is no file {path}.")
+    if not path.endswith(PYTHON):
+        raise UsageError(f"{path} is not Python; there kith only renames and organises includes.")
+
+
+def _in_python(code: Codebase, wanted: Rename | Move | Extract | Inline | Remove) -> Refactoring:
+    match wanted:
+        case Rename():
+            return rename(code, wanted.path, wanted.name, wanted.new)
+        case Move():
+            return move(code, wanted.path, wanted.names, wanted.target)
+        case Extract():
+            return extract(code, wanted.path, wanted.first, wanted.last, wanted.name)
+        case Inline():
+            return inline(code, wanted.path, wanted.name)
+        case Remove():
+            return remove(code, wanted.path, wanted.name)
+
+
+async def _codebase(
+    run: Run, wanted: Rename | Move | Extract | Inline | Remove, files: Sequence[str]
+) -> Codebase:
+    """The Python files that matter: all where imports must be followed, else those with the name."""
+    python = [path for path in files if path.endswith(PYTHON)]
+    chosen = python
+    if isinstance(wanted, Extract):
+        chosen = [wanted.path]
+    elif isinstance(wanted, Rename | Inline) and "." not in wanted.name:
+        named = await files_holding(run, wanted.name, python)
+        handing_on = await files_holding(run, "import *", python)  # without a word of what they hand on
+        chosen = [*named, *handing_on, wanted.path]
+    return Codebase.of(await read_files(run, chosen), frozenset(files))
+
+
+async def read_files(run: Run, paths: Sequence[str]) -> dict[str, bytes]:
+    """The contents of files; links that lead nowhere are left out."""
+    contents: dict[str, bytes] = {}
+    for path in dict.fromkeys(paths):
+        try:
+            contents[path] = await run.workspace.read(path)
+        except TreeError:
+            continue
+    return contents
+
+
+async def to_changes(run: Run, files: Mapping[str, bytes | None]) -> Changes:
+    """New contents as changes; a trial knows what the bytes do not say: modes, and where a link leads."""
+    async with run.workspace.trial() as trial:
+        for path, content in files.items():
+            await trial.write(path, content)
+        return await trial.changes()
+
+
+async def rename_by_scope(
+    run: Run, old: str, new: str, candidates: Sequence[str], files: Sequence[str]
+) -> dict[str, bytes]:
+    """A name that one Python module defines at its top and no other language speaks of, renamed by its scope.
+
+    Empty when it is no such name, or `candidates` (the files that may hold it) cannot all be understood.
+    """
+    contents = await read_files(run, candidates)
+    holding = [path for path, content in contents.items() if holds_word(content, old)]
+    if not all(path.endswith(PYTHON) for path in holding):
+        return {}
+    python = [path for path in files if path.endswith(PYTHON)]
+    handing_on = await read_files(run, await files_holding(run, "import *", python))
+    code = Codebase.of({path: contents[path] for path in holding} | handing_on, frozenset(files))
+    try:
+        definers = [path for path in holding if defines(code.names(path), old)]
+        if len(definers) != 1:
+            return {}
+        done = rename(code, definers[0], old, new)
+    except UsageError:
+        return {}
+    return {path: content for path, content in done.files.items() if content is not None}
+
+
+# --- imports and includes --------------------------------------------------------------------
+
+
+async def _organise(run: Run, wanted: Organise, files: Sequence[str]) -> Refactoring:
+    inside = "" if wanted.where == "." else f"{wanted.where}/"
+    chosen = [wanted.where] if wanted.where in files else [path for path in files if path.startswith(inside)]
+    python = [path for path in chosen if path.endswith(".py")]
+    others = [path for path in chosen if path.endswith(ENDINGS)]
+    if not python and not others:
+        raise UsageError(f"There is no Python, C or C++ file at {wanted.where}.")
+    made: dict[str, bytes | None] = {}
+    notes: tuple[str, ...] = ()
+    if python:
+        everything = [path for path in files if path.endswith(PYTHON)]
+        code = Codebase.of(await read_files(run, everything), frozenset(files))
+        done = organise_imports(code, python)
+        made, notes = dict(done.files), done.notes
+    for path, content in (await read_files(run, others)).items():
+        if (new := organise_includes(path, content)) != content:
+            made[path] = new
+    return Refactoring(made, notes)
+
+
+# --- other languages -------------------------------------------------------------------------
+
+
+async def _rename_elsewhere(run: Run, wanted: Rename, files: Sequence[str]) -> Refactoring:
+    """A variable of a C++ function in its scope; else an identifier, everywhere in files of its language."""
+    language = language_of(wanted.path)
+    if wanted.path not in files:
+        raise UsageError(f"There is no file {wanted.path}.")
+    if not language:
+        raise UsageError(f"{wanted.path} is in no language that kith can rename names in.")
+    if "." in wanted.name and wanted.path.endswith(ENDINGS):
+        content = await run.workspace.read(wanted.path)
+        return Refactoring({wanted.path: rename_local(wanted.path, content, wanted.name, wanted.new)})
+    family = [path for path in files if language_of(path) in _relatives(language)]
+    contents = await read_files(run, await files_holding(run, wanted.name, family))
+    if not holds_word(contents.get(wanted.path, b""), wanted.name):
+        raise UsageError(f"{wanted.path} has no {wanted.name}.")
+    made: dict[str, bytes | None] = {}
+    for path, content in contents.items():
+        try:
+            renamed, count = rename_symbol(content, wanted.name, wanted.new, language_of(path))
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+        if count:
+            made[path] = renamed
+    return Refactoring(made, (f"Every identifier {wanted.name} was renamed; scopes were not looked at.",))
+
+
+def _relatives(language: str) -> frozenset[str]:
+    families = ({"c", "cpp"}, {"javascript", "typescript", "tsx"})
+    return frozenset(next((family for family in families if language in family), {language}))

@@ -1,0 +1,147 @@
+"""What could be better in a project, the worst first, and what would mend each."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kith.core.errors import UsageError
+from kith.core.run import Run
+from kith.edits.rename import language_of
+from kith.features.refactor.make import read_files
+from kith.features.refactor.syntax.codebase import Codebase
+from kith.features.refactor.syntax.unused import unused_definitions, unused_imports
+from kith.features.refactor.wanted import Organise, Remove, Wanted
+from kith.features.scan.smells import Smell, find_smells, rank
+from kith.gates.untouched import is_test_file
+
+MOST_FILES = 3_000  # that are looked at closely; more would take minutes
+_UNUSED = 0.2  # the weight of one unused import, and of an unused definition
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A smell, in words; `wanted` mends it without a model, None where only a model can."""
+
+    smell: Smell
+    text: str
+    wanted: Wanted | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is, with the name of the function if it is one."""
+        first, last = self.smell.first, self.smell.last
+        lines = f"{first}-{last}" if last > first else f"{first}"
+        return f"{self.smell.path}:{lines}" if self.smell.kind != "file" else self.smell.path
+
+    def command(self, number: int) -> str:
+        """What a person types to have it mended."""
+        match self.wanted:
+            case Organise(where):
+                return f"kith refactor organise-imports {where}"
+            case Remove(path, name):
+                return f"kith refactor remove {path}:{name}"
+        return f"kith refactor --apply {number}"
+
+    def describe(self, number: int) -> dict[str, Any]:
+        """As plain data, for `--json`."""
+        smell = self.smell
+        return {
+            "number": number,
+            "kind": smell.kind,
+            "path": smell.path,
+            "first": smell.first,
+            "last": smell.last,
+            "name": smell.name,
+            "weight": round(smell.weight, 3),
+            "figures": dict(smell.figures),
+            "other": smell.other,
+            "text": self.text,
+            "needs_model": self.wanted is None,
+            "command": self.command(number),
+        }
+
+
+async def suggest(run: Run, where: str = ".") -> tuple[Suggestion, ...]:
+    """What could be better in a file or folder of `run.workspace` (".": in all of it), the worst first.
+
+    Tests are only looked at for what nothing uses. Raises UsageError for a place without source files, or
+    with too many.
+    """
+    files = await run.workspace.files()
+    source = [path for path in files if language_of(path)]
+    chosen = [path for path in source if where in (".", path) or path.startswith(f"{where}/")]
+    if not chosen:
+        raise UsageError(f"There is no source file at {where}.")
+    if len(chosen) > MOST_FILES:
+        raise UsageError(f"{len(chosen):,} files are too many to look at closely; name a folder of them.")
+    python = [path for path in source if path.endswith(".py")] if len(source) <= MOST_FILES else []
+    contents = await read_files(run, [*chosen, *python])
+    # Parsing takes seconds, and a face must stay alive meanwhile.
+    return await asyncio.to_thread(_look, contents, frozenset(chosen), frozenset(files))
+
+
+def _look(
+    contents: Mapping[str, bytes], chosen: frozenset[str], files: frozenset[str]
+) -> tuple[Suggestion, ...]:
+    texts = {
+        path: content.decode("utf-8", "replace")
+        for path, content in contents.items()
+        if path in chosen and not is_test_file(path)
+    }
+    found = [Suggestion(smell, _words(smell)) for smell in find_smells(texts)]
+    python = {path: content for path, content in contents.items() if path.endswith(".py")}
+    code = Codebase.of(python, files)
+    for path in sorted(chosen & python.keys()):
+        found += _unused_in(code, path)
+    return tuple(sorted(found, key=lambda each: rank(each.smell)))
+
+
+def _unused_in(code: Codebase, path: str) -> Iterator[Suggestion]:
+    try:
+        dead = [alias for _, alias, doubt in unused_imports(code, path) if not doubt]
+        definitions = unused_definitions(code, path)
+    except UsageError:  # it does not parse; its own tools say so better
+        return
+    if dead:
+        names = ", ".join(alias.asname or alias.name for alias in dead)
+        line = min(alias.lineno for alias in dead)
+        smell = Smell("unused", path, line, line, "", _UNUSED * len(dead), {"imports": len(dead)})
+        yield Suggestion(
+            smell, f"imports {names} and does not use {'them' if len(dead) > 1 else 'it'}", Organise(path)
+        )
+    for name, node in definitions:
+        lines = (node.end_lineno or node.lineno) - node.lineno + 1
+        smell = Smell(
+            "unused", path, node.lineno, node.lineno + lines - 1, name, _UNUSED * 2, {"lines": lines}
+        )
+        yield Suggestion(smell, f"nothing uses {name}", Remove(path, name))
+
+
+_MEASURES = {
+    "lines": "{:g} lines",
+    "cyclomatic": "{:g} ways through it",
+    "nesting": "{:g} levels deep",
+    "parameters": "{:g} parameters",
+}
+
+
+def _words(smell: Smell) -> str:
+    """A smell for people: what is measured, with its numbers."""
+    match smell.kind:
+        case "function":
+            measures = [_MEASURES[name].format(value) for name, value in smell.figures.items()]
+            return f"{smell.name}: {', '.join(measures)}"
+        case "copy":
+            return f"the same {smell.figures['tokens']:g} tokens stand in {smell.other}"
+        case "file":
+            return f"a file of {smell.figures['lines']:,g} lines"
+    return f"these modules import each other: {smell.other}"
+
+
+def pick(suggestions: Sequence[Suggestion], number: int) -> Suggestion:
+    """The suggestion of that number, from 1. Raises UsageError."""
+    if not 0 < number <= len(suggestions):
+        many = f"there are {len(suggestions)}" if suggestions else "there is none"
+        raise UsageError(f"There is no suggestion {number}; {many}.")
+    return suggestions[number - 1]

@@ -1,0 +1,207 @@
+"""Organise imports: in groups, sorted, without what is certainly unused; comments stay with their import."""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kith.core.errors import UsageError
+from kith.features.refactor.syntax.codebase import Codebase, Refactoring
+from kith.features.refactor.syntax.source import Source, Splice, apply_splices, read_source
+from kith.features.refactor.syntax.statements import (
+    Import,
+    drop_names,
+    is_alone,
+    lines_of,
+    name_key,
+    sort_key,
+)
+from kith.features.refactor.syntax.unused import import_bodies, removable, unused_imports
+
+_SKIP_FILE: Final = re.compile(
+    r"#\s*(?:ruff:\s*)?(?:isort:\s*(?:skip_file|off)|noqa\b)|#\s*ruff:\s*noqa", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One import of a block as text: its lines, with the comments above it that belong to it."""
+
+    key: tuple[int, bool, int, str, str]
+    text: str
+
+
+def organise_imports(code: Codebase, paths: Sequence[str]) -> Refactoring:
+    """Group, sort and clean the imports of some files.
+
+    `code` must hold the files that may import from them: what another module takes from here stays. Raises
+    UsageError for a file that does not parse.
+    """
+    made: dict[str, bytes | None] = {}
+    notes: list[str] = []
+    for path in paths:
+        source = code.source(path)
+        if any(_SKIP_FILE.match(comment.strip()) for comment in _whole_line_comments(source)):
+            notes.append(f"{path} asks in a comment to be left alone.")
+            continue
+        content, doubts = _clean(code, path)
+        content = _sort(code, path, content)
+        notes += doubts
+        if content != code.files[path]:
+            made[path] = content
+    return Refactoring(made, tuple(notes))
+
+
+def _whole_line_comments(source: Source) -> Iterator[str]:
+    return (row for row in re.split(r"\r\n|\r|\n", source.text) if row.startswith("#"))
+
+
+# --- what is not used ------------------------------------------------------------------------
+
+
+def _clean(code: Codebase, path: str) -> tuple[bytes, list[str]]:
+    """The file without its unused imports, and a sentence on each that stays for a doubt."""
+    source, notes = code.source(path), list[str]()
+    dead: dict[Import, list[ast.alias]] = {}
+    for statement, alias, doubt in unused_imports(code, path):
+        if doubt:
+            bound = alias.asname or alias.name
+            notes.append(f"{path}:{statement.lineno}: {bound} seems unused but stays, since {doubt}.")
+        else:
+            dead.setdefault(statement, []).append(alias)
+    only = dict(removable(source))
+    splices: list[Splice] = []
+    for statement, aliases in dead.items():
+        try:
+            splices += drop_names(source, statement, aliases, only[statement])
+        except UsageError as error:
+            notes.append(str(error))
+    return apply_splices(source, splices), notes
+
+
+# --- order -----------------------------------------------------------------------------------
+
+
+def _sort(code: Codebase, path: str, content: bytes) -> bytes:
+    """The file with each run of imports sorted; names inside an import first, then the imports."""
+    source = read_source(path, content)
+    splices: list[Splice] = []
+    for body in import_bodies(source):
+        for statement in body:
+            if isinstance(statement, ast.ImportFrom):
+                splices += _sort_names(source, statement)
+    source = read_source(path, apply_splices(source, splices))
+    moved = [
+        splice
+        for body in import_bodies(source)
+        for block in _blocks(source, body)
+        for splice in _sort_block(code, source, block)
+    ]
+    return apply_splices(source, moved)
+
+
+def _sort_names(source: Source, statement: ast.ImportFrom) -> Iterator[Splice]:
+    """Each name goes to the slot of another, so that the layout of the statement stays."""
+    ordered = sorted(statement.names, key=lambda each: name_key(each.name))
+    if "#" in source.cut(statement) or ordered == statement.names:
+        return
+    lines = {alias.lineno for alias in statement.names}
+    if 1 < len(lines) < len(statement.names):
+        yield _refill(source, statement, ordered)
+        return
+    for slot, alias in zip(statement.names, ordered, strict=True):
+        yield Splice(*source.span(slot), source.cut(alias))
+
+
+def _refill(source: Source, statement: ast.ImportFrom, ordered: Sequence[ast.alias]) -> Splice:
+    """Several names in each of several lines: filled anew, as wide as they were."""
+    start, end = source.span(statement.names[0])[0], source.span(statement.names[-1])[1]
+    width = max(map(len, re.split(r"\r\n|\r|\n", source.text[start:end])[1:] or [""]))
+    column = start - source.line_start(statement.names[0].lineno)
+    second = next(alias for alias in statement.names if alias.lineno > statement.names[0].lineno)
+    indent = source.text[source.line_start(second.lineno) : source.span(second)[0]]
+    words = [f"{source.cut(alias)}".replace(" ", "\0") for alias in ordered]
+    rows = textwrap.wrap(
+        ", ".join(words),
+        max(width, column + len(words[0])),
+        initial_indent=" " * column,
+        subsequent_indent=indent,
+        break_long_words=False,
+    )
+    return Splice(start, end, source.newline.join(rows).lstrip(" ").replace("\0", " "))
+
+
+def _blocks(source: Source, body: Sequence[ast.stmt]) -> Iterator[list[Import]]:
+    """Runs of imports with nothing between them but blank lines and comments."""
+    block: list[Import] = []
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom) and is_alone(source, statement):
+            block.append(statement)
+            continue
+        if block:
+            yield block
+        block = []
+    if block:
+        yield block
+
+
+def _sort_block(code: Codebase, source: Source, block: Sequence[Import]) -> Iterator[Splice]:
+    """One splice for the run, none where a comment in it forbids or it is in order."""
+    begin = _first_comment(source, block[0])
+    end = lines_of(source, block[-1])[1]
+    whole = source.text[begin:end]
+    # Of two star imports the later one wins, so their order is meant.
+    stars = any(alias.name == "*" for statement in block for alias in statement.names)
+    if stars or re.search(r"#\s*isort:", whole):
+        return
+    items: list[_Item] = []
+    at = begin
+    for statement in block:
+        after = lines_of(source, statement)[1]
+        items += _items(code, source, statement, at)
+        at = after
+    newline, rows, section = source.newline, list[str](), -1
+    for item in sorted(items, key=lambda each: each.key):
+        if section not in (-1, item.key[0]):
+            rows.append(newline)
+        section = item.key[0]
+        rows.append(item.text)
+    sorted_text = "".join(rows)
+    if not whole.endswith(("\n", "\r")):
+        sorted_text = sorted_text.removesuffix(newline)
+    if sorted_text != whole:
+        yield Splice(begin, end, sorted_text)
+
+
+def _first_comment(source: Source, statement: Import) -> int:
+    """Where a run begins: with the comment right above it, unless the file begins with that comment."""
+    line = statement.lineno
+    while line > 1 and source.text[source.line_start(line - 1) : source.line_start(line)].lstrip().startswith(
+        "#"
+    ):
+        line -= 1
+    return source.line_start(line if line > 1 else statement.lineno)
+
+
+def _items(code: Codebase, source: Source, statement: Import, at: int) -> Iterator[_Item]:
+    """The statement with the comments above it; `import a, b` without a comment becomes two."""
+    start, end = lines_of(source, statement)
+    newline = source.newline
+    above = "".join(
+        row for row in re.findall(r".*?(?:\r\n|\r|\n)", source.text[at:start], re.S) if row.strip()
+    )
+    text = source.text[start:end]
+    text = text if text.endswith(("\n", "\r")) else text + newline
+    if isinstance(statement, ast.Import) and len(statement.names) > 1 and "#" not in text:
+        indent = text[: len(text) - len(text.lstrip())]
+        for alias in statement.names:
+            single = ast.Import([alias])
+            yield _Item(
+                sort_key(code.modules, source.path, single),
+                above + indent + f"import {source.cut(alias)}{newline}",
+            )
+            above = ""
+        return
+    yield _Item(sort_key(code.modules, source.path, statement), above + text)

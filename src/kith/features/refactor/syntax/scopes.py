@@ -1,0 +1,323 @@
+"""Which name means what: the scopes of a Python file, and every place where a name stands."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from kith.features.refactor.syntax.source import Source
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+How = Literal["bind", "read", "delete", "declare", "text"]
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A module, class, function, lambda or comprehension, and the names that belong to it."""
+
+    kind: Literal["module", "class", "function", "inner"]
+    node: ast.AST
+    parent: "Scope | None"
+    name: str
+    bound: set[str] = field(default_factory=set)
+    elsewhere: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+
+    def up(self) -> Iterator["Scope"]:
+        """This scope and all around it, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name at a place: how it is used, by which node, and in which scope it stands.
+
+    `start` is -1 where the place cannot be told (an f-string of an old parser).
+    """
+
+    name: str
+    start: int
+    how: How
+    node: ast.AST
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names of one file."""
+
+    source: Source
+    module: Scope
+    scopes: Mapping[ast.AST, Scope]
+    mentions: tuple[Mention, ...]
+    by_name: Mapping[str, Sequence[Mention]]
+
+    def of(self, scope: Scope, name: str) -> tuple[Mention, ...]:
+        """Every mention of the name that belongs to this scope, in it or deeper."""
+        return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is scope)
+
+    def unknown(self, name: str) -> tuple[Mention, ...]:
+        """Every mention of a name that no scope binds: a builtin, or what a star import brought."""
+        return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is None)
+
+
+def find_owner(scope: Scope, name: str) -> Scope | None:
+    """The scope that a name means when it stands in `scope`; None when nobody binds it."""
+    said = scope.elsewhere.get(name)
+    around = list(scope.up())
+    if said == "global":
+        return around[-1]
+    if name in scope.bound and said is None:
+        return scope
+    for outer in around[1:]:
+        if outer.kind == "class":
+            continue
+        if outer.elsewhere.get(name) == "global":
+            return around[-1]
+        if name in outer.bound and name not in outer.elsewhere and (said is None or outer.kind != "module"):
+            return outer
+    return None
+
+
+def bind_names(source: Source) -> Names:
+    """Walk a file once and note every scope and every name."""
+    module = Scope("module", source.tree, None, "")
+    walk = _Walk(source, module)
+    walk.visit_all(source.tree.body)
+    by_name = defaultdict(list)
+    for mention in walk.mentions:
+        by_name[mention.name].append(mention)
+    return Names(source, module, walk.scopes, tuple(walk.mentions), by_name)
+
+
+class _Walk(ast.NodeVisitor):
+    """Visits the nodes in the order in which they stand, with the scope they stand in."""
+
+    def __init__(self, source: Source, module: Scope) -> None:
+        self.source = source
+        self.scope = module
+        self.scopes: dict[ast.AST, Scope] = {source.tree: module}
+        self.mentions: list[Mention] = []
+
+    def visit_all(self, nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def _note(self, name: str, start: int, how: How, node: ast.AST, scope: Scope | None = None) -> None:
+        scope = scope or self.scope
+        there = self.source.text[start : start + len(name)] == name
+        self.mentions.append(Mention(name, start if there else -1, how, node, scope))
+        if how in ("bind", "delete"):
+            scope.bound.add(name)
+            if scope.elsewhere.get(name) == "global":
+                list(scope.up())[-1].bound.add(name)
+
+    def _open(self, kind: Literal["class", "function", "inner"], node: ast.AST, name: str) -> Scope:
+        outer = f"{self.scope.name}." if self.scope.name else ""
+        scope = Scope(kind, node, self.scope, outer + name)
+        self.scopes[node] = scope
+        return scope
+
+    # --- definitions ---------------------------------------------------------------------
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.visit_all(node.decorator_list)
+        self._note(node.name, name_start(self.source, node), "bind", node)
+        self.visit_all([*node.args.defaults, *(each for each in node.args.kw_defaults if each)])
+        outer = self._open_parameters(node)
+        for argument in all_arguments(node.args):
+            self._annotation(argument.annotation)
+        self._annotation(node.returns)
+        self._body(node, "function", node.args)
+        self.scope = outer
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.visit_all(node.decorator_list)
+        self._note(node.name, name_start(self.source, node), "bind", node)
+        outer = self._open_parameters(node)
+        self.visit_all([*node.bases, *(keyword.value for keyword in node.keywords)])
+        self._body(node, "class")
+        self.scope = outer
+
+    def _open_parameters(self, node: Definition) -> Scope:
+        """`def f[T]`: the type parameters are a scope of their own. Returns the scope to go back to."""
+        outer, parameters = self.scope, getattr(node, "type_params", [])
+        if parameters:
+            self.scope = Scope("function", node, outer, outer.name)
+            self.visit_all(parameters)
+        return outer
+
+    def _body(
+        self, node: Definition, kind: Literal["class", "function"], arguments: ast.arguments | None = None
+    ) -> None:
+        outer = self.scope
+        self.scope = self._open(kind, node, node.name)
+        for argument in all_arguments(arguments) if arguments else ():
+            self._note(argument.arg, self.source.span(argument)[0], "bind", argument)
+        _declare(self.scope, node)
+        self.visit_all(node.body)
+        self.scope = outer
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.visit_all([*node.args.defaults, *(each for each in node.args.kw_defaults if each)])
+        outer = self.scope
+        self.scope = self._open("function", node, "<lambda>")
+        for argument in all_arguments(node.args):
+            self._note(argument.arg, self.source.span(argument)[0], "bind", argument)
+        self.visit(node.body)
+        self.scope = outer
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        self.visit(node.generators[0].iter)  # the first one is evaluated outside
+        outer = self.scope
+        self.scope = self._open("inner", node, "<comprehension>")
+        for number, generator in enumerate(node.generators):
+            self.visit(generator.target)
+            if number:
+                self.visit(generator.iter)
+            self.visit_all(generator.ifs)
+        self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
+        self.scope = outer
+
+    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
+
+    # --- names ---------------------------------------------------------------------------
+
+    def visit_Name(self, node: ast.Name) -> None:
+        how: How = "bind" if isinstance(node.ctx, ast.Store) else "read"
+        self._note(
+            node.id, self.source.span(node)[0], "delete" if isinstance(node.ctx, ast.Del) else how, node
+        )
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        scope = next(each for each in self.scope.up() if each.kind != "inner")
+        self._note(node.target.id, self.source.span(node.target)[0], "bind", node.target, scope)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self._annotation(node.annotation)
+        if node.value:
+            self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
+        start, end = self.source.span(node)
+        for name in node.names:
+            found = re.compile(rf"\b{name}\b").search(self.source.text, start, end)
+            self._note(name, found.start() if found else -1, "declare", node)
+
+    visit_Nonlocal = visit_Global
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            start, end = self.source.span(alias)
+            if alias.asname:
+                self._note(alias.asname, end - len(alias.asname), "bind", alias)
+            elif alias.name != "*":
+                self._note(alias.name.partition(".")[0], start, "bind", alias)
+
+    visit_ImportFrom = visit_Import
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.type:
+            self.visit(node.type)
+        if node.name and node.type:
+            found = re.compile(r"\s+as\s+").search(self.source.text, self.source.span(node.type)[1])
+            self._note(node.name, found.end() if found else -1, "bind", node)
+        self.visit_all(node.body)
+
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
+        self.generic_visit(node)
+        if node.name:
+            self._note(node.name, self.source.span(node)[1] - len(node.name), "bind", node)
+
+    visit_MatchStar = visit_MatchAs
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self.generic_visit(node)
+        if node.rest:
+            start, end = self.source.span(node)
+            found = re.compile(rf"\*\*\s*(?={node.rest}\b)").search(self.source.text, start, end)
+            self._note(node.rest, found.end() if found else -1, "bind", node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        name = getattr(node, "name", None)
+        if type(node).__name__ in ("TypeVar", "ParamSpec", "TypeVarTuple") and name:
+            start = self.source.span(node)[0]
+            self._note(name, self.source.text.index(name, start), "bind", node)
+        super().generic_visit(node)
+
+    # --- annotations in quotes -----------------------------------------------------------
+
+    def _annotation(self, node: ast.expr | None) -> None:
+        """An annotation; what stands in quotes there is code too."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self._quoted(node)
+        elif isinstance(node, ast.Subscript):
+            self.visit(node.value)
+            outer = ast.unparse(node.value).rpartition(".")[2]
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            for number, each in enumerate(inner):
+                plain = outer == "Literal" or (outer == "Annotated" and number)
+                self.visit(each) if plain else self._annotation(each)
+        elif isinstance(node, ast.BinOp):
+            self._annotation(node.left)
+            self._annotation(node.right)
+        elif isinstance(node, ast.List):
+            for each in node.elts:
+                self._annotation(each)
+        elif node is not None:
+            self.visit(node)
+
+    def _quoted(self, node: ast.Constant) -> None:
+        start, end = self.source.span(node)
+        written, text = self.source.text[start:end], str(node.value)
+        try:
+            tree = ast.parse(text, mode="eval")
+        except (SyntaxError, ValueError):
+            return
+        at = start + 1 if written[1:-1] == text else start + 3 if written[3:-3] == text else -1
+        for each in ast.walk(tree):
+            if isinstance(each, ast.Name):
+                known = at >= 0 and each.lineno == 1
+                self._note(each.id, at + each.col_offset if known else -1, "text", node)
+
+
+_DEFINES: Final = re.compile(r"(?:async[\s\\]+)?(?:def|class)[\s\\]+")
+
+
+def name_start(source: Source, node: Definition) -> int:
+    """Where the name of a definition stands."""
+    found = _DEFINES.match(source.text, source.span(node)[0])
+    return found.end() if found else -1
+
+
+def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
+    """Every parameter of a function, in the order in which they stand."""
+    star = [each for each in (arguments.vararg,) if each]
+    last = [each for each in (arguments.kwarg,) if each]
+    return [*arguments.posonlyargs, *arguments.args, *star, *arguments.kwonlyargs, *last]
+
+
+def _declare(scope: Scope, node: Definition) -> None:
+    """Note `global` and `nonlocal` first: they hold for the whole body, wherever they stand."""
+    for each in own_nodes(node.body):
+        if isinstance(each, ast.Global | ast.Nonlocal):
+            how: Literal["global", "nonlocal"] = "global" if isinstance(each, ast.Global) else "nonlocal"
+            scope.elsewhere |= dict.fromkeys(each.names, how)
+
+
+def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of a body, without what stands in definitions and lambdas inside it."""
+    todo: list[ast.AST] = list(reversed(body))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, Definition | ast.Lambda):
+            todo += reversed(list(ast.iter_child_nodes(node)))

@@ -1,0 +1,211 @@
+"""`kith review`: findings for people, as JSON or as SARIF, and an exit code by their severity."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from kith.agent.project import Project
+from kith.core.codec import encode
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from kith.core.events import Event, Reviewed
+from kith.core.values import Finding
+from kith.edits.diffing import hunk_between
+from kith.edits.rows import decode, split_keys
+from kith.features.review.reviews import Told, run_review
+from kith.features.review.sarif import as_sarif
+from kith.features.review.subjects import Wish
+from kith.terminal.arguments import settings_flags
+from kith.terminal.folder import find_root
+from kith.terminal.report import print_waiting
+from kith.terminal.signals import run_until_signal
+from kith.terminal.terminal import PlainVoice, TerminalVoice, yes_to_changes
+from kith.view.lines import count, paragraph
+from kith.view.printing import printable
+
+SEVERITIES: Final = ("error", "warning", "note")
+_INDENT: Final = 18  # columns before the words of a finding
+_PATCH_LIMIT: Final = 20_000_000  # bytes
+
+
+def review_command(args: argparse.Namespace) -> int:
+    """Review a change and print what is wrong with it on stdout; progress goes to stderr."""
+    wish = _wish(args)
+    project = Project.open(find_root(args.folder), settings_flags(args))
+    plain = args.json or args.sarif
+    voice = TerminalVoice() if sys.stderr.isatty() and not plain else PlainVoice()
+    interactive = sys.stdin.isatty() and sys.stderr.isatty() and not plain and args.patch != "-"
+    answerer = voice.answer if interactive else PlainVoice().answer
+
+    def hear(event: Event, path: tuple[str, ...]) -> None:
+        if not isinstance(event, Reviewed):  # that is what stdout is for
+            voice.hear(event, path)
+
+    try:
+        told = run_until_signal(
+            run_review(
+                project,
+                wish,
+                yes_to_changes(answerer) if args.yes else answerer,
+                [hear],
+                model=not args.no_model,
+                second_look=args.second_look,
+                apply=args.apply,
+            )
+        )
+    finally:
+        voice.close()
+    _print(told, args)
+    return exit_code(told, args.fail_on)
+
+
+def exit_code(told: Told, fail_on: str) -> int:
+    """What ended badly keeps its code; else 1 when something of this severity, or worse, is left."""
+    if told.result.code != EXIT_DONE:
+        return told.result.code
+    bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on in SEVERITIES else ()
+    return EXIT_FAILED if any(each.severity in bad for each in told.left) else EXIT_DONE
+
+
+def _wish(args: argparse.Namespace) -> Wish:
+    """What the options ask for. Raises UsageError when they contradict each other."""
+    given = [args.staged, bool(args.branch), bool(args.revision), args.patch is not None]
+    if sum(given) > 1:
+        raise UsageError("One thing at a time: --staged, --branch, --patch or a commit.")
+    if args.yes and not args.apply:
+        raise UsageError("--yes answers the question of --apply; without that nothing is asked.")
+    if args.patch is None:
+        return Wish(args.staged, args.branch or "", args.revision or "")
+    name = "the diff on standard input" if args.patch == "-" else args.patch
+    return Wish(patch=_read_patch(args.patch, name), patch_name=name)
+
+
+def _read_patch(path: str, name: str) -> str:
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(_PATCH_LIMIT + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(_PATCH_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+    if len(data) > _PATCH_LIMIT:
+        raise UsageError(f"{name} is over the limit of {_PATCH_LIMIT:,} bytes.")
+    if not data.strip():
+        raise UsageError(f"{name} is empty.")
+    return decode(data)
+
+
+def _print(told: Told, args: argparse.Namespace) -> None:
+    shown = told.review.findings[: args.max]
+    if args.sarif:
+        print(json.dumps(as_sarif(shown, told.result.code == EXIT_DONE), indent=2))
+    elif args.json:
+        print(json.dumps(as_json(told, shown), indent=2))
+    else:
+        _print_text(told, shown, args.apply)
+
+
+def as_json(told: Told, shown: Sequence[Finding]) -> dict[str, Any]:
+    """A review as plain data; `diff` shows what a finding suggests."""
+    rows, report, review = _rows(told), told.result.report, told.review
+    return {
+        "status": report["status"],
+        "text": report["text"],
+        "waiting": report["waiting"],
+        "session": report["session"],
+        "reviewed": told.subject.words,
+        "files": [change.path for change in told.subject.changes],
+        "not_reviewed": list(told.subject.left_out),
+        "findings": [encode(each) | {"diff": _diff(each, rows)} for each in shown],
+        "counts": {severity: _number(told, severity) for severity in SEVERITIES},
+        "thrown_out": encode(review.thrown_out),
+        "parts": {"all": review.parts, "unanswered": review.unanswered},
+        "applied": report["applied"],
+        "usage": report["usage"],
+        "model": report["model"] if review.parts else "",
+    }
+
+
+def _number(told: Told, severity: str) -> int:
+    return sum(each.severity == severity for each in told.review.findings)
+
+
+def _rows(told: Told) -> dict[str, list[str]]:
+    """The lines of each file's new side."""
+    return {change.path: split_keys(decode(change.after or b"")) for change in told.subject.changes}
+
+
+def _diff(finding: Finding, rows: Mapping[str, Sequence[str]]) -> str:
+    """The suggestion as the lines of a diff, "" where there is none."""
+    if finding.replacement is None:
+        return ""
+    old = rows[finding.path][finding.line - 1 : max(finding.line, finding.end)]
+    return "\n".join(hunk_between(old, split_keys(finding.replacement)).lines)
+
+
+# --- text ------------------------------------------------------------------------------------
+
+
+def _print_text(told: Told, shown: Sequence[Finding], applying: bool) -> None:
+    print("\n".join(review_lines(told, shown)))
+    if told.result.code != EXIT_DONE:
+        print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
+    print_waiting(told.result.report)
+    if (offered := offered_in(shown)) and not applying:
+        print(f"{count(offered, 'suggestion')} to apply: add --apply.", file=sys.stderr)
+
+
+def offered_in(findings: Sequence[Finding]) -> int:
+    """How many of them say what could stand there."""
+    return sum(each.replacement is not None for each in findings)
+
+
+def review_lines(told: Told, shown: Sequence[Finding]) -> Iterator[str]:
+    """Findings below their files, then what there is to say of them all; all of it printable."""
+    rows = _rows(told)
+    by_file = sorted(shown, key=lambda each: (each.path, each.line))
+    for path, findings in groupby(by_file, key=lambda each: each.path):
+        yield printable(path)
+        for finding in findings:
+            yield from _lines(finding, rows)
+        yield ""
+    for line in _summary(told, len(shown)):
+        yield from paragraph(printable(line), "", "  ")
+
+
+def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    head = f"{finding.line:>7}  {finding.severity:7}  "
+    rule = "" if finding.rule in ("review", finding.by) else f" {finding.rule}"
+    words = printable(f"{finding.text} ({finding.by}{rule})")
+    yield from paragraph(words, head, " " * _INDENT)
+    for line in filter(None, _diff(finding, rows).split("\n")):
+        yield " " * _INDENT + printable(line.expandtabs(4))
+
+
+def _summary(told: Told, shown: int) -> Iterator[str]:
+    """What was found, what did not hold, and what nobody looked at."""
+    review, number = told.review, len(told.review.findings)
+    kinds = [count(found, severity) for severity in SEVERITIES if (found := _number(told, severity))]
+    files = count(len(told.subject.changes), "file")
+    if number:
+        yield f"{count(number, 'finding')} in {files}: {', '.join(kinds)}." + (
+            f" {shown} shown." if shown < number else ""
+        )
+    elif told.subject.changes and told.result.code == EXIT_DONE:
+        yield f"Nothing found in {told.subject.words} ({files})."
+    if review.thrown_out:
+        reasons = Counter(each.reason for each in review.thrown_out).most_common()
+        claims = count(len(review.thrown_out), "claim")
+        yield f"{claims} of the model thrown out: {'; '.join(f'{n} {why}' for why, n in reasons)}."
+    if 0 < review.unanswered < review.parts:
+        parts = f"{review.unanswered} of {count(review.parts, 'part')}"
+        yield f"The model did not look at {parts}: {review.trouble}"
+    if told.subject.left_out:
+        yield f"Not reviewed: {', '.join(told.subject.left_out)}."
+    if told.result.report["text"] and told.result.code == EXIT_DONE:
+        yield told.result.report["text"]

@@ -1,0 +1,103 @@
+"""The reviewer of every run: what stands out in a change, told beside its diff, and never in its way."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kith.core.errors import KithError
+from kith.core.events import Notice, Reviewed
+from kith.core.model import Prompt, Role
+from kith.core.run import Run, Thread
+from kith.core.values import Changes, Finding, say
+from kith.core.workspace import ExecLimits
+from kith.features.review.claims import load_json, read_claims
+from kith.features.review.evidence import check_claim
+from kith.features.review.merge import merge
+from kith.features.review.sheets import Sheets, make_sheets
+from kith.features.review.tools import find_by_looking
+from kith.gates.lint import project_linters
+from kith.gates.linters.run import run_linter
+
+SECONDS: Final = 2.0  # for all linters together: a person waits to see the diff
+_LEAST: Final = 0.2  # for one of them, however slow the others were
+_MOST: Final = 3  # risks, and tests
+_REQUEST: Final = """\
+Your change passed the checks. Before the user sees it, look at it once more as a reviewer who doubts it. \
+Use no tools now. Answer with one JSON object and nothing else:
+{"risks": [{"path": "...", "line": 1, "evidence": "a line of your change, copied exactly", "why": "..."}], \
+"tests": ["..."]}
+risks: inputs and edge cases for which it may go wrong, at most 3, each in a sentence. tests: what should be \
+tested and is not, at most 3. Leave a list empty rather than fill it."""
+
+
+async def tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
+    """Tell what stands out in a change, as one event, if anything does. It may take SECONDS and one call.
+
+    `run` is in the trial that holds the change. With a `role`, its model is asked too.
+    """
+    notes = await notes_on(run, changes)
+    if role is not None:
+        notes = (*notes, *await _ask(run, role, thread, make_sheets(changes)))
+    if notes:
+        run.emit(Reviewed(merge(notes)[0]))
+
+
+async def notes_on(run: Run, changes: Changes, seconds: float = SECONDS) -> tuple[Finding, ...]:
+    """What linters and kith's own rules say of the lines that the change added, in about so many seconds.
+
+    A linter that is not installed is no news here; one that is too slow is named. Without a sandbox only
+    kith's own rules speak.
+    """
+    sheets, end, late = make_sheets(changes), time.monotonic() + seconds, list[str]()
+    found = list(find_by_looking(changes, sheets))
+    linters = await project_linters(run) if run.workspace.confined and sheets else ()
+    for linter in linters:
+        if linter.kind != "lint" or linter.needs or not any(map(linter.understands, sheets)):
+            continue
+        limits = ExecLimits(max(_LEAST, end - time.monotonic()))
+        linted = await run_linter(run, linter, sorted(sheets), limits)
+        late += [linter.name] if linted.problem and time.monotonic() > end else []
+        found += [
+            each for each in linted.findings if each.path in sheets and each.line in sheets[each.path].added
+        ]
+    if late:
+        run.emit(Notice(f"Not asked for notes, since that takes long: {', '.join(late)}."))
+    return tuple(found)
+
+
+async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Finding, ...]:
+    """One question behind the conversation, in the same words up to it, so that the cache holds them.
+
+    It does not join the thread: the model goes on from its change, not from its doubts.
+    """
+    messages = (*thread.messages, say(_REQUEST, "kith"))
+    prompt = Prompt(role.system, messages, role.tools, "notes", 1, role.sampling, thread.name)
+    try:
+        with run.step("notes") as step:
+            reply = await role.model(prompt, step.emit)
+    except KithError as error:  # a note less is no reason to end
+        run.emit(Notice(f"The model wrote no notes: {error}"))
+        return ()
+    return read_notes(reply.message.text, sheets, role.model.name)
+
+
+def read_notes(words: str, sheets: Sheets, by: str) -> tuple[Finding, ...]:
+    """The risks that stand on a line of the change, and the tests that are missed."""
+    data = load_json(words)
+    if not isinstance(data, Mapping) or not sheets:
+        return ()
+    claims, _ = read_claims(json.dumps(_list(data, "risks")))
+    checked = (check_claim(claim, sheets, by) for claim in claims[:_MOST])
+    risks = (replace(each, severity="note", rule="risk") for each in checked if isinstance(each, Finding))
+    path = next(iter(sheets))
+    line = min(sheets[path].added, default=1)
+    tests = [each for each in _list(data, "tests") if isinstance(each, str) and each.strip()][:_MOST]
+    missed = (Finding(path, line, "note", "test", f"Not tested: {text.strip()}", by) for text in tests)
+    return (*risks, *missed)
+
+
+def _list(data: Mapping[str, Any], key: str) -> list[Any]:
+    value = data.get(key)
+    return value if isinstance(value, list) else []

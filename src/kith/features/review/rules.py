@@ -1,0 +1,170 @@
+"""What no linter is asked for by default: conflict markers, debuggers, silenced tests, swallowed errors."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import splitext
+from typing import Final
+
+from kith.context.symbols import find_symbols
+from kith.core.values import Changes, Finding, Severity
+from kith.edits.hunks import is_text
+from kith.edits.rows import decode
+from kith.features.review.sheets import Sheet
+from kith.features.review.syntax import CPP, fault_of_python, is_cpp, is_python, parse_python
+
+BY: Final = "kith"
+_SCRIPT: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+_CONFLICT: Final = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.M)
+_DEBUGGERS: Final = ("pdb", "ipdb", "pudb", "debugpy", "remote_pdb")
+_MUTABLE: Final = ("list", "dict", "set", "bytearray")
+_TEST_FILE: Final = re.compile(r"test|spec", re.I)
+# Endings, a pattern for one line, a rule, what is said; a rule about tests looks at test files only.
+_LINES: Final = (
+    (_SCRIPT, re.compile(r"^\s*debugger;?\s*$"), "debugger", "A debugger statement was left in."),
+    (
+        _SCRIPT,
+        re.compile(r"\b(?:it|test|describe)\.(?:skip|only)\(|^\s*x(?:it|describe)\("),
+        "test-skipped",
+        "This leaves tests out.",
+    ),
+    (
+        CPP,
+        re.compile(r"\b(?:GTEST_SKIP|SKIP)\(|^\s*TEST(?:_[FP])?\([^)]*\bDISABLED_"),
+        "test-skipped",
+        "This leaves a test out.",
+    ),
+)
+_CPP_TEST: Final = re.compile(r"^[ \t]*(?:TEST(?:_[FP])?|TEST_CASE)\(([^)\n]+)\)", re.M)
+
+
+def find_slips(changes: Changes, sheets: Mapping[str, Sheet]) -> tuple[Finding, ...]:
+    """What the change brought in, on its own lines, by syntax where the language is known."""
+    found = [each for sheet in sheets.values() for each in _in_sheet(sheet)]
+    return (*found, *_lost_tests(changes, sheets))
+
+
+def _in_sheet(sheet: Sheet) -> Iterator[Finding]:
+    ending = splitext(sheet.path)[1].lower()
+    tree = parse_python(sheet.after) if is_python(sheet.path) else None
+    if tree is None:
+        yield from _conflicts(sheet) or _broken(sheet)
+    else:
+        yield from (each for each in _in_python(sheet.path, tree) if each.line in sheet.added)
+    for endings, pattern, rule, text in _LINES:
+        if ending in endings and (rule != "test-skipped" or _TEST_FILE.search(sheet.path)):
+            lines = (line for line in sorted(sheet.added) if pattern.search(sheet.rows[line - 1]))
+            yield from (_finding(sheet.path, line, rule, text) for line in lines)
+
+
+def _finding(path: str, line: int, rule: str, text: str, severity: Severity = "warning") -> Finding:
+    return Finding(path, line, severity, rule, text, BY)
+
+
+def _conflicts(sheet: Sheet) -> tuple[Finding, ...]:
+    found = list[Finding]()
+    for match in _CONFLICT.finditer(sheet.after):
+        line, end = (sheet.after.count("\n", 0, at) + 1 for at in match.span())
+        if sheet.added.intersection(range(line, end + 1)):
+            text = "A merge conflict was not resolved: its markers stand in the file."
+            found.append(Finding(sheet.path, line, "error", "conflict-marker", text, BY, end=end))
+    return tuple(found)
+
+
+# --- Python ----------------------------------------------------------------------------------
+
+
+def _broken(sheet: Sheet) -> Iterator[Finding]:
+    """A syntax error that the change brought in."""
+    fault = fault_of_python(sheet.after) if is_python(sheet.path) else None
+    if fault and (sheet.before is None or fault_of_python(sheet.before) is None):
+        line, reason = fault
+        yield _finding(sheet.path, line, "syntax-error", f"This does not parse: {reason}.", "error")
+
+
+def _in_python(path: str, tree: ast.Module) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=func) if _is_debugger(func):
+                yield _finding(path, node.lineno, "debugger", "A call of the debugger was left in.")
+            case ast.ExceptHandler(type=kind, body=body) if _is_broad(kind) and _is_nothing(body):
+                yield _finding(path, node.lineno, "swallowed-error", "Every error is swallowed here, unseen.")
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                yield from _mutable_defaults(path, node.args)
+            case ast.Attribute(attr="skip" | "xfail" | "skipTest" | "skipIf" | "skipUnless"):
+                if _dotted(node).startswith(("pytest.", "unittest.", "self.skipTest")):
+                    yield _finding(path, node.lineno, "test-skipped", f"{_dotted(node)} leaves a test out.")
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b.c` as it is written; "" for anything else."""
+    if isinstance(node, ast.Attribute):
+        outer = _dotted(node.value)
+        return f"{outer}.{node.attr}" if outer else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_debugger(func: ast.expr) -> bool:
+    name = _dotted(func)
+    return name == "breakpoint" or (
+        name.partition(".")[0] in _DEBUGGERS and name.endswith((".set_trace", ".breakpoint"))
+    )
+
+
+def _is_broad(kind: ast.expr | None) -> bool:
+    return kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException"))
+
+
+def _is_nothing(body: Sequence[ast.stmt]) -> bool:
+    return all(
+        isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in body
+    )
+
+
+def _mutable_defaults(path: str, args: ast.arguments) -> Iterator[Finding]:
+    for default in (*args.defaults, *filter(None, args.kw_defaults)):
+        made = isinstance(default, ast.Call) and _dotted(default.func) in _MUTABLE
+        if made or isinstance(default, ast.List | ast.Dict | ast.Set):
+            text = f"The default `{ast.unparse(default)}` is one object that all calls share."
+            yield _finding(path, default.lineno, "mutable-default", text)
+
+
+# --- tests that are gone ---------------------------------------------------------------------
+
+
+def _lost_tests(changes: Changes, sheets: Mapping[str, Sheet]) -> Iterator[Finding]:
+    """Tests that the old side has and the new side has nowhere; as many new ones count as renamed."""
+    now = {path: _test_names(path, sheet.after) for path, sheet in sheets.items()}
+    kept = {name for names in now.values() for name in names}
+    for change in changes:
+        if change.before is None or not is_text(change):
+            continue
+        before = _test_names(change.path, decode(change.before))
+        lost = [name for name in before if name not in kept]
+        if lost and len(now.get(change.path, ())) < len(before):
+            names = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+            text = f"Removed here: {names}. What they tested is not tested any more."
+            yield _finding(change.path, _gap(sheets.get(change.path), lost[0]), "test-removed", text)
+
+
+def _test_names(path: str, text: str) -> list[str]:
+    """The tests in a file, in their order; a suite's name belongs to each."""
+    if is_cpp(path):
+        return _CPP_TEST.findall(text)
+    symbols = find_symbols(path, text) if is_python(path) and _TEST_FILE.search(path) else ()
+    functions = (each.name for each in symbols if each.sort in ("function", "method"))
+    return [name for name in functions if name.rpartition(".")[2].startswith("test")]
+
+
+def _gap(sheet: Sheet | None, name: str) -> int:
+    """The line of the new side at which a definition was taken out; 1 when the file is gone."""
+    last = re.split(r"\W+", name)[-1]
+    own = re.compile(rf"\b{re.escape(last)}\b")
+    for hunk in sheet.hunks if sheet else ():
+        line = hunk.new_start or 1
+        for signed in hunk.lines:
+            if signed[:1] == "-" and own.search(signed):
+                return max(1, min(line, len(sheet.rows) if sheet else 1))
+            line += signed[:1] in ("+", " ")
+    return 1

@@ -1,0 +1,178 @@
+"""What is believed of each model at a task, and what plans are worth under that, in draws from it."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kith.features.measure.beta import Beta, Count
+from kith.features.route.learned import Evidence, Head, sorts_of, who
+from kith.features.route.plans import Errors, Leg, Outlook, Plan, Utility, foresee
+from kith.features.route.priors import expected, expected_after_a_miss, expected_before_a_miss
+from kith.features.route.takes import Takes
+
+_DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
+# Thompson sampling tries more than there is to learn from some hundred tasks: a model that was seen often
+# is believed as if it had been seen up to six times as often.
+_NARROW, _NARROWING = 6.0, 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A model that can be asked.
+
+    `usd`, `seconds` of one run and `solves` (a chance; None: from its size in billions of `parameters`) are
+    what is expected before anything is measured. `down` says why it cannot be asked now; "": it can.
+    """
+
+    name: str
+    digest: str = ""
+    frontier: bool = False
+    parameters: float | None = None
+    usd: float = 0.0
+    seconds: float = 30.0
+    solves: float | None = None
+    down: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is known of a task before it is done; `verifiable`: checks will tell whether it is solved."""
+
+    kind: str
+    words: str = ""
+    root: str = ""
+    verifiable: bool = True
+
+
+class Odds(NamedTuple):
+    """What is believed of one model in one part of a plan, and what was seen of it at this kind of work."""
+
+    solves: Beta
+    takes: Takes
+    counted: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The odds of each model, at first and after a miss, and how reliable the check is."""
+
+    odds: Mapping[tuple[str, Head], Odds]
+    errors: Errors
+
+    def seen(self, model: str, head: Head) -> float:
+        """How many outcomes there are at this kind of work."""
+        return self.odds[model, head].counted.seen
+
+    @property
+    def outcomes(self) -> float:
+        return sum(odds.counted.seen for odds in self.odds.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A plan, what is to be expected of it, and its worth in solved tasks: by that, and in each draw."""
+
+    plan: Plan
+    outlook: Outlook
+    mean: float
+    worths: tuple[float, ...]
+
+    def better_than(self, other: "Weighed") -> float:
+        """The chance that this plan is worth more."""
+        return sum(a > b for a, b in zip(self.worths, other.worths, strict=True)) / len(self.worths)
+
+
+def believe(evidence: Evidence, task: Task, arms: Sequence[Arm]) -> Belief:
+    """What the evidence says of each model at this task."""
+    odds: dict[tuple[str, Head], Odds] = {}
+    for arm in arms:
+        model, sorts = who(arm.name, arm.digest), sorts_of(task.kind)
+        for head, (solves, takes) in _believe_one(evidence, model, sorts, _expect(task, arm)).items():
+            count = evidence.seen(model, head, task.kind)
+            odds[arm.name, head] = Odds(solves if task.verifiable else _narrow(solves, count), takes, count)
+    return Belief(odds, evidence.errors)
+
+
+def usual_run(evidence: Evidence, arm: Arm) -> Takes:
+    """What a run of a model takes, whatever it is asked for."""
+    return believe(evidence, Task(""), [arm]).odds[arm.name, "first"].takes
+
+
+def _expect(task: Task, arm: Arm) -> tuple[float, Takes]:
+    """What is expected of a model before anything is measured: its chance, and what a run takes."""
+    chance = expected(task.kind, arm.parameters, frontier=arm.frontier) if arm.solves is None else arm.solves
+    return chance, Takes(arm.usd, arm.seconds)
+
+
+def _believe_one(
+    evidence: Evidence, model: str, sorts: Sequence[str], expected: tuple[float, Takes]
+) -> dict[Head, tuple[Beta, Takes]]:
+    """One model at first and after a miss; in each, what it did in the other one is what is expected."""
+    chance, takes = expected
+    first = evidence.chance(model, "first", sorts, chance)
+    first_takes = evidence.takes(model, "first", sorts, takes)
+    after = evidence.chance(model, "after", sorts, expected_after_a_miss(chance))
+    after_takes = evidence.takes(model, "after", sorts, takes.times(_DEARER_AFTER_A_MISS))
+    found: dict[Head, tuple[Beta, Takes]] = {
+        "after": (
+            evidence.chance(model, "after", sorts, expected_after_a_miss(first.mean)),
+            evidence.takes(model, "after", sorts, first_takes.times(_DEARER_AFTER_A_MISS)),
+        ),
+        "first": (
+            evidence.chance(model, "first", sorts, expected_before_a_miss(after.mean)),
+            evidence.takes(model, "first", sorts, after_takes.times(1 / _DEARER_AFTER_A_MISS)),
+        ),
+    }
+    return found
+
+
+def _narrow(solves: Beta, count: Count) -> Beta:
+    return solves.narrowed(min(_NARROW, 1 + count.seen / _NARROWING))
+
+
+def weigh(
+    plans: Sequence[Plan], belief: Belief, utility: Utility, rng: random.Random, draws: int
+) -> tuple[Weighed, ...]:
+    """Each plan with its worth in so many draws from what is believed, the same ones for all plans."""
+    drawn: dict[tuple[str, Head], tuple[list[float], list[float]]] = {}
+    weighed = []
+    for plan in plans:
+        heads = _heads(plan)
+        for head in heads:
+            if head not in drawn:
+                drawn[head] = _draw(belief.odds[head], utility, rng, draws)
+        outlook = foresee([_leg(belief.odds[head]) for head in heads], belief.errors)
+        worths = _worths([drawn[head] for head in heads], belief.errors)
+        weighed.append(Weighed(plan, outlook, utility.worth(outlook), tuple(worths)))
+    return tuple(weighed)
+
+
+def _heads(plan: Plan) -> list[tuple[str, Head]]:
+    return [(name, "after" if place else "first") for place, name in enumerate(plan)]
+
+
+def _leg(odds: Odds) -> Leg:
+    return Leg(odds.solves.mean, odds.takes.usd, odds.takes.seconds)
+
+
+def _draw(odds: Odds, utility: Utility, rng: random.Random, draws: int) -> tuple[list[float], list[float]]:
+    """Chances to solve it, and costs in solved tasks."""
+    cost = utility.cost(odds.takes.usd, odds.takes.seconds)
+    return (
+        [odds.solves.draw(rng) for _ in range(draws)],
+        [cost * odds.takes.doubt(rng) for _ in range(draws)] if cost else [0.0] * draws,
+    )
+
+
+def _worths(legs: Sequence[tuple[list[float], list[float]]], errors: Errors) -> list[float]:
+    """What `foresee` says of each draw, less its cost; from the last leg back, as this is the inner loop."""
+    wrong, doubted = 1 - errors.false_pass, errors.false_fail
+    *checked, (chances, costs) = legs
+    worths = [chance - cost for chance, cost in zip(chances, costs, strict=True)]
+    for chances, costs in reversed(checked):
+        worths = [
+            chance * (1 - doubted) - cost + ((1 - chance) * wrong + chance * doubted) * rest
+            for chance, cost, rest in zip(chances, costs, worths, strict=True)
+        ]
+    return worths

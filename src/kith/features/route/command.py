@@ -1,0 +1,111 @@
+"""`kith why`: which models a task went to, what else was weighed, and how it went afterwards."""
+
+import argparse
+import json
+import textwrap
+from datetime import datetime
+from typing import Any
+
+from kith.agent.project import Project
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.money import dollars
+from kith.features.route.why import describe_decision, find_session, read_decisions
+from kith.memory.applied import holds
+from kith.terminal.folder import find_root
+from kith.view.lines import count, paragraph
+from kith.view.printing import printable
+
+_WIDTH = 78  # columns, of the 80 that any terminal has
+_PLAN = 30  # columns of the plan in the table
+_BY = {"router": "chosen by kith", "person": "chosen by you", "rule": "no choice"}
+
+
+def why_command(args: argparse.Namespace) -> int:
+    """The decisions of a session, the last one if none is named."""
+    project = Project.open(find_root(args.folder), {})
+    shown = show_why(project, args.id or "last")
+    if args.json:
+        print(json.dumps(shown, indent=2))
+    else:
+        print(printable("\n\n".join(why_text(each) for each in shown["decisions"])))
+    return EXIT_DONE
+
+
+def show_why(project: Project, wanted: str = "last") -> dict[str, Any]:
+    """The decisions of the session whose id begins with `wanted`, as plain data. Raises UsageError."""
+    session = find_session(project.log, wanted, [each.id for each in project.sessions()])
+    found = read_decisions(project.log, session)
+    if not found:
+        raise UsageError(f"In session {session} no model was chosen.")
+    applied = project.log.applied(str(project.root))
+    shown = [describe_decision(each, bool(each.change) and not holds(applied, each.change)) for each in found]
+    return {"session": session, "decisions": shown}
+
+
+def why_text(shown: dict[str, Any]) -> str:
+    """One decision: a line of what was chosen, why, the plans that were weighed, and how it went."""
+    when = datetime.fromtimestamp(shown["at"]).strftime("%Y-%m-%d %H:%M")
+    head = textwrap.shorten(" ".join([shown["part"], shown["task"]]).strip(), _WIDTH - 18, placeholder=" ...")
+    lines = [f"{when}  {head}", f"  {_plan(shown['plan'])}   ({_how(shown)})"]
+    lines += _indented(shown["why"])
+    if shown["table"]:
+        lines += ["", *_table(shown), ""]
+    for each in shown["escalations"]:
+        lines += _indented(f"{_short(each['after'])} gave up: {each['why']}")
+        lines.append(f"    -> {_short(each['to'])} took over")
+    return "\n".join([*lines, *_indented(_outcome(shown["outcome"]))])
+
+
+def _how(shown: dict[str, Any]) -> str:
+    chance = shown["propensity"]
+    likely = f", with chance {chance:.0%}" if chance < 1 else ""
+    kind = f"{shown['kind']}, " if shown["kind"] else ""
+    return f"{kind}{_BY.get(shown['by'], shown['by'])}{likely}"
+
+
+def _table(shown: dict[str, Any]) -> list[str]:
+    """The plans that were weighed, the best first; the chosen one has a star.
+
+    What was counted (an interval in percent, and outcomes) is one model's: it stands where that is alone.
+    """
+    head = f"    {'plan':{_PLAN}} {'worth':>6} {'solves':>6} {'counted':>8} {'n':>4}"
+    rows = (_row(row, tuple(row["plan"]) == tuple(shown["plan"])) for row in shown["table"])
+    return [f"{head} {'seconds':>8} {'usd':>8}", *rows]
+
+
+def _row(row: dict[str, Any], chosen: bool) -> str:
+    plan = textwrap.shorten(_plan(row["plan"], " -> "), _PLAN, placeholder=" ...")
+    counted = number = ""
+    if len(row["plan"]) == 1 and row["n"]:
+        low, high = row["interval"]
+        counted, number = f"{low * 100:.0f}-{high * 100:.0f} %", f"{row['n']:.0f}"
+    figures = f"{row['worth']:6.2f} {row['solves']:6.0%} {counted:>8} {number:>4}"
+    return f"  {'*' if chosen else ' '} {plan:{_PLAN}} {figures} {row['seconds']:8.0f} {row['usd']:8.4f}"
+
+
+def _outcome(outcome: dict[str, Any]) -> str:
+    """`done by claude, checks passed, applied, taken back since; 5 calls, 61 s, $0.0120`."""
+    models = [_short(name) for name in outcome["models"]]
+    done = outcome["status"] == "done"
+    said = [
+        f"{outcome['status']}{' by' if done else ', work of'} {models[-1]}" if models else outcome["status"]
+    ]
+    if outcome["verified"] is not None:
+        said.append("checks passed" if outcome["verified"] else "checks failed")
+    if outcome["applied"]:
+        said.append("applied, and taken back since" if outcome["undone"] else "applied")
+    money = "" if outcome["usd"] is None else f", {dollars(outcome['usd'])}"
+    return f"{', '.join(said)}; {count(outcome['calls'], 'call')}, {outcome['seconds']:.0f} s{money}"
+
+
+def _plan(plan: list[str], arrow: str = " -> checks -> ") -> str:
+    return arrow.join(map(_short, plan)) or "nobody"
+
+
+def _short(name: str) -> str:
+    """A model's name without where it runs."""
+    return name.rstrip("/").rpartition("/")[2]
+
+
+def _indented(text: str) -> list[str]:
+    return paragraph(text, "  ", "  ", width=_WIDTH)

@@ -1,0 +1,146 @@
+"""One task from model to model: each is opened when its turn comes, who is down is left out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.relay import GivenUp
+from kith.core.decisions import Routed
+from kith.core.errors import KithError, LimitError, ModelError, NoModelError
+from kith.core.events import Notice
+from kith.core.model import Role
+from kith.core.run import Run
+from kith.features.route.choose import Choice, decide, habits_of
+from kith.features.route.hopeful import Hopeful
+from kith.features.route.learner import Task
+from kith.models.stack import Opened
+
+# What keeps a model from being asked at all, or for good; another one may be there.
+_ABSENT = (ModelError, NoModelError)
+
+
+@dataclass(slots=True)
+class Relay:
+    """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
+
+    `run` is where its decisions are told. `asked` are the models that had their turn, `opened` those that
+    this process knows. `handovers`: how often another one took over.
+    """
+
+    terms: Terms
+    run: Run
+    choice: Choice = field(default_factory=Choice)
+    opened: dict[str, Opened] = field(default_factory=dict)
+    plan: tuple[str, ...] = ()
+    kind: str = ""
+    asked: set[str] = field(default_factory=set)
+    down: set[str] = field(default_factory=set)
+    handovers: int = 0
+    verifiable: bool = True
+
+    async def begin(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
+        """The model to begin with; where `routes` say that this was decided, the one to go on with.
+
+        Raises what keeps the last model away when there is none that could be asked.
+        """
+        self.verifiable = task.verifiable
+        if routes:
+            self.asked |= {each.plan[0] for each in routes}
+            self.handovers = sum(bool(each.after) for each in routes)
+            return await self._go_on(routes[-1])
+        routed = await decide(self.terms.project, self.run, task, self.choice, seed)
+        self.plan, self.kind = routed.plan, routed.kind
+        opened = await self._open_next()
+        out = [f"{name} is left out" for name in self.choice.arms if name in self.down]
+        self.run.emit(replace(routed, plan=self.plan, why="; ".join([routed.why, *out])))
+        return opened
+
+    async def follow(self, given_up: GivenUp) -> Opened | None:
+        """The model that takes over, told of in the log; None when nobody is left, or nothing to spend."""
+        if isinstance(given_up.error, LimitError) and self._is_spent():
+            return None
+        if isinstance(given_up.error, _ABSENT):
+            self.down.add(self.plan[0])
+        self.plan = self.plan[1:]
+        try:
+            opened = await self._open_next()
+        except _ABSENT:
+            return None
+        self._hand_over(given_up.by, _why(given_up))
+        return opened
+
+    @property
+    def more(self) -> bool:
+        """Whether somebody could take over from the model that works now."""
+        return bool(self.plan[1:] or self._spare())
+
+    def hopeful(self, role: Role) -> Role:
+        """The role, stopped when the model that works now is in vain."""
+        opened, cap = self.opened[self.plan[0]], self.terms.project.settings.route.cap
+        habits = habits_of(self.choice.legs, opened, self.kind, cap=cap)
+        return replace(role, model=Hopeful(role.model, habits, role.purpose))
+
+    # --- who is there ------------------------------------------------------------------------
+
+    async def _go_on(self, routed: Routed) -> Opened:
+        """The model that had the task when the session was cut short; the next one, where it is gone."""
+        self.plan, self.kind = routed.plan, routed.kind
+        opened = await self._open_next()
+        if self.plan[0] != routed.plan[0]:
+            self._hand_over(routed.plan[0], "it cannot be asked any more")
+        return opened
+
+    def _hand_over(self, after: str, why: str) -> None:
+        self.handovers += 1
+        self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=after))
+
+    async def _open_next(self) -> Opened:
+        """The first model of the plan that can be asked: the plan begins with it from now on.
+
+        Where all of a decision's models are down, the others are tried. Raises what keeps the last one away.
+        """
+        why: KithError = NoModelError("There is no model to ask.")
+        while plan := self.plan or self._spare():
+            self.plan = plan
+            try:
+                if plan[0] not in self.opened:
+                    self.opened[plan[0]] = await self._open(plan[0])
+                self.asked.add(plan[0])
+                return self.opened[plan[0]]
+            except _ABSENT as error:
+                why = error
+                self.run.emit(Notice(f"{plan[0]} is left out: {_sentence(str(error))}", "warning"))
+                self.down.add(plan[0])
+                self.plan = plan[1:]
+        raise why
+
+    async def _open(self, name: str) -> Opened:
+        """The model called so; one that nobody has named is said."""
+        opened, chosen = await self.terms.open(name), self.terms.project.settings.route
+        if name not in (*chosen.local, chosen.frontier):
+            window = f", window {opened.window:,}" if opened.window else ""
+            self.run.emit(Notice(f"Asking {opened.facts.name}{window}."))
+        return opened
+
+    def _spare(self) -> tuple[str, ...]:
+        """Who steps in although no plan counted on them: the others, while none that answers had its turn."""
+        return (
+            ()
+            if self.asked - self.down
+            else tuple(name for name in self.choice.arms if name not in self.down)
+        )
+
+    def _is_spent(self) -> bool:
+        """Whether nothing of the task's tokens, time or money is left for another model."""
+        budget, spent = budget_of(self.terms.project.settings), self.terms.spent
+        pairs = ((budget.tokens, spent.tokens), (budget.seconds, spent.seconds), (budget.usd, spent.usd))
+        return any(limit is not None and used >= limit for limit, used in pairs)
+
+
+def _why(given_up: GivenUp) -> str:
+    """Why a model gave up, for the person and the one that follows."""
+    return f"it failed: {given_up.why}" if isinstance(given_up.error, ModelError) else given_up.why
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?")) else f"{words}."

@@ -1,0 +1,104 @@
+"""`kith test`: writes tests that prove something, or says what the present ones are worth."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kith.agent.project import Project
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.features.testgen.generate import Request, generate_tests, score_tests
+from kith.features.testgen.report import report
+from kith.terminal.arguments import settings_flags
+from kith.terminal.folder import find_root
+from kith.terminal.report import print_text
+from kith.terminal.signals import run_until_signal
+from kith.terminal.terminal import choose_voice
+from kith.view.lines import count, wrapped
+from kith.view.printing import printable
+
+_SHOWN = 20
+
+
+def testgen_command(args: argparse.Namespace) -> int:
+    """Write tests, or with --score only measure; progress goes to stderr, the result to stdout."""
+    root = find_root(args.folder)
+    project = Project.open(root, settings_flags(args))
+    voice, answerer, asked = choose_voice(not args.json, args.yes)
+    do = score_tests if args.score else generate_tests
+    try:
+        told = run_until_signal(do(project, _request(args, root), answerer, [voice.hear]))
+    finally:
+        voice.close()
+    data = report(told)
+    if args.json:
+        print(json.dumps(data, indent=2))
+    else:
+        _print(data, asked)
+    return told.result.code if told.result else EXIT_DONE
+
+
+def _request(args: argparse.Namespace, root: Path) -> Request:
+    """Raises UsageError for what cannot be meant together."""
+    if args.diff and args.target:
+        raise UsageError("--diff tests what is not committed; leave the target out.")
+    path, colon, name = (args.target or "").partition(":")
+    target = f"{_inside(args.folder, path, root)}{colon}{name}" if path else ""
+    out = _inside(args.folder, args.out, root) if args.out else ""
+    wish = Request().wish
+    wish = type(wish)(args.max_mutants or wish.mutants, args.time or wish.seconds, args.existing)
+    return Request(target, out, wish)
+
+
+def _inside(folder: str, path: str, root: Path) -> str:
+    """A path as typed, from the project's top folder. Raises UsageError for one outside."""
+    full = os.path.normpath(Path(folder).resolve() / path)
+    if not Path(full).is_relative_to(root):
+        raise UsageError(f"{path} is outside the project in {root}.")
+    return Path(full).relative_to(root).as_posix()
+
+
+def _print(data: dict[str, Any], asked: bool) -> None:
+    """The session as any other, after what the tests are worth."""
+    lines = [line for each in data.get("tests", ()) for line in tests_lines(each)]
+    if "score" in data:
+        lines = [*_score_lines(data["score"])]
+    stream = sys.stdout if "score" in data else sys.stderr
+    print(wrapped(printable("\n".join(lines)), stream), file=stream)
+    print_text(data, asked)
+
+
+def tests_lines(data: dict[str, Any]) -> Iterator[str]:
+    """The tests for one target: what was kept, what was not and why, and what they notice."""
+    yield f"{data['target']}: {count(len(data['kept']), 'test')} kept in {data['file']}"
+    yield from (f"  + {each['name'] or data['file']}" for each in data["kept"])
+    for each in data["dropped"]:
+        bug = ": maybe a bug of the code" if each["maybe_a_bug"] else ""
+        yield f"  - {each['name'] or data['file']}: {each['reason'].rstrip(':')}{bug}"
+    yield from _faults_lines(data["faults"], data["unnoticed"])
+    before, after = data["coverage"]["before"], data["coverage"]["after"]
+    if after is not None:
+        yield f"  lines run: {'none' if before is None else f'{before:.0%}'} before, {after:.0%} now"
+    if data["lines_not_run"]:
+        yield f"  not run: line {', '.join(map(str, data['lines_not_run'][:_SHOWN]))}"
+    yield from (f"  {note}" for note in data["notes"])
+
+
+def _score_lines(data: dict[str, Any]) -> Iterator[str]:
+    yield ", ".join(data["targets"])
+    if data["share"] is None:
+        yield "  nothing was measured: the present tests do not pass, or there is no fault to plant"
+    yield from _faults_lines(data["faults"], data["unnoticed"])
+
+
+def _faults_lines(faults: dict[str, int], unnoticed: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if faults["all"]:
+        untried = f", {faults['untried']} not tried for want of time" if faults["untried"] else ""
+        yield f"  planted faults noticed: {faults['noticed']} of {faults['all']}{untried}"
+    for each in unnoticed[:_SHOWN]:
+        yield "    " + each["diff"].replace("\n", "\n      ")
+    if len(unnoticed) > _SHOWN:
+        yield f"    and {len(unnoticed) - _SHOWN} more (--json has them all)"

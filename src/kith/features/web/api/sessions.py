@@ -1,0 +1,215 @@
+"""Sessions: begun, spoken to, stopped, taken back."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request, Response
+
+from kith.agent.project import Project as Known
+from kith.agent.waiting import discard_waiting, find_waiting
+from kith.core.errors import BusyError, TreeError, UsageError
+from kith.edits import summarise
+from kith.features.web.api import versioned
+from kith.features.web.api.dependencies import Id, OneDesk, OneProject, found, who
+from kith.features.web.api.refusals import problems
+from kith.features.web.api.shapes import (
+    Begun,
+    Discarded,
+    Message,
+    NewSession,
+    Project,
+    Projects,
+    SessionLine,
+    SessionList,
+    SessionNow,
+    Stopped,
+    Undone,
+    Wanted,
+    answer,
+    file_of,
+    question_of,
+    todo_of,
+)
+from kith.features.web.desk import Desk
+from kith.features.web.problems import Refused
+from kith.features.web.standing import standing, todo_list
+from kith.memory.inbox import Letter
+
+_OF_A_TASK: Final = ("check", "model", "read_only")  # settings that it goes on with
+_routes = APIRouter(tags=["sessions"])
+
+
+@_routes.get(
+    "/projects", summary="The projects that this server serves", response_model=Projects, responses=problems()
+)
+async def list_projects(desk: OneDesk) -> Response:
+    named = [Project(name=name, root=str(each.root)) for name, each in desk.projects.items()]
+    return answer(Projects(projects=named))
+
+
+@_routes.get(
+    "/sessions",
+    summary="The newest sessions of a project",
+    response_model=SessionList,
+    responses=problems(),
+)
+async def list_sessions(
+    desk: OneDesk,
+    project: OneProject = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> Response:
+    found_here = desk.sessions(project, limit)
+    waiting = desk.waiting(each.id for each in found_here)
+    lines = [
+        SessionLine(
+            id=each.id,
+            task=each.task,
+            model=each.model,
+            at=each.at,
+            status=each.status,
+            working=desk.is_working(each.id),
+            waiting=each.id in waiting,
+        )
+        for each in found_here
+    ]
+    return answer(SessionList(sessions=lines))
+
+
+@_routes.post(
+    "/sessions",
+    summary="Begin a session with its first task",
+    status_code=201,
+    response_model=Begun,
+    responses=problems(),
+)
+async def begin_session(desk: OneDesk, body: NewSession, request: Request) -> Response:
+    session = desk.begin(desk.project(body.project), _letter(body, who(request), desk.flags))
+    place = f"{request.url.path}/{session}"
+    return answer(Begun(session=session, position="0"), 201, {"Location": place})
+
+
+@_routes.get(
+    "/sessions/{id}",
+    summary="How a session stands",
+    response_model=SessionNow,
+    responses=problems(404),
+)
+async def show_session(desk: OneDesk, id: Id) -> Response:
+    project, position = found(desk, id), desk.log.last(id)
+    stands = standing(desk.log, id)
+    return answer(
+        SessionNow(
+            id=id,
+            project=next(name for name, each in desk.projects.items() if each is project),
+            task=stands.task,
+            model=stands.model,
+            status=stands.status,
+            text=stands.text,
+            working=desk.is_working(id),
+            resumable=desk.is_resumable(id),
+            waiting=desk.is_waiting(id),
+            question=question_of(desk.question(id)),
+            todo=todo_of(todo_list(desk.log, id)),
+            position=str(position),
+        )
+    )
+
+
+@_routes.post(
+    "/sessions/{id}/messages",
+    summary="Say something: it steers the model at work, else it is the next task; or go on after an end",
+    status_code=202,
+    response_model=Begun,
+    responses=problems(404, 409),
+)
+async def say(desk: OneDesk, id: Id, body: Message, request: Request) -> Response:
+    project, position = found(desk, id), desk.log.last(id)
+    if not (body.resume or body.words.strip()):
+        raise Refused(422, "Say something in `words`, or set `resume` to go on with what was cut short.")
+    if body.resume:
+        _go_on(desk, project, id, body, who(request))
+    if body.words.strip():
+        desk.write(project, id, _letter(body, who(request), desk.flags))
+    return answer(Begun(session=id, position=str(position)), 202)
+
+
+@_routes.post(
+    "/sessions/{id}/cancel",
+    summary="Stop whoever works on a session, as Ctrl-C does",
+    status_code=202,
+    response_model=Stopped,
+    responses=problems(404, 409),
+)
+async def cancel(desk: OneDesk, id: Id, request: Request) -> Response:
+    found(desk, id)
+    if not desk.is_working(id):
+        raise Refused(409, "Nobody works on this session now.")
+    desk.stop(id, who(request))
+    return answer(Stopped(session=id), 202)
+
+
+@_routes.post(
+    "/sessions/{id}/undo",
+    summary="Take the last change of a session back",
+    response_model=Undone,
+    responses=problems(404, 409),
+)
+async def undo(desk: OneDesk, id: Id) -> Response:
+    try:
+        undone = await found(desk, id).undo(id)
+    except (UsageError, TreeError) as error:
+        raise Refused(409, f"{str(error).rstrip('.')}.") from None
+    files = [file_of(file) for file in undone.files]
+    return answer(Undone(change=undone.change_id, undoes=undone.undoes, files=files))
+
+
+@_routes.post(
+    "/sessions/{id}/apply",
+    summary="Check the change that waits in a session again, ask, and apply it",
+    status_code=202,
+    response_model=Begun,
+    responses=problems(404, 409),
+)
+async def apply(desk: OneDesk, id: Id, request: Request) -> Response:
+    project, position = found(desk, id), desk.log.last(id)
+    _check_waiting(desk, id)
+    desk.write(project, id, Letter("", who(request), "apply", flags=dict(desk.flags)))
+    return answer(Begun(session=id, position=str(position)), 202)
+
+
+@_routes.post(
+    "/sessions/{id}/discard",
+    summary="Throw away the change that waits in a session",
+    response_model=Discarded,
+    responses=problems(404, 409),
+)
+async def discard(desk: OneDesk, id: Id) -> Response:
+    project = found(desk, id)
+    _check_waiting(desk, id)
+    try:
+        changes = await discard_waiting(project, await find_waiting(project, f"{id}-"))
+    except (UsageError, TreeError, BusyError) as error:
+        raise Refused(409, f"{str(error).rstrip('.')}.") from None
+    return answer(Discarded(files=[file_of(file) for file in summarise(changes)]))
+
+
+def _check_waiting(desk: Desk, id: str) -> None:
+    """Raises Refused where no change waits, or the session is at work."""
+    if not desk.is_waiting(id):
+        at_work = desk.is_working(id)
+        raise Refused(409, "The session is at work." if at_work else "No change waits in this session.")
+
+
+def _go_on(desk: Desk, project: Known, id: str, body: Message, by: str) -> None:
+    """Let a worker go on with the last task. Raises Refused where there is nothing to go on with."""
+    if not desk.is_resumable(id):
+        at_work = desk.is_working(id)
+        raise Refused(409, "It is at work already." if at_work else "There is nothing to go on with here.")
+    given = {key: value for key, value in desk.flags.items() if key not in _OF_A_TASK}
+    desk.write(project, id, Letter("", by, flags=body.flags(given), resume=True))
+
+
+def _letter(body: Wanted, by: str, given: dict[str, object]) -> Letter:
+    return Letter(body.words, by, body.kind, body.plan, body.tool, body.flags(given))
+
+
+router = versioned(_routes)

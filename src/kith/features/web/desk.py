@@ -1,0 +1,168 @@
+"""What the routes act through: the chosen projects, their log, and the processes that work on sessions."""
+
+import asyncio
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kith.agent.project import Project
+from kith.agent.waiting_list import waiting_sessions
+from kith.agent.worker import check_tool, start_worker
+from kith.core.errors import UsageError
+from kith.core.run import new_id
+from kith.core.values import Answer, Question
+from kith.memory.inbox import Inbox, Letter, unheard_sessions
+from kith.memory.listing import Summary
+from kith.memory.live import Position, Watch
+from kith.memory.log import Log
+from kith.memory.questions import can_resume, open_question, was_cut_off
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_BEGUN = "begun"  # a kind of post: the folder of a session that has no events yet
+_MIND_S = 0.3  # between two looks whether letters were heard, and
+_MOST_S = 30.0  # where they are not
+
+
+@dataclass(slots=True)
+class Desk:
+    """The projects that were chosen when the server started, by name; nothing outside them is reached.
+
+    All of it is used from the server's one thread: the log's connection belongs to it.
+    """
+
+    projects: dict[str, Project]
+    flags: dict[str, Any] = field(default_factory=dict)  # settings given on the command line
+    _workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)  # by session
+    _minding: set[str] = field(default_factory=set)
+
+    @property
+    def log(self) -> Log:
+        return self.first.log
+
+    @property
+    def first(self) -> Project:
+        """The project that is meant where none is named."""
+        return next(iter(self.projects.values()))
+
+    def project(self, name: str = "") -> Project:
+        """One of the projects by its name. Raises UsageError."""
+        if not name:
+            return self.first
+        if name not in self.projects:
+            raise UsageError(f"There is no project {name!r} here; there are: {', '.join(self.projects)}.")
+        return self.projects[name]
+
+    def project_of(self, session: str) -> Project | None:
+        """The project that a session belongs to; None for one of another folder, and for one that is not."""
+        if not _ID.fullmatch(session):
+            return None
+        told = [root for (root,) in self.log.query(_ROOT, (session,))]
+        root = next(iter(told or [body for _, body in self.log.posted(session, _BEGUN)]), "")
+        return next((each for each in self.projects.values() if str(each.root) == root), None)
+
+    def sessions(self, project: str = "", limit: int = 50) -> list[Summary]:
+        """The newest sessions of a project."""
+        return self.log.sessions(self.project(project).root, limit)
+
+    # --- what a person does --------------------------------------------------------------------
+
+    def begin(self, project: Project, letter: Letter) -> str:
+        """A new session that begins with these words; returns its id."""
+        session = new_id()
+        self.write(project, session, letter)
+        self.log.post(session, _BEGUN, "", str(project.root))  # until its first event says where it is
+        return session
+
+    def write(self, project: Project, session: str, letter: Letter) -> None:
+        """Say something in a session: it steers the model at work, else it is the next task.
+
+        Raises UsageError for a tool to use first that no model has.
+        """
+        if letter.kind == "run" and letter.tool:
+            check_tool(letter.tool)
+        Inbox(self.log, session).write(letter)
+        self._see_to(project, session)
+
+    def take_up(self) -> None:
+        """See to the letters that a server before this one left."""
+        for session in unheard_sessions(self.log):
+            if project := self.project_of(session):
+                self._see_to(project, session)
+
+    def _see_to(self, project: Project, session: str) -> None:
+        if session not in self._minding:
+            self._minding.add(session)
+            asyncio.get_running_loop().create_task(self._mind(project.root, session))
+
+    async def _mind(self, root: Path, session: str) -> None:
+        """See to it that the letters are heard: by whoever works on the session, else by a new worker."""
+        inbox, pause = Inbox(self.log, session), _MIND_S
+        try:
+            while inbox.waiting():
+                self._workers = {id: each for id, each in self._workers.items() if each.poll() is None}
+                if session not in self._workers and not self.log.is_open(session):
+                    self._workers[session] = start_worker(root, self.log.path.parent, session)
+                    pause = min(2 * pause, _MOST_S)  # one that cannot hear them is not started all the time
+                await asyncio.sleep(pause)
+        finally:
+            self._minding.discard(session)
+
+    def question(self, session: str) -> Question | None:
+        """What the session waits for now; a question whose process died is asked again on resuming."""
+        question = open_question(self.log, session)
+        return question if question and self.log.is_open(session) else None
+
+    def answer(self, session: str, question: str, answer: Answer) -> Answer | None:
+        """Answer a question; None when this answer counts, else the one that was first."""
+        inbox = Inbox(self.log, session)
+        return None if inbox.claim(question, answer) else inbox.answer_to(question)
+
+    def stop(self, session: str, by: str) -> None:
+        Inbox(self.log, session).stop(by)
+
+    def is_working(self, session: str) -> bool:
+        """Whether somebody works on a session, or is about to."""
+        return self.log.is_open(session) or bool(Inbox(self.log, session).waiting())
+
+    def is_lost(self, session: str) -> bool:
+        """Whether the process that worked on the last task has died before it was done."""
+        return not self.is_working(session) and was_cut_off(self.log, session)
+
+    def is_resumable(self, session: str) -> bool:
+        """Whether the last task was cut short, and nobody has gone on with it yet."""
+        return not self.is_working(session) and can_resume(self.log, session)
+
+    def is_waiting(self, session: str) -> bool:
+        """Whether a change of the session was not applied, and waits to be."""
+        project = None if self.is_working(session) else self.project_of(session)
+        return project is not None and project.waiting_in(session) is not None
+
+    def waiting(self, sessions: Iterable[str]) -> set[str]:
+        """Those of the sessions whose change waits."""
+        found = {each for each in waiting_sessions(self.log.path.parent) if not self.is_working(each)}
+        return found.intersection(sessions)
+
+    # --- what a person sees --------------------------------------------------------------------
+
+    def watch(self, session: str, position: Position | None = None) -> Watch:
+        """A reader of the session from a position on."""
+        return Watch(self.log, session, position or Position())
+
+
+_ROOT = """
+SELECT json_extract(body, '$.root') FROM events WHERE session = ? AND kind = 'RunStarted' ORDER BY seq LIMIT 1
+"""
+
+
+def open_desk(roots: Sequence[Path], flags: dict[str, Any]) -> Desk:
+    """The desk for these folders; two of the same name are told apart by a number."""
+    projects: dict[str, Project] = {}
+    for root in dict.fromkeys(roots):
+        name, number = root.name or "root", 2
+        while name in projects:
+            name, number = f"{root.name}-{number}", number + 1
+        projects[name] = Project.open(root, flags)
+    return Desk(projects, flags)

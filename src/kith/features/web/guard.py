@@ -1,0 +1,318 @@
+"""The door before the application: who asks, from where, in which form; everything else never gets in."""
+
+import json
+import re
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from kith.features.web.entrance import ENTRANCE_HEADERS, entrance
+from kith.features.web.peers import is_ours, is_strange
+from kith.features.web.problems import PROBLEM, also_for, problem_text
+from kith.features.web.tokens import cookie_for, is_nonce, proof_for, same, ticket_for
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = tuple[tuple[str, str], ...]
+
+MOST: Final = 1 << 20  # bytes of a request's body
+_FAILURES = 10  # wrong tokens in a second; more are not even told so
+_WRITING = ("POST", "PUT", "PATCH", "DELETE")
+_OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_AUTHORITY = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+CSP: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_ALWAYS: Final = {
+    "content-security-policy": CSP,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class _Closed(Exception):
+    """A request that does not get in: its status, one sentence, and headers of the answer."""
+
+    def __init__(self, status: int, detail: str, *headers: tuple[str, str]) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers
+
+
+@dataclass(slots=True)
+class Door:
+    """What the door knows: the token, the port, and by which names the server is reached.
+
+    `names` are those that the person allowed: `kith.example.org` stands behind a proxy with TLS, so its pages
+    come from https; `http://box.lan` is reached without.
+    """
+
+    token: str
+    port: int
+    host: str = "127.0.0.1"
+    names: tuple[str, ...] = ()
+    _failed: deque[float] = field(default_factory=lambda: deque(maxlen=_FAILURES))
+    _origins: dict[str, set[str]] = field(default_factory=dict)  # schemes by name
+
+    def __post_init__(self) -> None:
+        bound = _bracketed(self.host)
+        for name in (*_OWN_NAMES, bound):
+            self._origins.setdefault(name, set()).add("http")
+        for name in self.names:
+            scheme, _, host = name.rpartition("://")
+            self._origins.setdefault(host.lower(), set()).add(scheme or "https")
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: each server of a machine has its own."""
+        return f"kith-{self.port}"
+
+    def schemes(self, authority: str) -> set[str]:
+        """By which schemes pages of this authority are ours; none: it is not our name."""
+        found = _AUTHORITY.fullmatch(authority.lower())
+        if not found:
+            return set()
+        # Only a name can be rebound: where every address is served, any address is ours.
+        everywhere = self.host in ("0.0.0.0", "::") and _is_address(found[1])
+        return self._origins.get(found[1], {"http"} if everywhere else set())
+
+    def knows(self, scope: Scope, headers: Mapping[str, str]) -> bool:
+        """Whether a request carries the token, or the cookie that stands for it.
+
+        Browsers show cookies to every port of a machine, so another user's program may have seen it. A proxy
+        is another user's program, too, and lets nobody see it.
+        """
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return same(given.strip(), self.token)
+        crumbs = (crumb.strip().partition("=") for crumb in headers["cookie"].split(";"))
+        own = cookie_for(self.token, self.port)
+        if not any(name == self.cookie and same(value, own) for name, _, value in crumbs):
+            return False
+        peer, here = scope.get("client"), scope.get("server")
+        return bool(self.names) or not (peer and here and is_strange(peer, here))
+
+    def admits(self, scope: Scope, given: str) -> bool:
+        """Whether the first address leads in: by the token, or by its ticket in this user's own browser."""
+        if same(given, self.token):
+            return True
+        peer, here = scope.get("client"), scope.get("server")
+        return same(given, ticket_for(self.token, self.port)) and bool(peer and here and is_ours(peer, here))
+
+    def refuse(self) -> _Closed:
+        """The answer to a wrong token. The right one always gets in: nobody can lock the person out."""
+        now = time.monotonic()
+        if len(self._failed) == _FAILURES and now - self._failed[0] < 1:
+            return _Closed(429, "Too many wrong tokens; wait a second.", ("retry-after", "1"))
+        self._failed.append(now)
+        sentence = (
+            "This needs the token: open the address that was printed, or send `Authorization: Bearer TOKEN`."
+        )
+        return _Closed(401, sentence, ("www-authenticate", "Bearer"))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _is_address(host: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return bool(ip_address(host.strip("[]")))
+    except ValueError:
+        return False
+
+
+def guard(app: Application, door: Door) -> Application:
+    """The application behind the door. Every answer, the door's own too, gets the headers of `_ALWAYS`."""
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # nothing speaks anything else here
+            return
+        began = False
+
+        async def dressed(message: Message) -> None:
+            nonlocal began
+            if message["type"] == "http.response.start":
+                began = True
+                message = {**message, "headers": _with_always(message.get("headers", ()))}
+            await send(message)
+
+        try:
+            answer = await _at_the_door(door, scope)
+            if answer is None:
+                return await app(scope, await _whole_body(scope, receive), dressed)
+            await _answer(dressed, *answer)
+        except _Closed as closed:
+            await _refuse(dressed, closed, scope)
+        except Exception:  # whatever it is: the server goes on, and the person sees it
+            traceback.print_exc(file=sys.stderr)
+            if not began:
+                await _refuse(dressed, _Closed(500, "A bug in kith; its terminal tells more."), scope)
+
+    return guarded
+
+
+async def _at_the_door(door: Door, scope: Scope) -> "tuple[int, Headers, bytes] | None":
+    """The door's own answer; None lets the request in. Raises _Closed."""
+    headers = _read_headers(scope)
+    _check_path(scope, door)
+    _check_origin(door, headers)
+    path, query = scope["path"], dict(parse_qsl(scope["query_string"].decode("latin-1")))
+    if scope["method"] == "GET" and path == "/api/hello":
+        return _hello(door, query.get("nonce", ""))
+    if scope["method"] == "GET" and "token" in query and not path.startswith(("/api/", "/v1/")):
+        if not door.admits(scope, query.pop("token")):
+            raise door.refuse()
+        return _welcome(door, headers, path, query)
+    if not door.knows(scope, headers):
+        if scope["method"] == "GET" and path in ("/api/health", "/api/v1/health"):
+            return _json({"status": "ok"})
+        raise door.refuse()
+    _check_body(scope["method"], headers)
+    return None
+
+
+def _read_headers(scope: Scope) -> dict[str, str]:
+    """The headers by name. Raises _Closed where two readers could understand the request differently."""
+    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    for name in ("host", "authorization", "content-length", "content-type", "origin", "transfer-encoding"):
+        if sum(each == name for each, _ in pairs) > 1:
+            raise _Closed(400, f"A request has one {name}.", ("connection", "close"))
+    headers = dict(pairs)
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise _Closed(400, "A request has a length or is in chunks, not both.", ("connection", "close"))
+    headers["cookie"] = "; ".join(value for name, value in pairs if name == "cookie")
+    return headers
+
+
+def _check_path(scope: Scope, door: Door) -> None:
+    """A path without tricks; an absolute target must name this server, and becomes its path."""
+    if not scope["path"].startswith("/"):
+        target = urlsplit(scope["path"])
+        if not door.schemes(target.netloc):
+            raise _Closed(421, "There is no such server here.")
+        scope["path"] = target.path or "/"
+        scope["raw_path"] = scope["path"].encode()
+    path = scope["path"]
+    odd = any(ord(character) < 32 or character in "\\\x7f" for character in path)
+    if odd or path.startswith("//") or {".", ".."} & set(path.split("/")):
+        raise _Closed(400, "That is no path of this server.")
+
+
+def _check_origin(door: Door, headers: Mapping[str, str]) -> None:
+    """The server is asked by a name of its own, and by nobody else's page.
+
+    Other ports of this machine are other origins but the same site, so `same-site` is a stranger, too.
+    """
+    host = headers.get("host", "")
+    schemes = door.schemes(host)
+    if not schemes:
+        raise _Closed(421, "This server is not reached by that name; --allowed-host adds one.")
+    origin = headers.get("origin")
+    if origin is not None and origin.lower() not in {f"{scheme}://{host.lower()}" for scheme in schemes}:
+        raise _Closed(403, "Pages of other places may not ask here.")
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise _Closed(403, "Pages of other places may not ask here; open the address in a tab of its own.")
+
+
+def _check_body(method: str, headers: Mapping[str, str]) -> None:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if method in _WRITING and kind != "application/json":
+        raise _Closed(415, "Send JSON, with Content-Type: application/json.")
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdecimal()):
+        raise _Closed(400, "The length of a request is a number.", ("connection", "close"))
+    if int(length) > MOST:
+        raise _too_big()
+
+
+def _too_big() -> _Closed:
+    return _Closed(413, f"A request may have {MOST:,} bytes.")
+
+
+async def _whole_body(scope: Scope, receive: Receive) -> Receive:
+    """The body, read to its end before anybody acts on it. Raises _Closed for one that is too big."""
+    if not {name for name, _ in scope["headers"]} & {b"content-length", b"transfer-encoding"}:
+        return receive
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return receive  # it is gone
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MOST:
+            raise _too_big()
+    read = False
+
+    async def again() -> Message:
+        nonlocal read
+        if read:
+            return await receive()
+        read = True
+        return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+    return again
+
+
+def _welcome(
+    door: Door, headers: Mapping[str, str], path: str, query: dict[str, str]
+) -> tuple[int, Headers, bytes]:
+    """The first visit: the token becomes a cookie, and leaves the address."""
+    secure = "; Secure" if door.schemes(headers["host"]) == {"https"} else ""
+    value = cookie_for(door.token, door.port)
+    cookie = f"{door.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
+    rest = f"?{urlencode(query)}" if query else ""
+    return 303, (("location", f"{quote(path)}{rest}"), ("set-cookie", cookie)), b""
+
+
+def _hello(door: Door, nonce: str) -> tuple[int, Headers, bytes]:
+    """Prove that the token is known here, without telling it."""
+    if not is_nonce(nonce):
+        raise _Closed(400, "A nonce has 16 to 128 letters, digits, _ or -.")
+    return _json({"port": door.port, "proof": proof_for(door.token, door.port, nonce)})
+
+
+def _json(value: object) -> tuple[int, Headers, bytes]:
+    return 200, (("content-type", "application/json"),), json.dumps(value).encode()
+
+
+async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
+    """A problem for programs; for a person's browser its sentence, or the page that asks for the token."""
+    kind, body = PROBLEM, problem_text(closed.status, closed.detail, **also_for(scope["path"], closed.detail))
+    if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
+        if closed.status == HTTPStatus.UNAUTHORIZED:
+            page = entrance(b"token=" in scope["query_string"])
+            return await _answer(send, closed.status, (*ENTRANCE_HEADERS, *closed.headers), page)
+        kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
+    await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())
+
+
+async def _answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    fields = (*headers, ("content-length", str(len(body))))
+    pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _with_always(headers: Any) -> list[tuple[bytes, bytes]]:
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    return given + [
+        (name.encode(), value.encode()) for name, value in _ALWAYS.items() if name.encode() not in names
+    ]

@@ -1,0 +1,166 @@
+"""What all models together cost, which of them were asked for what, and what the coach tried."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kith.core.money import dollars
+from kith.features.coach.trials import HORIZON
+from kith.features.measure.profile import Profile, describe_money
+from kith.features.measure.rows import LegRow
+from kith.features.measure.series import Experiment, Planned, count_plans, paid_by, period_of
+from kith.features.web.html.charts import (
+    COLOURS,
+    chart,
+    cost_chart,
+    interval_of,
+    legend,
+    name_period,
+    parts_of,
+    table,
+)
+from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.view.figures import day
+from kith.view.lines import count
+
+_MOST: Final = 20  # plans, experiments
+STATES: Final = {
+    "proposed": "on trial",
+    "refused": "given up",
+    "canary": "tried on live work",
+    "adopted": "holds",
+    "undone": "taken back",
+}
+
+
+# --- money -----------------------------------------------------------------------------------
+
+
+def cost_section(profile: Profile) -> Html:
+    """What was paid, by day and model; nothing where all models are the person's own."""
+    rows = [
+        [
+            row["model"],
+            "unknown" if row["usd"] is None else dollars(row["usd"]),
+            "" if row["usd_per_solved"] is None else dollars(row["usd_per_solved"]),
+            f"{row['unpriced']:,}" if row["unpriced"] else "",
+        ]
+        for row in describe_money(profile)
+        if row["usd"] or (row["usd"] is None and _is_cloud(profile, row["model"]))
+    ]
+    if not rows:
+        return NOTHING
+    heads = ("Model", "Together", "For each solved task", "Calls without a price")
+    return element("div", *_cost_chart(profile), table(heads, rows, "Cost by model"), class_="beside")
+
+
+def _is_cloud(profile: Profile, model: str) -> bool:
+    return any(call.cloud for call in profile.calls if call.model == model)
+
+
+def _cost_chart(profile: Profile) -> Iterator[Html]:
+    days = period_of(profile.calls)
+    told = paid_by(profile.calls, days)
+    sums: Counter[str] = Counter()
+    for each in told:
+        sums.update(each.usd)
+    if not sums:
+        return
+    models = [name for name, _ in sums.most_common()]
+    unpriced = sum(each.unpriced for each in told)
+    means = "What calls cost by the table of prices (kith models prices)."
+    if unpriced:
+        means += f" {count(unpriced, 'call')} had no price there, and are missing."
+    if len(models) > COLOURS:
+        means += f" The {len(models) - COLOURS + 1} cheapest share one colour."
+    yield cost_chart(f"Cost by {name_period(days)} and model", told, days, models, means)
+
+
+# --- decisions -------------------------------------------------------------------------------
+
+
+def routes_section(legs: Sequence[LegRow]) -> Html:
+    """Which plan was followed how often, and how that ended."""
+    plans = count_plans(legs)
+    if not plans:
+        return NOTHING
+    most = max(each.number for each in plans)
+    rows = [
+        [
+            " then ".join(each.plan),
+            parts_of(_outcomes(each), most),
+            f"{each.number:,}",
+            interval_of(each.share),
+            str(each.relayed or ""),
+        ]
+        for each in plans[:_MOST]
+    ]
+    heads = ("Plan", "How it ended", "Times", "Solved, where it is known", "Taken over")
+    keys = legend(("solved", "not solved", "nothing tells"), ("won", "lost", "unknown"))
+    means = (
+        "A plan names who is asked, one after the other, each when the one before did not solve it. "
+        "The command kith why tells of each decision."
+    )
+    more = f" {count(len(plans) - _MOST, 'rarer plan')} not shown." if len(plans) > _MOST else ""
+    return chart("", joined([keys, table(heads, rows, "Plans")]), means + more)
+
+
+def _outcomes(plan: Planned) -> list[tuple[str, str, float]]:
+    return [
+        ("won", "solved", plan.solved),
+        ("lost", "not solved", plan.failed),
+        ("unknown", "nothing tells", plan.unknown),
+    ]
+
+
+# --- experiments -----------------------------------------------------------------------------
+
+
+def experiments_section(experiments: Sequence[Experiment]) -> Html:
+    """Other ways of asking, in paired trials: pairs won and lost, and where each stands."""
+    if not experiments:
+        return NOTHING
+    shown = experiments[:_MOST]
+    most = max(1, *(each.wins + each.losses for each in shown))
+    rows = [
+        [
+            joined([element("code", each.id), " ", _levers(each)]),
+            f"{each.model}: {each.kind}",
+            _pairs_bar(each, most),
+            str(each.pairs),
+            _standing(each),
+        ]
+        for each in shown
+    ]
+    heads = ("Way", "Model and kind", "Won and lost", "Pairs", "Where it stands")
+    keys = legend(("won: only the new way solved it", "lost: only the present way did"), ("won", "lost"))
+    means = (
+        f"Each pair is one task done both ways; those that end alike tell nothing. At most {HORIZON} pairs "
+        "decide. Error left: how likely a way that is no better may still be accepted, by the looks to come."
+    )
+    drawn = joined([keys, table(heads, rows, "Experiments")])
+    return chart("", drawn, means)
+
+
+def _levers(experiment: Experiment) -> str:
+    words = [
+        f"{name} {'on' if value is True else 'off' if value is False else value}"
+        for name, value in experiment.levers.items()
+        if name != "wording"
+    ]
+    return ", ".join([*words, *(["in other words"] if experiment.levers.get("wording") else [])])
+
+
+def _pairs_bar(experiment: Experiment, most: int) -> Html:
+    won, lost = experiment.wins, experiment.losses
+    bar = parts_of([("won", "won", won), ("lost", "lost", lost)], most)
+    return joined([f"{won} : {lost} ", bar])
+
+
+def _standing(experiment: Experiment) -> Html:
+    state, following = STATES.get(experiment.state, experiment.state), experiment.why
+    if experiment.state == "proposed":
+        look = f"next look at {experiment.next_look} pairs, " if experiment.next_look else ""
+        following = f"{look}error left {experiment.error_left:.1%}"
+    said = element("span", following, class_="dim says") if following else NOTHING
+    return joined([f"{state} since {day(experiment.at)}", said])

@@ -1,0 +1,153 @@
+"""What frames a session's steps: its title; where one speaks to the model; what can be done now."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from kith.features.web.html.listing import select, title_of
+from kith.features.web.html.markup import NOTHING, Html, element
+from kith.features.web.html.patches import Patch
+
+CONTROLLING: Final = frozenset(
+    ("Applied", "Named", "Resumed", "RunEnded", "RunStarted")
+)  # kinds of events that change it
+_SAY: Final = "Steer, or give the next task"
+
+
+@dataclass(slots=True)
+class Controls:
+    """A fold of what stands above and below a session's steps; it reads events as plain data."""
+
+    session: str
+    project: str = ""
+    title: str = ""
+    began: float = 0.0  # seconds since the epoch
+    model: str = ""
+    begun: bool = False  # a task, and it has not ended
+    lost: bool = False  # its process has died before it ended
+    resumable: bool = False
+    applied: str = ""  # the change that can be taken back
+    waits: bool = False  # a change was not applied, and can be
+
+    @property
+    def working(self) -> bool:
+        return self.begun and not self.lost
+
+    def take(self, kind: str, body: Mapping[str, Any], at: float) -> Iterator[Patch]:
+        """One more event, and what it changes."""
+        before = self.working, self.applied
+        match kind:
+            case "RunStarted":
+                self.model, self.begun = body["model"], True
+                if not self.began:
+                    self.title, self.began = title_of(body["task"]), at
+                    yield Patch("replace", "head", self.head())
+            case "Named":
+                self.title = title_of(body["title"])
+                yield Patch("replace", "head", self.head())
+            case "Resumed":
+                self.begun, self.lost = True, False
+            case "RunEnded":
+                self.begun = False
+            case "Applied":
+                self.applied, self.waits = "" if body.get("undoes") else body["change_id"], False
+        if before != (self.working, self.applied):
+            yield Patch("replace", "actions", self.actions())
+
+    def stand(self, lost: bool, resumable: bool, waits: bool) -> Iterator[Patch]:
+        """What no event tells: its process has died, one can go on with it, its change waits."""
+        self.lost, self.resumable, self.waits = lost, resumable, waits
+        yield Patch("replace", "resume", self.resume())
+        yield Patch("replace", "actions", self.actions())
+
+    def head(self) -> Html:
+        """The title, and where and when it began."""
+        facts = [element("span", self.project), element("code", self.session)]
+        if self.began:
+            when = datetime.fromtimestamp(self.began, UTC)
+            facts.append(element("time", f"{when:%Y-%m-%d %H:%M} UTC", datetime=when.isoformat()))
+        title = element("h1", self.title or "A task that begins …")
+        return element("header", title, element("p", *facts, class_="facts"), id="head")
+
+    def foot(self) -> Html:
+        """Where one speaks to the model."""
+        return element(
+            "div",
+            self._form("cancel", "It is told to stop."),
+            self._form("undo", "The change is taken back.", once=True),
+            self._form("apply", "It is checked again. You are asked then."),
+            self._form("discard", "The change is thrown away."),
+            self.resume(),
+            self._box(),
+            element(
+                "button",
+                "↓",
+                id="to-end",
+                aria_label="To the end",
+                title="To the end (G)",
+                type="button",
+                hidden=True,
+            ),
+            id="talk",
+            class_="script",
+        )
+
+    def actions(self) -> Html:
+        """What can be done now: each button belongs to a form outside of the box."""
+        buttons = []
+        if self.working:
+            key = element("kbd", "Esc Esc", aria_hidden="true")
+            buttons.append(element("button", "Stop ", key, form="cancel", class_="risky"))
+        elif self.waits:
+            buttons.append(element("button", "Apply the change", form="apply", title="It was not applied"))
+            buttons.append(element("button", "Discard it", form="discard", class_="risky"))
+        elif self.applied:
+            buttons.append(element("button", "Take the change back", form="undo"))
+        return element("span", *buttons, id="actions", class_="working" if self.working else None)
+
+    def resume(self) -> Html:
+        """How to go on with what was cut short; hidden while there is nothing like it."""
+        why = "Its process has died before it was done." if self.lost else "It was cut short."
+        return element(
+            "form",
+            element("input", type="hidden", name="resume", value="true"),
+            element("span", why),
+            element("button", "Go on", class_="first") if self.resumable else NOTHING,
+            element("p", class_="said", role="alert"),
+            id="resume",
+            data_post=self._address("messages"),
+            data_sent="It goes on.",
+            hidden=not (self.lost or self.resumable),
+        )
+
+    def _form(self, what: str, sent: str, once: bool = False) -> Html:
+        """A form without fields, and where it is said what came of it."""
+        said = element("p", class_="said", role="alert")
+        return element("form", said, id=what, data_post=self._address(what), data_sent=sent, data_once=once)
+
+    def _box(self) -> Html:
+        model = [(self.model, self.model)] if self.model else [("", "Usual model")]
+        load = f"/pieces/models?first={quote(self.model, safe='', errors='replace')}"
+        row = element(
+            "div",
+            select("model", "Model of the next task", model, load),
+            self.actions(),
+            element("button", "Send", class_="first", title="Ctrl Enter"),
+            class_="row",
+        )
+        return element(
+            "form",
+            element(
+                "textarea", name="words", required=True, rows=1, aria_label=_SAY, placeholder=f"{_SAY} …"
+            ),
+            row,
+            element("p", class_="said", role="alert"),
+            class_="compose",
+            data_post=self._address("messages"),
+            aria_label="Say something",
+        )
+
+    def _address(self, what: str) -> str:
+        return f"/api/sessions/{quote(self.session, safe='')}/{what}"

@@ -1,0 +1,241 @@
+"""Sessions in a list, and the form in which the next one begins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.view.figures import figure
+
+_LONGEST: Final = 160  # characters of a title
+_WORDS: Final = {
+    "working": ("working", "working"),
+    "asks": ("asks you", "asks"),
+    "limit": ("stopped at a limit", ""),
+    "held": ("held back", ""),
+    "unavailable": ("no model", ""),
+    "unfinished": ("not finished", ""),
+}
+_KINDS: Final = (("run", "One change"), ("build", "A build of several tasks"), ("confer", "Models confer"))
+_EXAMPLE: Final = "Mend the failing test in utils.py … or: how does the cache work?"
+_PROMISES: Final = (
+    "A model works on your words in a copy of the project, in a sandbox. Your files stay as they are.",
+    "You watch its steps, steer it, or stop it. Your tests say whether the work is right.",
+    "You see one diff, apply the parts that you want, and can take them back.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session in the list; `status` is how it ended, or "working" or "asks". `at` counts in seconds."""
+
+    id: str
+    task: str
+    at: float
+    status: str
+    model: str = ""
+    project: str = ""
+    waits: bool = False  # its change was not applied, and can be
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the form for a new task offers beside its words."""
+
+    tools: Sequence[str] = ()
+    projects: Sequence[str] = ()
+
+
+# --- what there is ---------------------------------------------------------------------------
+
+
+def items(rows: Sequence[Row], now: float, here: str = "") -> Html:
+    """The list's items; `here` is the session that is shown."""
+    return joined(_item(row, now, row.id == here) for row in rows)
+
+
+def sidebar(rows: Sequence[Row], now: float, here: str = "") -> Html:
+    """All sessions, beside one of them."""
+    return element("nav", _find(), _list(rows, now, here), class_="side", aria_label="Sessions")
+
+
+def overview(rows: Sequence[Row], now: float) -> Html:
+    """All sessions, with room."""
+    head = element("header", element("h2", "Sessions", id="listing"), _find())
+    listed = element("section", head, _list(rows, now), class_="listing wide", aria_labelledby="listing")
+    return listed if rows else joined((_welcome(), listed))
+
+
+def _welcome() -> Html:
+    """What a newcomer may expect; it goes when the first session comes."""
+    more = (
+        "Which models can be asked: ",
+        element("a", "Models", href="/models"),
+        ". What needs no model: ",
+        element("a", "Tools", href="/tools"),
+        ".",
+    )
+    promises = element("ol", *(element("li", each) for each in _PROMISES))
+    return element("section", promises, element("p", *more), class_="welcome", aria_label="How it goes")
+
+
+def _find() -> Html:
+    field = element(
+        "input",
+        type="search",
+        placeholder="Find a session",
+        aria_label="Find a session",
+        data_filters="sessions",
+    )
+    return element("div", field, class_="find script")
+
+
+def _list(rows: Sequence[Row], now: float, here: str = "") -> Html:
+    source = f"/pieces/sessions?here={here}" if here else "/pieces/sessions"
+    return joined(
+        [
+            element(
+                "ul", items(rows, now, here), class_="sessions", id="sessions", data_load=source, data_every=3
+            ),
+            element("p", "No session like that.", class_="nothing", hidden=bool(rows)),
+        ]
+    )
+
+
+def _item(row: Row, now: float, current: bool) -> Html:
+    title = title_of(row.task)
+    words, style = _WORDS.get(row.status, (row.status, ""))
+    words = f"{words}, change waits" if row.waits else words
+    status = element("span", words, class_=f"{style}-word" if style else None)
+    facts = [status, *(element("span", each) for each in (row.project, ago(now - row.at)) if each)]
+    link = element(
+        "a",
+        element("span", class_=f"dot {row.status}"),
+        element("span", title, class_="title"),
+        element("span", *facts, class_="facts"),
+        href=f"/sessions/{row.id}",
+        aria_current="page" if current else None,
+    )
+    return element("li", link, data_words=f"{title} {words} {row.model} {row.project}")
+
+
+def title_of(task: str) -> str:
+    """A task in one line."""
+    line = next((line.strip() for line in task.split("\n") if line.strip()), "Without words")
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def ago(seconds: float) -> str:
+    """`now`, `4 min`, `3 h`, `12 d`."""
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return "now"
+
+
+# --- what is next ----------------------------------------------------------------------------
+
+
+def composer(choices: Choices) -> Html:
+    """The form in which a session begins."""
+    return joined(
+        [
+            element(
+                "form",
+                _words(),
+                _row(choices),
+                _more(choices),
+                element("p", class_="said", role="alert"),
+                class_="compose script",
+                data_post="/api/sessions",
+                data_go="/sessions/{session}",
+                aria_label="New task",
+            ),
+            element("noscript", element("p", "To begin a task, this page needs JavaScript.", class_="dim")),
+        ]
+    )
+
+
+def _words() -> Html:
+    return element(
+        "textarea",
+        name="words",
+        required=True,
+        rows=3,
+        aria_label="What should be done?",
+        placeholder=_EXAMPLE,
+    )
+
+
+def _row(choices: Choices) -> Html:
+    projects = [(name, name) for name in choices.projects]
+    return element(
+        "div",
+        select("project", "Project", projects) if len(projects) > 1 else NOTHING,
+        select("kind", "Kind", _KINDS),
+        select("model", "Model", [("", "Usual model")], load="/pieces/models"),
+        select("second", "The model it confers with", [("", "Usual model")], load="/pieces/models"),
+        _box("plan", "Plan first", "You see the plan, and may correct it, before it is carried out", "show"),
+        _box("read_only", "Read only", "Nothing is written: for questions"),
+        element("button", "Start", class_="first", title="Ctrl Enter"),
+        class_="row",
+    )
+
+
+def _more(choices: Choices) -> Html:
+    """What is seldom chosen, folded."""
+    tools = [("", "Any tool"), *((name, name) for name in choices.tools)]
+    check = element(
+        "input",
+        type="text",
+        name="check",
+        id="choose-check",
+        data_list=True,
+        placeholder="your tests, which kith looks for",
+        spellcheck="false",
+    )
+    return element(
+        "details",
+        element("summary", "Check and tools"),
+        element(
+            "div",
+            element("label", "The command that says whether the work is right", for_="choose-check"),
+            check,
+            element("label", "The tool to use first", for_="choose-tool"),
+            select("tool", "The tool to use first", tools),
+        ),
+        class_="more",
+    )
+
+
+def _box(name: str, words: str, hint: str, value: str | None = None) -> Html:
+    return element("label", element("input", type="checkbox", name=name, value=value), words, title=hint)
+
+
+def select(name: str, label: str, options: Sequence[tuple[str, str]], load: str | None = None) -> Html:
+    """A field with these (value, words) to choose from; `load` is where more of them come from."""
+    return element(
+        "select",
+        *(element("option", words, value=value) for value, words in options),
+        name=name,
+        aria_label=label,
+        id=f"choose-{name}",
+        data_load=load,
+    )
+
+
+def model_options(models: Sequence[tuple[str, float]], first: str = "", *, found: bool = True) -> Html:
+    """Models to choose from, each with the tokens a second that it was measured to write (0.0: unknown).
+
+    `found`: there is one that is asked where nobody chooses.
+    """
+    names = dict(models)
+    top = [(first, names.pop(first, 0.0))] if first else []
+    usual = element("option", "Usual model" if found else "No model yet: see Models", value="")
+    return joined([*(map(_model, top)), usual, *map(_model, names.items())])
+
+
+def _model(model: tuple[str, float]) -> Html:
+    name, rate = model
+    speed = f" · {figure(rate)} tokens/s" if rate else ""
+    return element("option", f"{name}{speed}", value=name)

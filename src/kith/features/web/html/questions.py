@@ -1,0 +1,183 @@
+"""Questions as forms, and what was answered; `review.js` sends the answers.
+
+A form names its question and holds nothing else of it: what is adopted is what the session's owner holds, so
+that nobody can be shown one change and agree to another.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from kith.core.values import Answer, Kept, Plan, Question
+from kith.edits.pieces import pieces_of
+from kith.features.web.html.diff import diff_html, show_path
+from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.features.web.html.plan import plan_html
+from kith.view.always import always_words
+from kith.view.evidence import word_evidence
+from kith.view.lines import count
+
+_REVISE: Final = "Say what to do differently"
+_DONE: Final = {
+    "all": "Everything was kept",
+    "none": "Nothing was kept",
+    "some": "A part was kept",
+    "edit": "It was edited",
+    "revise": "Something else was asked for",
+    "back": "Back to the whole change",
+    "yes": "Yes",
+    "no": "No",
+    "always": "Yes, always",
+}
+_HINTS: Final = (
+    ("q", "to this question"),
+    ("j k", "next part, the one before"),
+    ("y n", "keep, leave"),
+    ("A N", "keep all, none"),
+    ("c", "comment"),
+    ("s u", "side by side or not"),
+    ("Enter", "apply"),
+)
+
+
+def question_html(session_id: str, question: Question, project: str = "", plan: Plan | None = None) -> Html:
+    """The form of an open question; `plan` is what a question about one asks about.
+
+    Its fields are the business of `review.js`, which sends {choice, text, kept: [{path, hunks}]}.
+    """
+    body, buttons = _parts(question, project, plan)
+    words = element("p", *_asked(question), class_="asked", id="asked")
+    always = element("p", always_words(question), class_="dim always") if always_words(question) else NOTHING
+    said = element("p", class_="said", role="alert")
+    without = element("p", "Answering here needs JavaScript.", class_="dim")
+    return element(
+        "form",
+        element(
+            "div", words, always, element("div", *buttons, class_="answers script"), said, class_="asking"
+        ),
+        element("noscript", without),
+        body,
+        class_="review",
+        data_post=f"/api/sessions/{quote(session_id, safe='')}/answers/{quote(question.id, safe='')}",
+        data_review=question.kind,
+        aria_labelledby="asked",
+        autocomplete="off",
+    )
+
+
+def answered_html(question: Question, answer: Answer) -> Html:
+    """A question that is over: what was asked, what was answered, and where."""
+    done = _DONE.get(answer.choice, answer.choice)
+    where = f" (answered in {answer.by})" if answer.by else ""
+    kept = [_kept(question, each) for each in answer.kept if each.hunks] if answer.choice == "some" else []
+    return element(
+        "div",
+        element("p", *_asked(question), class_="asked"),
+        element("p", element("strong", f"{done}."), element("span", where, class_="dim")),
+        element("ul", *(element("li", each) for each in kept)) if kept else NOTHING,
+        element("blockquote", answer.text, class_="words") if answer.text else NOTHING,
+        class_="answered",
+    )
+
+
+def _asked(question: Question) -> Sequence[str]:
+    """The words of a question; a command stands apart from them, as it will run."""
+    head, colon, target = question.text.partition(": ")
+    if question.kind == "tool" and colon:
+        return element("span", f"{head}:"), element("code", target, class_="target")
+    *careful, words = question.text.split("\n") if question.kind == "change" else (question.text,)
+    lines = [element("span", element("strong", line, class_="warn"), element("br")) for line in careful]
+    if question.evidence:
+        lines.append(element("span", word_evidence(question.evidence), element("br")))
+    return (*lines, words)
+
+
+def _kept(question: Question, kept: Kept) -> str:
+    """`parts 1 and 3 of 4 of utils.py`."""
+    pieces = next((len(pieces_of(file)) for file in question.files if file.path == kept.path), 0)
+    numbers = [str(number + 1) for number in sorted(kept.hunks)]
+    of = f" of {pieces}" if pieces else ""
+    return f"{'part' if len(numbers) == 1 else 'parts'} {', '.join(numbers)}{of} of {show_path(kept.path)}"
+
+
+# --- kinds of questions ----------------------------------------------------------------------
+
+
+def _parts(question: Question, project: str, plan: Plan | None) -> tuple[Html, list[Html]]:
+    """What a question shows, and the buttons that answer it."""
+    if question.kind == "change":
+        choose = "some" in question.choices
+        hints = _hints() if choose else NOTHING
+        return joined((hints, diff_html(question.files, choose=choose))), _change_buttons(question, choose)
+    buttons = _yes_no(question, project)
+    if "edit" in question.choices:
+        buttons.insert(1, _button("edit", "Go on with my version", "e", disabled=True))
+    if "revise" in question.choices:
+        buttons.append(_revise())
+    shown = plan_html(plan) if question.kind == "plan" and plan else NOTHING
+    return joined((shown, _draft(question.draft) if question.draft else NOTHING)), buttons
+
+
+def _change_buttons(question: Question, choose: bool) -> list[Html]:
+    if not choose:
+        return [
+            *(_button("all", "Apply it", "y", "first"), _button("none", "No", "n")),
+            _button("back", "Back to the whole change") if "back" in question.choices else NOTHING,
+            _revise() if "revise" in question.choices else NOTHING,
+        ]
+    pieces = sum(len(pieces_of(file)) for file in question.files)
+    every = "Apply it" if pieces == 1 else f"Apply all {count(pieces, 'part')}"
+    return [
+        _button("all", every, "Enter", "first"),
+        _button("some", "Apply what is kept", "Enter", disabled=True),
+        _button("none", "Apply nothing", "Enter"),
+        _revise() if "revise" in question.choices else NOTHING,
+    ]
+
+
+def _yes_no(question: Question, project: str) -> list[Html]:
+    yes, no = {"plan": ("Go on", "No"), "tool": ("Allow it", "No")}.get(question.kind, ("Yes", "No"))
+    found = [_button("yes", yes, "y", "first"), _button("no", no, "n")]
+    if "always" in question.choices:
+        where = f"in {project}" if project else "in this project"
+        found.insert(1, _button("always", f"Always {where}", "a"))
+    return found
+
+
+def _button(value: str, words: str, key: str = "", kind: str = "", disabled: bool = False) -> Html:
+    # Enter gives the first answer, which another one may become.
+    shown = (
+        element("kbd", key, class_="enter" if key == "Enter" else None, aria_hidden="true")
+        if key
+        else NOTHING
+    )
+    return element("button", words, shown, name="choice", value=value, class_=kind or None, disabled=disabled)
+
+
+def _revise() -> Html:
+    """Words for the model, with the comments on single pieces: hidden until they are wanted."""
+    field = element(
+        "textarea", name="text", rows=3, aria_label=_REVISE, placeholder="What should be different?"
+    )
+    send = _button("revise", "Send", "Ctrl Enter", "first")
+    return element(
+        "details",
+        element("summary", _REVISE, element("kbd", "d", aria_hidden="true"), class_="button"),
+        element("div", field, element("div", send, class_="end"), class_="saying"),
+        class_="revise",
+    )
+
+
+def _draft(draft: str) -> Html:
+    rows = min(max(draft.count("\n") + 2, 6), 28)
+    # A browser drops the first line break in a field.
+    return element(
+        "textarea", f"\n{draft}", name="draft", rows=rows, class_="draft", aria_label="Your version"
+    )
+
+
+def _hints() -> Html:
+    keys = (
+        element("span", *(element("kbd", key) for key in keys.split()), f" {what}") for keys, what in _HINTS
+    )
+    return element("p", *keys, class_="hints script dim", aria_label="Keys")

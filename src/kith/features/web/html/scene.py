@@ -1,0 +1,184 @@
+"""A session as a page: its events folded into HTML, all at once or one change after another."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from kith.core.codec import decode
+from kith.core.values import Plan, Question, TodoItem
+from kith.features.web.html.activity import Activity
+from kith.features.web.html.drafts import SLOT
+from kith.features.web.html.entries import read_body
+from kith.features.web.html.forks import kind_of
+from kith.features.web.html.lazy_patches import LazyPatch, draw_all, shielded, tell_bug
+from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.features.web.html.meter import meter_html
+from kith.features.web.html.panels import Draw, build_section, plan_section, question_section
+from kith.features.web.html.patches import Patch
+from kith.features.web.html.receipt import KINDS, describe, receipt_html
+from kith.features.web.html.story import Story
+from kith.features.web.html.todo import todo_html
+from kith.memory.asides import KIND as ASIDE
+from kith.memory.live import Position, Seen
+from kith.view.meter import Meter
+
+NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for
+
+_BUILDING: Final = frozenset(("Advanced", "Resumed", "RunEnded", "RunStarted", "Stepped", "Tasked"))
+Body = Mapping[str, Any]
+
+
+class Scene:
+    """One session as it is shown.
+
+    `live`: a page of `kith serve`, which fetches what is long or old when somebody wants it; else the page
+    holds everything itself. What `take` answers turns the page that `html` gave into the one that it would
+    give now. `build` draws the state of a build; `project` is what questions call the folder.
+    """
+
+    def __init__(
+        self, session: str, *, live: bool = True, project: str = "", build: Draw | None = None
+    ) -> None:
+        self.session, self.live, self.project = session, live, project
+        self.position = Position()
+        self.title = ""  # the first task
+        self.question: Question | None = None  # that is open
+        self._story = Story(f"/sessions/{session}" if live else None)
+        self._build = build
+        self._activity = Activity()
+        self._meter = Meter()
+        self._todo: tuple[TodoItem, ...] = ()
+        self._plan: Plan | None = None
+        self._task: list[Seen] = []  # what the receipt of the present task is made of
+        self._done: tuple[list[Seen], Meter] | None = None  # a task that is over, and what it took
+
+    def take(self, seen: Seen) -> tuple[Patch, ...]:
+        """One more event: what changes on the page."""
+        return tuple(patch.draw() for patch in self._fold(seen))
+
+    def take_all(self, seen: Iterable[Seen]) -> list[Patch]:
+        """Several events at once: the same, in fewer patches."""
+        return draw_all(patch for each in seen for patch in self._fold(each))
+
+    def skip(self, seen: Iterable[Seen]) -> None:
+        """Events of the time before anybody looked: they count, and nothing is drawn."""
+        for each in seen:
+            for _ in self._fold(each):
+                pass
+
+    def rejoin(self) -> tuple[Patch, ...]:
+        """For a page that comes back: what is shown and not stored, as it is now."""
+        return tuple(Patch("replace", target, make()) for target, make in self._activity.slots())
+
+    def give_up(self) -> list[Patch]:
+        """Whoever worked on it has died: what was being written is lost, and its question is asked anew."""
+        self._activity = Activity()
+        return [*(patch.draw() for patch in self._ask(None)), *self.rejoin()]
+
+    def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
+        """So many items before the one with this id, for a page that has not shown them."""
+        return tuple(Patch("replace", target, html) for target, html in self._story.earlier(before, count))
+
+    def item(self, id: str) -> Html | None:
+        """One item of the log with nothing left out; None when there is none of this id."""
+        return self._story.item_html(id)
+
+    def log_html(self, newest: int | None = NEWEST) -> Html:
+        """What happened, with so many of the newest items (None: all); then what waits, or came of it."""
+        live = shielded(self._activity.live_html, SLOT)
+        question, receipt = shielded(self._question_html, "question"), shielded(self._receipt_html, "receipt")
+        return joined((self._story.log_html(newest), live, question, receipt))
+
+    def panels_html(self, newest: int | None = NEWEST) -> Html:
+        """What stands beside it: to do, plan, build, time line, meter."""
+        return joined(
+            (
+                shielded(partial(todo_html, self._todo), "todo"),
+                shielded(partial(plan_section, self._plan), "plan"),
+                shielded(partial(build_section, self._build), "build"),
+                self._story.timeline_html(newest),
+                shielded(partial(meter_html, self._meter), "meter"),
+            )
+        )
+
+    def status_html(self) -> Html:
+        """What goes on now, in words that are read aloud, and how far it is."""
+        words = element("p", self._activity.now_html(), id="status", role="status", aria_live="polite")
+        return joined((words, self._activity.progress_html()))
+
+    def html(self, newest: int | None = NEWEST, head: Html = NOTHING) -> Html:
+        """The whole `main`: what happened, under a `head`, and the panels."""
+        return element(
+            "main",
+            element("div", head, self.log_html(newest), self.status_html(), class_="flow"),
+            element("aside", self.panels_html(newest), aria_label="About this session"),
+            id="session",
+            data_session=self.session,
+            data_position=str(self.position),
+        )
+
+    # --- the fold ------------------------------------------------------------------------------
+
+    def _fold(self, seen: Seen) -> Iterator[LazyPatch]:
+        self.position = seen.position
+        body = read_body(seen)
+        try:
+            if seen.stored:
+                yield from self._story.take(seen, body)
+                yield from self._panels(seen, body)
+            yield from self._activity.take(seen, body)
+        except Exception:  # a bug must not end the stream: what comes after it can be shown
+            tell_bug()
+            if seen.stored:
+                yield from self._story.note(seen)
+
+    def _panels(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
+        """What changes beside the log."""
+        if self._meter.take(seen.kind, body, seen.at):
+            yield LazyPatch("replace", "meter", lambda: meter_html(self._meter))
+        match seen.kind:
+            case "TodoSet":
+                self._todo = decode(body["items"], tuple[TodoItem, ...])
+                yield LazyPatch("replace", "todo", lambda: todo_html(self._todo))
+            case "Planned":
+                self._plan = decode(body["plan"], Plan)
+                yield LazyPatch("replace", "plan", lambda: plan_section(self._plan))
+            case "Named":
+                self.title = str(body["title"])
+            case "Asked":
+                yield from self._ask(decode(body["question"], Question))
+            case "Answered":
+                yield from self._ask(None)
+            case "RunStarted" | "Resumed" | "RunEnded":
+                yield from self._turn(seen, body)
+        if self._build and seen.kind in _BUILDING:
+            yield LazyPatch("replace", "build", partial(build_section, self._build))
+        if seen.kind in KINDS:
+            self._task.append(seen)
+
+    def _ask(self, question: Question | None) -> Iterator[LazyPatch]:
+        if question or self.question:
+            self.question = question
+            yield LazyPatch("replace", "question", self._question_html)
+
+    def _turn(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
+        """A task begins or is over."""
+        yield from self._ask(None)
+        if seen.kind == "Resumed":
+            self._done = None
+        elif seen.kind == "RunEnded":
+            self._done = ([*self._task, seen], replace(self._meter))
+        elif kind_of(body) != ASIDE:
+            self._task, self._done = [], None
+            self.title = self.title or str(body["task"])
+        yield LazyPatch("replace", "receipt", self._receipt_html)
+
+    def _question_html(self) -> Html:
+        return question_section(self.session, self.question, self._plan, self.project)
+
+    def _receipt_html(self) -> Html:
+        if self._done is None:
+            return receipt_html(None)
+        seen, meter = self._done
+        return receipt_html(describe(self.session, seen), meter)

@@ -1,0 +1,302 @@
+"""How long a call will take, learned from the calls before it: load, queue, reading and writing.
+
+Reading takes a + b*new + c*new*(cached + new/2) seconds, writing d*out + e*out*context: each token costs some
+time by itself, and some for every token that it looks back at.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from kith.core.values import Timing
+from kith.features.measure.intervals import median
+from kith.models.fitting import Row, Vector, fit, quantile, total
+from kith.models.lengths import FORGET, Lengths
+
+_KEPT = 48  # calls
+_ERRORS = 64  # relative errors that an interval is made of
+_LOADS = 8  # loads of the model
+_ASIDE = 200  # calls that a supposition is older than what is measured
+_CHANGED = 4  # calls in a row that all err to one side, and by this much: things are no longer as they were
+_MUCH = math.log(1.4)
+_DOUBT = (math.log(0.6), math.log(1.8))  # errors that are believed in before any is known
+_LOW, _HIGH = 0.1, 0.9
+# How much a share of the whole is held down: at first all of it is put down to the tokens themselves.
+_READ_HELD: Final = (0.02, 0.0005, 0.01)
+_WRITE_HELD: Final = (0.0005, 0.01)
+_SLOWER: Final = 20.0  # times: a token is written so much slower than read, while nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """One call that was measured: tokens read, found in the cache and written, and seconds.
+
+    `rest_s` is neither reading nor writing: the way there and back. A part of 0.0 s was not measured.
+    """
+
+    new: int
+    cached: int
+    out: int
+    read_s: float
+    write_s: float
+    rest_s: float = 0.0
+
+    @classmethod
+    def from_timing(cls, new: int, cached: int, out: int, timing: Timing) -> "Took":
+        """The call as its server timed it, or else our own clock: its first token ends the reading."""
+        waited = timing.load_s + timing.queue_s
+        if timing.prefill_s > 0 or timing.decode_s > 0:
+            rest = timing.total_s - waited - timing.prefill_s - timing.decode_s
+            return cls(new, cached, out, timing.prefill_s, timing.decode_s, max(0.0, rest))
+        read = max(0.0, timing.first_token_s - waited)
+        rest = max(0.0, timing.total_s - waited - read)
+        return cls(new, cached, out, read, rest) if read else cls(new, cached, out, 0.0, 0.0, rest)
+
+    @property
+    def seconds(self) -> float:
+        """What a forecast without load and queue is held against."""
+        return self.read_s + self.write_s + self.rest_s
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How long a call will take, in seconds: nine of ten take longer than `low_s`, one longer than `high_s`.
+
+    The parts add up to `mid_s`: `load_s`, `queue_s`, `read_s` (with the way there and back) and `write_s` for
+    `out` tokens. `new` and `cached` are the prompt's tokens that it was asked for.
+    """
+
+    low_s: float
+    mid_s: float
+    high_s: float
+    load_s: float = 0.0
+    queue_s: float = 0.0
+    read_s: float = 0.0
+    write_s: float = 0.0
+    new: int = 0
+    cached: int = 0
+    out: int = 0
+
+
+@dataclass(slots=True)
+class Latency:
+    """What one model on one machine has taught of its times. It begins with nothing, or with `from_facts`."""
+
+    count: int = 0  # calls so far; the age of a call is counted in calls
+    lengths: Lengths = field(default_factory=Lengths)
+    _calls: list[tuple[int, Took]] = field(default_factory=list)
+    _errors: list[float] = field(default_factory=list)  # logarithms of measured by foreseen, newest last
+    _loads: list[float] = field(default_factory=list)
+    _reading: Vector | None = None
+    _writing: Vector | None = None
+    _way: float = 0.0  # seconds there and back
+
+    @property
+    def knows(self) -> bool:
+        """Whether anything can be foreseen."""
+        return self._reading is not None or self._writing is not None
+
+    # --- learning ------------------------------------------------------------------------------
+
+    def take(self, took: Took, *, purpose: str = "", load_s: float = 0.0) -> None:
+        """Learn from a call. `load_s`: how long the model was loaded for it, if it was."""
+        foreseen = self.seconds_of(took.new, took.cached, took.out)
+        if took.read_s <= 0 and took.write_s <= 0:
+            took = self._split(took)
+        if foreseen and took.seconds > 0:
+            self._errors = [*self._errors, math.log(took.seconds / foreseen)][-_ERRORS:]
+        if load_s > 0:
+            self._loads = [*self._loads, load_s][-_LOADS:]
+        if took.out > 0:
+            self.lengths.take(purpose, took.out)
+        self.count += 1
+        self._calls = _kept([*self._calls, (self.count, took)])
+        if self._has_changed():
+            self._set_aside()
+        self._fit()
+
+    def suppose(self, *tooks: Took, aside: bool = True) -> None:
+        """Begin with calls that somebody else measured. `aside`: what is measured here counts for more."""
+        born = self.count - _ASIDE if aside else self.count
+        self._calls = _kept([*((born, took) for took in tooks), *self._calls])
+        self._fit()
+
+    def suppose_rates(self, read_rate: float, write_rate: float) -> None:
+        """Begin with tokens a second, read and written; 0.0 is unknown."""
+        if read_rate > 0:
+            self.suppose(Took(1000, 0, 0, 1000 / read_rate, 0.0))
+        if write_rate > 0:
+            self.suppose(Took(0, 1000, 101, 0.0, 100 / write_rate))
+
+    def _split(self, took: Took) -> Took:
+        """A call of which only the whole time is known, divided as such calls are."""
+        read, write = self._parts(took.new, took.cached, took.out)
+        if read + write <= 0:
+            read, write = float(took.new), _SLOWER * took.out
+        share = read / (read + write) if read + write > 0 else 0.0
+        return replace(took, read_s=share * took.rest_s, write_s=(1 - share) * took.rest_s, rest_s=0.0)
+
+    def _has_changed(self) -> bool:
+        """Whether the last calls all took much longer, or all much shorter, than they should have."""
+        last = self._errors[-_CHANGED:]
+        return len(last) == _CHANGED and (min(last) > _MUCH or max(last) < -_MUCH)
+
+    def _set_aside(self) -> None:
+        """Let what was before the last calls count for little: the machine, or the server, is another now."""
+        since = self.count - _CHANGED
+        self._calls = [(born if born > since else born - _ASIDE, took) for born, took in self._calls]
+        self._errors = self._errors[:-_CHANGED]
+
+    def _fit(self) -> None:
+        reads = [
+            Row(_to_read(took.new, took.cached), took.read_s, self._weight(born))
+            for born, took in self._calls
+            if took.new > 0 and took.read_s > 0
+        ]
+        writes = [
+            Row(_to_write(took.new + took.cached, took.out), took.write_s, self._weight(born))
+            for born, took in self._calls
+            if took.out > 1 and took.write_s > 0
+        ]
+        self._reading = fit(reads, _READ_HELD, self._reading)
+        self._writing = fit(writes, _WRITE_HELD, self._writing)
+        ways = [(took.rest_s, self._weight(born)) for born, took in self._calls if took.rest_s > 0]
+        self._way = quantile(ways, 0.5) if ways else 0.0
+
+    def _weight(self, born: int) -> float:
+        return FORGET ** (self.count - born)
+
+    # --- foreseeing ----------------------------------------------------------------------------
+
+    def seconds_of(self, new: int, cached: int, out: float) -> float:
+        """The likely seconds of a call, without load and queue; 0.0 while nothing is known."""
+        return sum(self._parts(new, cached, out))
+
+    def _parts(self, new: int, cached: int, out: float) -> tuple[float, float]:
+        reading = total(self._reading, _to_read(new, cached)) if self._reading and new > 0 else 0.0
+        writing = total(self._writing, _to_write(new + cached, out)) if self._writing else 0.0
+        return (reading + self._way if self.knows else 0.0), writing
+
+    def foresee(
+        self,
+        new: int,
+        cached: int,
+        out: int | None = None,
+        *,
+        cold: bool = False,
+        queue_s: float = 0.0,
+        purpose: str = "",
+        most: int | None = None,
+    ) -> Forecast | None:
+        """How long a call will take; None while nothing is known of this model here.
+
+        `new` and `cached`: the prompt's tokens that must be read, and that the server has. `out`: those of
+        the reply, where they are known; else as many as replies for this purpose had, and `most` at most.
+        `cold`: the model must be loaded first.
+        """
+        if not self.knows:
+            return None
+        shortest, middle, longest = (
+            (float(out),) * 3 if out is not None else self.lengths.foresee(purpose, most)
+        )
+        read, write = self._parts(new, cached, middle)
+        usual = read + write
+        down, up = self._spread()
+        least, greatest = (max(1e-6, self.seconds_of(new, cached, each)) for each in (shortest, longest))
+        down = math.hypot(down, math.log(max(usual, 1e-6) / least))
+        up = math.hypot(up, math.log(greatest / max(usual, 1e-6)))
+        load = median(self._loads) if cold and self._loads else 0.0
+        waits = load + queue_s
+        return Forecast(
+            waits + usual * math.exp(-down),
+            waits + usual,
+            waits + usual * math.exp(up),
+            load,
+            queue_s,
+            read,
+            write,
+            new,
+            cached,
+            round(middle),
+        )
+
+    def rates(self, depth: int) -> tuple[float, float]:
+        """Tokens a second, read and written, behind so many others; 0.0 is unknown."""
+        reading = self._reading[1] + self._reading[2] * depth if self._reading else 0.0
+        writing = self._writing[0] + self._writing[1] * depth if self._writing else 0.0
+        return 1 / reading if reading else 0.0, 1 / writing if writing else 0.0
+
+    def _spread(self) -> tuple[float, float]:
+        """How far off the times are, down and up, as positive logarithms."""
+        newest = len(self._errors) - 1
+        errors = [(error, FORGET ** (newest - at)) for at, error in enumerate(self._errors)]
+        errors += [(each, 1.0) for each in _DOUBT]
+        return max(0.02, -quantile(errors, _LOW)), max(0.02, quantile(errors, _HIGH))
+
+    # --- as plain data -------------------------------------------------------------------------
+
+    def to_facts(self) -> dict[str, Any]:
+        """What a model's card keeps of it."""
+        return {
+            "count": self.count,
+            "calls": [_write_call(born, took) for born, took in self._calls],
+            "errors": [round(each, 3) for each in self._errors],
+            "loads": [round(each, 3) for each in self._loads],
+            "lengths": self.lengths.to_facts(),
+        }
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> "Latency":
+        """What `to_facts` wrote; what cannot be read is left out."""
+        try:
+            found = cls(
+                int(facts.get("count", 0)),
+                Lengths.from_facts(facts.get("lengths", {})),
+                [_read_call(*figures) for figures in facts.get("calls", ())],
+                [float(each) for each in facts.get("errors", ())],
+                [float(each) for each in facts.get("loads", ())],
+            )
+        except (TypeError, ValueError, AttributeError):  # a card that another version wrote
+            return cls()
+        found._fit()
+        return found
+
+
+def _to_read(new: int, cached: int) -> Vector:
+    return 1.0, float(new), new * (cached + new / 2)
+
+
+def _to_write(prompt: int, out: float) -> Vector:
+    # The first token comes out of the reading.
+    steps = max(0.0, out - 1.0)
+    return steps, steps * (prompt + out / 2)
+
+
+def _kept(calls: list[tuple[int, Took]]) -> list[tuple[int, Took]]:
+    """The calls that are remembered: of those that are much alike the oldest go first.
+
+    So a long row of small calls does not make it forget what a large one takes.
+    """
+    while len(calls) > _KEPT:
+        counts = Counter(_likeness(took) for _, took in calls)
+        crowd = max(counts, key=counts.__getitem__)
+        alike = (at for at, (_, took) in enumerate(calls) if _likeness(took) == crowd)
+        oldest = min(alike, key=lambda at: calls[at][0])
+        del calls[oldest]
+    return calls
+
+
+def _likeness(took: Took) -> tuple[int, int]:
+    """Orders of magnitude, by fours."""
+    return took.new.bit_length() // 2, took.cached.bit_length() // 2
+
+
+def _write_call(born: int, took: Took) -> list[float]:
+    seconds = (took.read_s, took.write_s, took.rest_s)
+    return [born, took.new, took.cached, took.out, *(round(each, 5) for each in seconds)]
+
+
+def _read_call(born: float, new: float, cached: float, out: float, *seconds: float) -> tuple[int, Took]:
+    return int(born), Took(int(new), int(cached), int(out), *map(float, seconds))

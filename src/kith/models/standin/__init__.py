@@ -1,6 +1,0 @@
-"""Stand-in model servers: the real wire formats, errors and slowness included, played from a script."""
-
-from kith.models.standin.http import Request
-from kith.models.standin.server import Server, serve
-
-__all__ = ["Request", "Server", "serve"]

@@ -1,0 +1,1 @@
+"""The terminal: the conversation, `kith run` and the small commands."""

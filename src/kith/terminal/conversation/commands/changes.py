@@ -1,0 +1,191 @@
+"""The change of a conversation: shown, applied after all, thrown away, taken back; and a look at git."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from kith.core.errors import UsageError
+from kith.core.events import Applied
+from kith.core.values import Answer, FileChange, Question
+from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
+from kith.terminal.conversation.commands.parting import split
+from kith.terminal.rendering.panels import pairs_lines
+from kith.terminal.rendering.spans import words
+from kith.view.lines import count
+from kith.view.printing import printable
+
+if TYPE_CHECKING:
+    from kith.terminal.conversation.talk import Talk
+
+_MOST: Final = 400  # lines of each file's diff; of files that are named, all
+_NAMED: Final = 100_000
+_ROLES: Final = {"+": "diff.added", "-": "diff.removed", "@": "diff.place"}
+
+
+# --- the change that waits, or the last one --------------------------------------------------
+
+
+async def diff(talk: "Talk", rest: str) -> None:
+    """Show the change that waits, else the last one that was applied. Raises UsageError for no such file."""
+    wanted = split(rest)
+    if len(wanted) == 1 and (waiting := _waiting_elsewhere(talk, wanted[0])):
+        files, wanted = _files_of(talk, waiting), []
+        head = f"Not applied. To have it: /apply {rest}, to throw it away: /discard {rest}"
+    else:
+        head, files = await _newest(talk)
+    if wanted:
+        files = [file for file in files if any(_is_meant(file.path, each) for each in wanted)]
+        if not files:
+            raise UsageError(f"The change has no file {' or '.join(wanted)}.")
+    if not files:
+        talk.say("Nothing was changed yet.")
+        return
+    from kith.terminal.rendering.diffs import changes_lines
+
+    screen = talk.terminal
+    most = _NAMED if wanted else _MOST
+    screen.show_lines(changes_lines(files, screen.width, screen.look.glyphs, most=most))
+    talk.say(head, "dim")
+
+
+def _waiting_elsewhere(talk: "Talk", wanted: str) -> str:
+    """The trial of another session, if the word is an id that begins so, and a change waits there."""
+    found = [each.name for each in talk.project.tree.waiting() if each.session.startswith(wanted)]
+    return found[-1] if found and len(wanted) >= SHORT else ""
+
+
+def _files_of(talk: "Talk", name: str) -> Sequence[FileChange]:
+    from kith.edits import summarise
+
+    return summarise(talk.project.tree.waiting_change(name))
+
+
+async def _newest(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
+    """The newest change, and how it stands."""
+    from kith.agent.waiting import read_waiting
+    from kith.edits import summarise
+
+    project = talk.project
+    if talk.at_work:  # its trial is in use
+        files = talk.past.proposed
+        return ("Not applied yet: the task goes on.", files) if files else await _applied(talk)
+    if waiting := await read_waiting(project, talk.id):
+        return "Not applied. To have it: /apply, to throw it away: /discard", summarise(waiting)
+    return await _applied(talk)
+
+
+async def _applied(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
+    every = talk.project.log.applied(str(talk.project.root))
+    own = [each for session, each in every if session == talk.id and not each.undoes]
+    if not own:
+        return "", ()
+    last = own[-1]
+    if holds(every, last.change_id):
+        return f"Applied as {short_id(last.change_id)}. To take it back: /undo", last.files
+    return "Applied, and taken back since. To have it again: /redo", last.files
+
+
+def _is_meant(path: str, wanted: str) -> bool:
+    name = wanted.removeprefix("@").removeprefix("./").rstrip("/")
+    return path == name or path.startswith(f"{name}/") or fnmatchcase(path, name)
+
+
+async def apply(talk: "Talk", rest: str) -> None:
+    """Check the change that waits, and ask for it again; words in place of a yes are the next task."""
+    from kith.agent.waiting import apply_in, apply_waiting, find_waiting
+
+    said: list[str] = []
+    waiting = await find_waiting(talk.project, rest or f"{talk.id}-")
+
+    async def answer(question: Question) -> Answer:
+        given = await talk.answer(question)
+        said.extend([given.text] if given.choice == "revise" else [])
+        return replace(given, choice="none") if given.choice == "revise" else given
+
+    if waiting.session == talk.id:
+        with talk.session() as session:
+            result = await apply_in(talk.project, session, waiting, answer)
+    else:
+        result = await apply_waiting(talk.project, waiting, answer, [talk.hear])
+    talk.show_result(result)
+    for each in said:
+        talk.submit(each)
+
+
+async def discard(talk: "Talk", rest: str) -> None:
+    """Throw the change that waits away, once the person has said yes. Raises UsageError where none does."""
+    from kith.agent.waiting import discard_waiting, find_waiting
+
+    waiting = await find_waiting(talk.project, rest or f"{talk.id}-")
+    files = [change.path for change in talk.project.tree.waiting_change(waiting.name)]
+    named = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if files[3:] else "")
+    if await talk.terminal.press(f"Throw away the change of {named}?  [y]es  [n]o", "yn") != "y":
+        return
+    gone = await discard_waiting(talk.project, waiting)
+    talk.say(f"Gone: the change of {count(len(gone), 'file')}. Your files are as they are.")
+
+
+# --- back and forth --------------------------------------------------------------------------
+
+
+async def undo(talk: "Talk", rest: str) -> None:
+    """Take the last change of this folder back, or the one that is named. Raises KithError."""
+    if not rest:
+        last = find_applied(talk.project.log.applied(str(talk.project.root)), gone=talk.project.log.gone())
+        if not await _is_agreed(talk, last, last.change_id, "Take it back?"):
+            return
+    undone = await talk.project.undo(rest)
+    _tell_files(talk, undone)
+    talk.say(f"Took {short_id(undone.undoes)} back. To have it again: /redo", "green")
+
+
+async def redo(talk: "Talk", rest: str) -> None:
+    """Bring again what was taken back last. Raises KithError."""
+    taken = find_undone(talk.project.log.applied(str(talk.project.root)))
+    if not await _is_agreed(talk, taken, taken.undoes, "Bring it again?"):
+        return
+    undone = await talk.project.undo(taken.change_id)
+    _tell_files(talk, undone)
+    talk.say(f"Brought {short_id(taken.undoes)} again. To take it back: /undo", "green")
+
+
+async def _is_agreed(talk: "Talk", applied: Applied, change_id: str, asked: str) -> bool:
+    """Whether a change was made in this conversation, or the person means it all the same."""
+    log = talk.project.log
+    every = log.applied(str(talk.project.root))
+    session = next((session for session, each in every if each.change_id == change_id), talk.id)
+    if session == talk.id:
+        return True
+    title = next((each.title for each in log.sessions(None, 0, (session,))), "")
+    talk.say(f'This is of another conversation, "{printable(title)[:50]}":')
+    _tell_files(talk, applied)
+    return await talk.terminal.press(f"{asked}  [y]es  [n]o", "yn") == "y"
+
+
+def _tell_files(talk: "Talk", applied: Applied) -> None:
+    rows = [(file.path, f"+{file.added} -{file.removed}") for file in applied.files]
+    talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
+
+
+# --- git -------------------------------------------------------------------------------------
+
+
+async def git(talk: "Talk", rest: str) -> None:
+    """What git says, where it only looks. Raises UsageError for anything else."""
+    from kith.agent.looking import look_with_git
+
+    ran = await look_with_git(talk.project, split(rest))
+    if ran.code:
+        talk.say(printable(ran.output.rstrip("\n")), "red")
+        return
+    lines = ran.output.rstrip("\n").split("\n") if ran.output.strip() else ["git says nothing."]
+    in_diff = any(line.startswith("diff --git ") for line in lines)
+    talk.terminal.show_lines([words(line, _role(line) if in_diff else "") for line in lines])
+
+
+def _role(line: str) -> str:
+    """What a line of a diff looks like."""
+    if line.startswith(("+++", "---", "diff --git ", "index ")):
+        return "dim"
+    return _ROLES.get(line[:1], "")

@@ -1,0 +1,129 @@
+"""Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kith.core.money import dollars
+from kith.features.route.pins import is_routed
+from kith.terminal.conversation.commands.columns import in_rows
+from kith.terminal.conversation.commands.reading import CHOSEN_HERE
+from kith.view.printing import printable
+
+if TYPE_CHECKING:
+    from kith.agent.asking.switch import Reading
+    from kith.features.measure.profile import Profile
+    from kith.terminal.conversation.talk import Talk
+    from kith.terminal.models import Row
+
+_ROUTE: Final = "route"
+
+
+async def model(talk: "Talk", rest: str) -> None:
+    """Choose the model, by its name or from a list; say which one it is. Raises KithError."""
+    name = rest or await _pick(talk)
+    if not name:
+        return
+    chosen, held = talk.project.settings, talk.opened
+    origin = {**chosen.origin, "model": CHOSEN_HERE}
+    project = replace(talk.project, settings=replace(chosen, model=name, origin=origin))
+    opened = None if is_routed(project.settings) else await project.open_model(talk.hear)
+    talk.voice.rest()
+    talk.project, talk.opened = project, opened
+    talk.status.begin_with(*((opened.facts.name, opened.window) if opened else ("", 0)))
+    if held:
+        await held.aclose()
+    _tell_model(talk)
+
+
+def _tell_model(talk: "Talk") -> None:
+    from kith.agent.asking.switch import read_anew
+    from kith.agent.tasks import THREAD
+
+    if talk.opened is None:
+        talk.say("kith chooses the model of each task; /why says why.")
+        return
+    window = f", window {talk.opened.window:,}" if talk.opened.window else ""
+    talk.say(f"The model is {printable(talk.opened.facts.name)}{window}.")
+    if reading := read_anew(talk.opened, talk.past, THREAD):
+        talk.say(_reading_text(reading), "dim")
+
+
+def _reading_text(reading: "Reading") -> str:
+    """`It reads the conversation anew: about 4,200 tokens, 9 s, $0.013.`"""
+    words = [f"about {reading.tokens:,} tokens"]
+    words += [f"{reading.seconds:.0f} s"] if reading.seconds and reading.seconds >= 1 else []
+    words += [dollars(reading.usd)] if reading.usd else []
+    less = "" if reading.fits else " That is more than its window: older results are left out."
+    return f"It reads the conversation anew: {', '.join(words)}.{less}"
+
+
+async def _pick(talk: "Talk") -> str:
+    """The name of the model that the person wants; "" for none."""
+    from kith.agent.models import list_all
+
+    found = await list_all(talk.project.settings, talk.project.log)
+    now = talk.opened.asked_as or talk.opened.facts.name if talk.opened else talk.project.settings.model
+    if not found.rows:
+        here = f"The model is {printable(now)}. " if now else ""
+        talk.say(f"{here}No {'other ' if now else ''}model was found; /models says what to do.")
+        return ""
+    names = [each.name for each in found.rows]
+    rows = [(each.name, *_figures(each)) for each in found.rows]
+    if talk.project.settings.route.local:
+        names, rows = [*names, _ROUTE], [*rows, (_ROUTE, "", "", "kith chooses for each task")]
+    at = names.index(now) if now in names else 0
+    words = f"The model is {printable(now)}. Which one from now on?" if now else "Which model?"
+    chosen = await talk.terminal.pick(words, in_rows(rows, talk.terminal.width - 4), at)
+    return "" if chosen is None else names[chosen]
+
+
+def _figures(row: "Row") -> tuple[str, str, str]:
+    """What helps to choose: its window, how quick it was here, whether it fits."""
+    window = row.window or row.trained
+    speed = f"{row.write_rate:,.0f} tok/s" if row.write_rate else ""
+    state = "loaded" if row.loaded else row.why if row.fits is False else ""
+    return (f"{window / 1024:.0f}k" if window >= 1024 else "", speed, state)
+
+
+async def models(talk: "Talk", rest: str) -> None:
+    """All that can be asked, with what is known of them."""
+    from rich.text import Text
+
+    from kith.agent.models import list_all
+    from kith.terminal.models import table
+
+    found = await list_all(talk.project.settings, talk.project.log)
+    if found.rows:
+        lines = [Text.assemble(*line) for line in table(found.rows, talk.terminal.width)]
+        talk.terminal.show(*lines)
+    for note in filter(None, found.notes):
+        talk.say(printable(note), "dim")
+
+
+async def profile(talk: "Talk", rest: str) -> None:
+    """What was measured here, of all models or of one. Raises UsageError for one that nobody asked."""
+    import sys
+
+    from kith.features.measure.charts import choose_glyphs
+    from kith.features.measure.profile import Scope, read_profile
+    from kith.features.measure.profile_text import profile_lines
+    from kith.memory.log import Log
+
+    def read() -> "Profile":
+        apart = replace(talk.project, log=Log(talk.project.log.path))  # a thread has a connection of its own
+        return read_profile(apart, Scope(model=rest))
+
+    found = await asyncio.to_thread(read)  # a long log is no reason for the model's words to stand still
+    if not found.calls:
+        talk.say("Nothing was measured here yet; every task that a model does is.")
+        return
+    talk.say("\n".join(profile_lines(found, choose_glyphs(sys.stdout), detailed=bool(rest))))
+
+
+async def why(talk: "Talk", rest: str) -> None:
+    """Which models were asked, what else was weighed, and how it went. Raises UsageError."""
+    from kith.features.route.command import show_why, why_text
+
+    shown = show_why(talk.project, rest or talk.id)
+    talk.say(printable("\n\n".join(map(why_text, shown["decisions"]))))

@@ -1,0 +1,252 @@
+"""Conversations: begun, found again, gone back in, named, written to a file, forgotten."""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kith.agent.waiting_list import waiting_sessions
+from kith.core.errors import KithError, UsageError
+from kith.core.run import new_id
+from kith.memory.applied import short_id
+from kith.terminal.conversation.commands.columns import in_rows
+from kith.view.lines import count, from_home
+from kith.view.printing import printable
+
+if TYPE_CHECKING:
+    from kith.agent.forks import Fork
+    from kith.memory.listing import Summary
+    from kith.memory.turns import Turn
+    from kith.terminal.conversation.talk import Talk
+
+_SHORT: Final = 6  # characters of an id that people type
+_MOST: Final = 200  # conversations to pick from
+_DAY_S: Final = 24 * 3600.0
+_FORMATS: Final = (".md", ".html", ".json")
+
+
+# --- another conversation --------------------------------------------------------------------
+
+
+async def new(talk: "Talk", rest: str) -> None:
+    """Begin anew, with the same model; what was said before stays where it is."""
+    before = talk.id if talk.past.started else ""
+    _enter(talk, new_id())
+    again = f" The one before: /resume {before[:_SHORT]}" if before else ""
+    talk.say(f"A new conversation.{again}", "dim")
+
+
+def _enter(talk: "Talk", id: str) -> None:
+    """From now on the conversation is this one; nothing of the former one is carried into it."""
+    talk.id = id
+    talk.status.begin_with(talk.status.meter.model, talk.status.meter.window)
+    talk.notes.clear()
+    talk.voice.details.kept.clear()
+    talk.voice.set_todo(())
+
+
+async def sessions(talk: "Talk", rest: str) -> None:
+    """What was done here; whatever is picked is gone on with."""
+    if id := await pick_session(talk, rest):
+        await _go_into(talk, id)
+
+
+async def resume(talk: "Talk", rest: str) -> None:
+    """Go on with a conversation: by its id, its name, or one that is picked. Raises UsageError."""
+    from kith.agent.conversations import find_conversation
+
+    id = find_conversation(talk.project, rest).id if rest else await pick_session(talk)
+    if id:
+        await _go_into(talk, id)
+
+
+async def _go_into(talk: "Talk", id: str) -> None:
+    from kith.terminal.conversation.opening import go_into
+
+    if talk.project.log.is_open(id):
+        raise UsageError(f"Conversation {id[:_SHORT]} is open in another kith.")
+    _enter(talk, id)
+    await go_into(talk, id)
+
+
+async def pick_session(talk: "Talk", words: str = "", asked: str = "Go on with which one?") -> str:
+    """The id of the conversation that the person picks, "" for none."""
+    found = [each for each in talk.project.log.sessions(talk.root, _MOST, words=words) if each.talks]
+    if not found:
+        about = f" with {printable(words)}" if words else ""
+        talk.say(f"There is no conversation{about} in this folder yet.")
+        return ""
+    waiting = waiting_sessions(talk.project.settings.state, talk.project.root)
+    rows = in_rows([_row(each, each.id in waiting) for each in found], talk.terminal.width - 4)
+    at = next((number for number, each in enumerate(found) if each.id == talk.id), 0)
+    chosen = await talk.terminal.pick(asked, rows, at)
+    return "" if chosen is None else found[chosen].id
+
+
+def _row(summary: "Summary", waits: bool) -> tuple[str, str, str, str]:
+    title = f"(fork) {summary.title}" if summary.source else summary.title
+    title = f"(waits) {title}" if waits else title
+    return summary.id[:_SHORT], when(summary.at), summary.status, title
+
+
+def when(at: float) -> str:
+    """`14:05` of today, else the day."""
+    moment = datetime.fromtimestamp(at)
+    return moment.strftime("%H:%M" if time.time() - at < _DAY_S / 2 else "%Y-%m-%d")
+
+
+async def go_on(talk: "Talk", rest: str) -> None:
+    """Go on with a task that was cut short, in its trial; words are heard first. Raises UsageError."""
+    if talk.mode == "plan":
+        raise UsageError("In plan mode nothing is changed; /mode ask, then /continue.")
+    if rest:
+        from kith.memory.inbox import Inbox, Letter
+
+        Inbox(talk.project.log, talk.id).write(Letter(rest, by="the terminal"))
+    await talk.go_on()
+
+
+# --- back and aside --------------------------------------------------------------------------
+
+
+async def fork(talk: "Talk", rest: str) -> None:
+    """Go on in a copy, of everything or of what was said before a turn. Raises UsageError."""
+    from kith.agent.forks import fork as copy
+
+    _need_words(talk)
+    made = copy(talk.project, talk.id, _number(rest))
+    _tell_copy(talk, made)
+
+
+async def back(talk: "Talk", rest: str) -> None:
+    """Go back before a turn, in a copy; files too if the person wants. Raises UsageError, TreeError."""
+    from kith.agent.forks import files_since, go_back
+    from kith.agent.forks import fork as copy
+    from kith.memory.turns import turns
+
+    _need_words(talk)
+    every = turns(talk.project.log, talk.id)
+    number = _number(rest) or await _pick_turn(talk, every)
+    if not number:
+        return
+    files = files_since(talk.project, talk.id, number)
+    key = "n"
+    if files:
+        named = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if files[3:] else "")
+        talk.say(f"Since then {printable(named)} changed.")
+        key = await talk.terminal.press("Take that back, too?  [y]es  [n]o, only the words  [c]ancel", "ync")
+    if key == "c":
+        return
+    made = await go_back(talk.project, talk.id, number) if key == "y" else copy(talk.project, talk.id, number)
+    for undone in made.undone:
+        talk.say(f"Took {short_id(undone.undoes)} back: {count(len(undone.files), 'file')}.", "green")
+    _tell_copy(talk, made)
+    talk.terminal.prefill(made.words)
+
+
+def _need_words(talk: "Talk") -> None:
+    """Raises UsageError where nothing was said yet."""
+    if talk.past.started is None:
+        raise UsageError("Nothing was said here yet.")
+
+
+def _number(rest: str) -> int:
+    """The number of a turn, 0 for none. Raises UsageError."""
+    if rest and not rest.isdigit():
+        raise UsageError(f"A turn is a number, not {rest!r}; /back lists them.")
+    return int(rest or 0)
+
+
+async def _pick_turn(talk: "Talk", every: "Sequence[Turn]") -> int:
+    rows = [(str(each.number), when(each.at), _what(each)) for each in every]
+    shown = in_rows(rows, talk.terminal.width - 4)
+    chosen = await talk.terminal.pick("Go back to before which turn?", shown, len(rows) - 1)
+    return 0 if chosen is None else every[chosen].number
+
+
+def _what(turn: "Turn") -> str:
+    files = f"  ({count(len(turn.files), 'file')} changed)" if turn.files else ""
+    return f"{turn.words}{files}"
+
+
+def _tell_copy(talk: "Talk", made: "Fork") -> None:
+    before = talk.id
+    _enter(talk, made.id)
+    talk.voice.set_todo(talk.past.todo)
+    talk.say(f"A copy, {made.id[:_SHORT]}. The conversation as it was: /resume {before[:_SHORT]}", "dim")
+
+
+# --- names, files, an end --------------------------------------------------------------------
+
+
+async def rename(talk: "Talk", rest: str) -> None:
+    """Give the conversation a name. Raises UsageError, BusyError."""
+    from kith.agent.conversations import rename as name
+
+    _need_words(talk)
+    title = rest or await talk.terminal.type_line("Its name:", talk.past.title)
+    if title.strip():
+        talk.say(f"It is called {printable(name(talk.project, talk.id, title))}.")
+
+
+async def save(talk: "Talk", rest: str) -> None:
+    """Say how the conversation is found again; give it a name if there is one."""
+    if rest:
+        await rename(talk, rest)
+    elif talk.past.started is None:
+        talk.say("Nothing was said here yet. A conversation is saved as it happens.")
+        return
+    title = talk.past.title
+    name = f' as "{printable(title)}"' if title else ""
+    id = talk.id[:_SHORT]
+    talk.say(f"Saved as it happens{name}. Back to it later: /resume {id}, or kith -r {id}")
+
+
+async def export(talk: "Talk", rest: str) -> None:
+    """Write the conversation to a file. Raises UsageError, KithError."""
+    from kith.agent.asking.hidden import keep_secrets
+    from kith.features.web.export_command import write_session
+
+    _need_words(talk)
+    path = _target(talk, rest)
+    if path.exists():
+        words = f"{printable(from_home(str(path)))} is there already. Replace it?  [y]es  [n]o"
+        if await talk.terminal.press(words, "yn") != "y":
+            return
+    told = write_session(talk.project.log, talk.id, path.suffix[1:])
+    told = await keep_secrets(talk.project, told)
+    try:
+        path.write_text(told, encoding="utf-8")
+    except OSError as error:
+        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+    talk.say(f"Wrote {printable(from_home(str(path)))}.", "green")
+
+
+def _target(talk: "Talk", rest: str) -> Path:
+    """The file to write, from the folder of the conversation. Raises UsageError for another ending."""
+    path = talk.root / Path(rest).expanduser() if rest else talk.root / f"kith-{talk.id[:_SHORT]}.md"
+    if rest in ("md", "html", "json"):
+        path = talk.root / f"kith-{talk.id[:_SHORT]}.{rest}"
+    if path.suffix not in _FORMATS:
+        raise UsageError(f"A conversation is written to a file that ends in {', '.join(_FORMATS)}.")
+    return path
+
+
+async def delete(talk: "Talk", rest: str) -> None:
+    """Forget a conversation, once the person has said yes. Raises UsageError, BusyError."""
+    from kith.agent.conversations import forget
+
+    project = talk.project
+    id = project.log.find(rest) if rest else await pick_session(talk, asked="Forget which one?")
+    if not id:
+        return
+    title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
+    talk.say(f"{id[:_SHORT]}  {printable(title)[:60]}", "bold")
+    talk.say("What it changed stays in your files, and can be undone no more.")
+    if await talk.terminal.press("Forget it for good?  [y]es  [n]o", "yn") != "y":
+        return
+    forget(project.settings, project.log, id)
+    if id == talk.id:
+        _enter(talk, new_id())
+    talk.say(f"{id[:_SHORT]} is gone.")

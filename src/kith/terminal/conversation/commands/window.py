@@ -1,0 +1,126 @@
+"""What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from kith.core.errors import UsageError
+from kith.terminal.rendering.panels import context_lines, todo_lines
+from kith.view.printing import printable
+
+if TYPE_CHECKING:
+    from kith.agent.tasks import Opened
+    from kith.terminal.conversation.talk import Talk
+
+_TOOL: Final = "tool "  # with which the name of a tool's part begins
+_BLOCK: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
+
+
+async def todo(talk: "Talk", rest: str) -> None:
+    """The model's list, as it stands."""
+    items, screen = talk.past.todo, talk.terminal
+    if not items:
+        talk.say("The list is empty.")
+    screen.show_lines(todo_lines(items, screen.width, screen.look.glyphs, len(items)))
+
+
+# --- the window ------------------------------------------------------------------------------
+
+
+async def context(talk: "Talk", rest: str) -> None:
+    """What the next request holds, part by part, and how much is left. Raises KithError."""
+    from kith.agent.filling import explain_conversation
+
+    opened = await open_own(talk)
+    found = await explain_conversation(talk.project, talk.past, opened)
+    screen = talk.terminal
+    parts = _gather_tools([(cost.part, cost.tokens) for cost in found.costs])
+    screen.show_lines(
+        context_lines(parts, found.window, screen.width, screen.look.glyphs, found.model or "no model")
+    )
+    how = "Counted by the server." if found.exact else "Estimated."
+    room = "" if found.window else " How large the window is, nobody tells."
+    talk.say(f"{how}{room} /compact makes room.", "dim")
+
+
+def _gather_tools(parts: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The parts, with those of single tools in one."""
+    tools = [tokens for name, tokens in parts if name.startswith(_TOOL)]
+    rest = [part for part in parts if not part[0].startswith(_TOOL)]
+    return [*rest[:1], (f"{len(tools)} tools", sum(tools)), *rest[1:]] if tools else rest
+
+
+async def compact(talk: "Talk", rest: str) -> None:
+    """Let the model sum up now, and say what that saved. Raises KithError."""
+    from kith.agent.compacting import compact_now
+
+    opened = await open_own(talk)
+    with talk.session() as session:
+        done = await compact_now(talk.project, session, opened, talk.answer)
+    if done is None:
+        talk.say("There is nothing yet that a summary would make shorter.")
+        return
+    saved = 1 - done.after / done.before if done.before else 0.0
+    talk.say(f"{done.before:,} tokens before, {done.after:,} now ({saved:.0%} less).", "green")
+    if done.summary:
+        talk.say(printable(done.summary.strip()), "dim")
+
+
+async def open_own(talk: "Talk") -> "Opened":
+    """The model of the conversation, opened. Raises NoModelError, UsageError where kith chooses it anew."""
+    from kith.features.route.pins import is_routed
+
+    if is_routed(talk.project.settings):
+        raise UsageError("kith chooses the model of each task here; name one first: /model NAME")
+    if talk.opened is None:
+        talk.opened = await talk.project.open_model(talk.hear)
+    return talk.opened
+
+
+# --- what was folded -------------------------------------------------------------------------
+
+
+async def details(talk: "Talk", rest: str) -> None:
+    """Thoughts, and what tools were given and said, on a screen of its own."""
+    await talk.terminal.view("the newest first", talk.voice.details.lines(talk.terminal.width))
+
+
+# --- the last answer -------------------------------------------------------------------------
+
+
+async def copy(talk: "Talk", rest: str) -> None:
+    """Put the last answer, its last block of code, or the last change on the clipboard. Raises UsageError."""
+    text = await _wanted(talk, rest)
+    from kith.terminal.conversation.clipboard import put_on_clipboard
+
+    how = await put_on_clipboard(text, talk.terminal)
+    lines = text.count("\n") + 1
+    talk.say(f"Copied {lines:,} {'line' if lines == 1 else 'lines'} {how}.", "dim")
+
+
+async def _wanted(talk: "Talk", rest: str) -> str:
+    if rest == "diff":
+        files = talk.past.applied[-1].files if talk.past.applied else talk.past.proposed
+        if not files:
+            raise UsageError("Nothing was changed yet.")
+        return "".join(file.diff for file in files)
+    if rest not in ("", "code"):
+        raise UsageError(f"/copy takes nothing, code or diff, not {rest!r}.")
+    said = _last_words(talk)
+    if not said:
+        raise UsageError("No model has said anything here yet.")
+    if rest == "":
+        return said
+    blocks = [match[2] for match in _BLOCK.finditer(said)]
+    if not blocks:
+        raise UsageError("The last answer holds no block of code.")
+    return blocks[-1].rstrip("\n")
+
+
+def _last_words(talk: "Talk") -> str:
+    from kith.agent.tasks import THREAD
+
+    said = (
+        each.text.strip() for each in reversed(talk.past.threads.get(THREAD, ())) if each.role == "assistant"
+    )
+    return next(filter(None, said), "")

@@ -1,0 +1,156 @@
+"""What the line learns of the project: its files, words for commands, lines that were sent before."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from threading import Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from kith.core.errors import KithError
+from kith.core.loops import run_loop
+from kith.terminal.conversation.completion import Offer, Sources
+from kith.terminal.conversation.files import Listing, ProjectFiles
+from kith.terminal.conversation.modes import MEANINGS
+
+if TYPE_CHECKING:
+    from kith.agent.project import Project
+    from kith.terminal.conversation.writing import Writing
+
+_FRESH_S: Final = 20.0
+_SESSIONS: Final = 50
+_GIT: Final = ("status", "log", "diff", "show", "blame", "branch")
+
+
+def know_project(
+    line: "Writing",
+    get: Callable[[], "Project"],
+    session: Callable[[], str],
+    in_loop: Callable[[Callable[[], object]], None],
+) -> None:
+    """Teach a line where it is; to be called outside of the terminal's thread, which `in_loop` hands over to.
+
+    `get` gives the project as it is set now, `session` the conversation's id.
+    """
+    from kith.agent.kept_back import make_redactor
+    from kith.memory.typed import TypedLines
+
+    project = get()
+    kept = TypedLines(project.settings.state, project.root)
+    earlier = kept.lines()
+    redactor = make_redactor(project.root, project.settings)
+
+    def keeps(words: str) -> bool:
+        return redactor.clean(words)[1] == 0
+
+    def look_again() -> None:
+        in_loop(line.look_again)
+
+    files = ProjectFiles(lambda: _list(get()), look_again)
+    offers = Offers(get, look_again)
+
+    def learn() -> None:
+        line.sources = Sources(lambda: files.paths, offers.of, line.history.find)
+        line.history.know(kept, earlier, keeps, session)
+        files.refresh()
+
+    in_loop(learn)
+
+
+def _list(project: "Project") -> Listing:
+    from kith.agent.mentions import list_paths
+
+    try:
+        return run_loop(list_paths(project))
+    except (KithError, OSError):  # a folder that is gone has no files
+        return (), ()
+
+
+class Offers:
+    """The words that may follow commands, by their kind: looked for beside the keys, and known for a while.
+
+    `changed` is called in the thread that looked.
+    """
+
+    def __init__(self, get: Callable[[], "Project"], changed: Callable[[], None]) -> None:
+        self._get, self._changed = get, changed
+        self._known: dict[str, tuple[float, Sequence[Offer]]] = {}
+        self._looking: set[str] = set()
+
+    def of(self, kind: str) -> Sequence[Offer]:
+        """What is known now."""
+        if kind == "mode":
+            return MODES_OFFERED
+        at, offers = self._known.get(kind, (0.0, ()))
+        if kind in _FINDERS and kind not in self._looking and (not at or monotonic() - at > _FRESH_S):
+            self._looking.add(kind)
+            Thread(target=self._look, args=(kind,), daemon=True, name="kith-offers").start()
+        return offers
+
+    def _look(self, kind: str) -> None:
+        found: Sequence[Offer] = ()
+        with suppress(KithError, OSError):  # what is wrong is said when the command is carried out
+            found = tuple(_FINDERS[kind](self._get()))
+        known = self._known.get(kind, (0.0, ()))[1]
+        self._known[kind] = monotonic(), found
+        self._looking.discard(kind)
+        if found != known:
+            self._changed()
+
+
+def _commands(project: "Project") -> Iterable[Offer]:
+    from kith.terminal.conversation.commands.table import COMMANDS
+
+    return ((name, command.meaning) for name, command in COMMANDS.items())
+
+
+def _models(project: "Project") -> Iterable[Offer]:
+    from kith.agent.models import list_names
+
+    names = run_loop(list_names(project.settings))
+    return [*((name, "") for name in names), ("route", "kith chooses for each task")]
+
+
+def _sessions(project: "Project") -> Iterable[Offer]:
+    talks = (each for each in project.sessions() if each.talks)
+    return [(each.id, each.title) for each, _ in zip(talks, range(_SESSIONS), strict=False)]
+
+
+def _settings(project: "Project") -> Iterable[Offer]:
+    from kith.settings import describe_settings
+
+    return [(key, value) for key, value, _ in describe_settings(project.settings)]
+
+
+def _roles(project: "Project") -> Iterable[Offer]:
+    from kith.agent.asking.roles import role_names
+
+    return [(name, "") for name in role_names()]
+
+
+def _skills(project: "Project") -> Iterable[Offer]:
+    from kith.agent.knowledge import gather
+
+    return [(each.name, each.about) for each in gather(project.settings).skills]
+
+
+def _templates(project: "Project") -> Iterable[Offer]:
+    from kith.agent.known_templates import list_templates
+
+    return [(each.name, each.about) for each in list_templates(project.root)]
+
+
+def _git(project: "Project") -> Iterable[Offer]:
+    return [(name, "") for name in _GIT]
+
+
+MODES_OFFERED: Final[tuple[Offer, ...]] = tuple(MEANINGS.items())
+_FINDERS: Final[dict[str, Callable[["Project"], Iterable[Offer]]]] = {
+    "command": _commands,
+    "model": _models,
+    "session": _sessions,
+    "setting": _settings,
+    "role": _roles,
+    "skill": _skills,
+    "template": _templates,
+    "git": _git,
+}

@@ -1,0 +1,106 @@
+"""How the lower end of the screen is laid out: what lives, what is written, suggestions, a status."""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition, vi_navigation_mode
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.processors import (
+    AfterInput,
+    AppendAutoSuggestion,
+    ConditionalProcessor,
+    TabsProcessor,
+)
+from prompt_toolkit.styles import Style
+
+from kith.terminal.conversation.lexer import LineLexer
+from kith.terminal.conversation.writing import Writing
+from kith.terminal.rendering.look import Look
+
+_MOST_LINES: Final = 12  # of the message that is written
+STYLE: Final = Style.from_dict(
+    {
+        "rule": "fg:ansibrightblack",
+        "prompt": "bold",
+        "hint": "dim",
+        "chosen": "bold",
+        "meaning": "dim",
+        "command": "fg:ansicyan",
+        "file": "fg:ansicyan",
+        "paste": "dim",
+        "auto-suggestion": "noinherit dim",
+    }
+)
+
+
+class Drawn(Protocol):
+    """What the lower end shows of a terminal: lines that live, the line with its hint, the status."""
+
+    line: Writing
+    look: Look
+    hint: str
+    status: Callable[[int], str]
+
+    @property
+    def buffer(self) -> Buffer: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def is_lively(self) -> bool: ...
+    @property
+    def busy_asking(self) -> bool: ...
+    def fragments(self) -> StyleAndTextTuples: ...
+
+
+def make_layout(terminal: Drawn) -> Layout:
+    """Regions, a rule, the line, a rule, suggestions or the status."""
+    written = Condition(lambda: bool(terminal.buffer.text))
+    hint = AfterInput(lambda: [("class:hint", terminal.hint)])
+    tabs = TabsProcessor(char1=" ", char2=" ")
+    processors = [tabs, AppendAutoSuggestion(), ConditionalProcessor(hint, ~written)]
+    writing = Window(
+        BufferControl(terminal.buffer, input_processors=processors, lexer=LineLexer(terminal.line.pastes)),
+        height=Dimension(min=1, max=_MOST_LINES),
+        dont_extend_height=True,
+        wrap_lines=True,
+        get_line_prefix=lambda line, wrapped: _prefix(terminal, line, wrapped),
+    )
+    menu = terminal.line.menu
+    suggesting = Condition(lambda: menu.is_open and not terminal.busy_asking)
+    suggestions = Window(
+        FormattedTextControl(lambda: menu.fragments(terminal.width)), dont_extend_height=True
+    )
+    status = Window(
+        FormattedTextControl(lambda: ANSI(terminal.status(terminal.width))), dont_extend_height=True
+    )
+    lively = Window(FormattedTextControl(terminal.fragments), dont_extend_height=True, wrap_lines=False)
+    container = HSplit(
+        [
+            ConditionalContainer(lively, Condition(lambda: terminal.is_lively)),
+            _rule(terminal),
+            writing,
+            _rule(terminal),
+            ConditionalContainer(suggestions, suggesting),
+            ConditionalContainer(status, ~suggesting),
+        ]
+    )
+    return Layout(container, focused_element=writing)
+
+
+def _rule(terminal: Drawn) -> Window:
+    return Window(height=1, char=lambda: terminal.look.glyphs.rule, style="class:rule")
+
+
+def _prefix(terminal: Drawn, line: int, wrapped: int) -> AnyFormattedText:
+    mark = "? " if terminal.busy_asking else ": " if vi_navigation_mode() else "> "
+    return [("class:prompt", mark if line == 0 and not wrapped else "  ")]

@@ -1,0 +1,228 @@
+"""What happens in a session, as a conversation shows it: words as they come, a line for each tool."""
+
+import time
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Final
+
+from kith.core.events import (
+    Asked,
+    Delta,
+    Event,
+    Notice,
+    Progress,
+    RunEnded,
+    Said,
+    TodoSet,
+    ToolBegan,
+    ToolEnded,
+)
+from kith.core.values import TodoItem
+from kith.features.confer.speakers import council_lines
+from kith.terminal.conversation.details import Details
+from kith.terminal.rendering.activity import progress_line, running_line, spinner, tool_line
+from kith.terminal.rendering.markdown import MarkdownStream, room_for
+from kith.terminal.rendering.panels import todo_lines
+from kith.terminal.rendering.spans import Line, Span, cut, set_in
+from kith.terminal.rendering.thinking import Thinking
+from kith.terminal.screen import LiveScreen
+from kith.view.lines import STYLES, line_of, status_of
+from kith.view.printing import printable
+
+_SHOWN_OTHERWISE: Final = ("todo", "done", "delegate")  # tools whose good end has a picture of its own
+_KNOWN: Final = ("The model is ", "Asking ", "Going on with session ")  # what is seen without them
+
+
+class Voice:
+    """Tells a screen of events. All but what draws a region is called in the thread that works."""
+
+    def __init__(self, screen: LiveScreen, clock: Callable[[], float] = time.monotonic) -> None:
+        self.screen, self._clock = screen, clock
+        self._said: list[str] = []  # by the model, since its last message was whole
+        self._shown: list[str] = []  # all its words of this task
+        self.todo: tuple[TodoItem, ...] = ()
+        self.todo_open = True
+        self.details = Details()
+        self._words: MarkdownStream | None = None
+        self._thinking: Thinking | None = None
+        self._drawing = Lock()  # words are drawn while more of them come
+        self._now: Event | str | None = None  # what goes on
+        self._since = 0.0
+        self._target = ""
+
+    @property
+    def said(self) -> str:
+        """What the model has said of a message that is not whole yet."""
+        return "".join(self._said)
+
+    def has_shown(self, words: str) -> bool:
+        """Whether these words were shown in this task as they came, so that nobody says them twice."""
+        return words.strip() in "".join(self._shown)
+
+    def begin(self) -> None:
+        """A new task."""
+        self._said, self._shown = [], []
+
+    def wait_for_model(self) -> None:
+        """The model is looked for, or loaded; nothing of it was heard yet."""
+        self._go_on("waiting for the model")
+
+    def hear(self, event: Event, path: tuple[str, ...]) -> None:
+        """One event of the session."""
+        if isinstance(event, Delta):
+            planning = "plan" in path  # a plan arrives as JSON, and is shown in words when it is whole
+            self._take(event, planning)
+            return
+        self.details.hear(event)
+        if isinstance(event, Said):
+            self._end_thoughts()
+            self._said = []
+        if isinstance(event, TodoSet):
+            self.set_todo(event.items)
+        elif isinstance(event, ToolEnded):
+            self._show_tool(event)
+        else:
+            self._tell(event)
+        self._follow(event)
+
+    def set_todo(self, items: tuple[TodoItem, ...]) -> None:
+        """The model's list, as a panel that is replaced in place."""
+        self.todo = items
+        self._show_todo()
+
+    def toggle_todo(self) -> None:
+        """Show the list, or hide it; called in the terminal's thread."""
+        self.todo_open = not self.todo_open
+        self._show_todo()
+
+    def _show_todo(self) -> None:
+        unfinished = any(each.state != "done" for each in self.todo)
+        self.screen.live("todo", self._todo if self.todo_open and unfinished else None)
+
+    def rest(self) -> None:
+        """Nothing goes on any more."""
+        self._end_thoughts()
+        self._end_words()
+        self._now = None
+        self.screen.live("activity", None)
+
+    def _todo(self, width: int) -> str:
+        return self.screen.look.paint(todo_lines(self.todo, width, self.screen.look.glyphs))
+
+    # --- words -------------------------------------------------------------------------------
+
+    def _take(self, delta: Delta, planning: bool) -> None:
+        if delta.kind == "thinking":
+            self._think(delta.text)
+        elif delta.kind == "text" and not planning:
+            self._speak(delta.text)
+        elif self._now != "writing":
+            self._end_thoughts()
+            self._go_on("writing a plan" if planning else "writing a call")
+
+    def _speak(self, piece: str) -> None:
+        self._end_thoughts()
+        self._said.append(piece)
+        self._shown.append(piece)
+        if self._words is None:
+            self._go_on(None)
+            self._words = MarkdownStream(room_for(self.screen.width), self.screen.look.glyphs)
+            self.screen.live("stream", self._tail)
+        with self._drawing:
+            lines = self._words.take(piece)
+        if lines:
+            self.screen.show_lines(set_in(lines))
+        self.screen.redraw()
+
+    def _think(self, piece: str) -> None:
+        if self._thinking is None:
+            self._end_words()
+            self._thinking = Thinking(self.screen.look.glyphs)
+            self._go_on("thinking")
+            self.screen.live("stream", self._tail)
+        with self._drawing:
+            self._thinking.take(piece)
+
+    def _tail(self, width: int) -> str:
+        """The block that is not finished yet; drawn by the screen's thread."""
+        with self._drawing:
+            if self._thinking:
+                return self.screen.look.paint(self._thinking.tail(width))
+            if self._words is None:
+                return ""
+            self._words.width = room_for(width)
+            return self.screen.look.paint(set_in(self._words.tail))
+
+    def _end_words(self) -> None:
+        if self._words is None:
+            return
+        with self._drawing:
+            lines, self._words = self._words.end(), None
+        self.screen.live("stream", None)
+        self.screen.show_lines([*set_in(lines), ()])
+
+    def _end_thoughts(self) -> None:
+        if self._thinking is None:
+            return
+        with self._drawing:
+            thinking, self._thinking = self._thinking, None
+        self.screen.live("stream", None)
+        self.screen.show_lines([thinking.summary(self._clock() - self._since)])
+        self.details.keep_thoughts(thinking.text)
+
+    # --- all else ----------------------------------------------------------------------------
+
+    def _show_tool(self, ended: ToolEnded) -> None:
+        if ended.ok and ended.name in _SHOWN_OTHERWISE:
+            return
+        self._end_words()
+        screen = self.screen
+        screen.show_lines([tool_line(ended, self._target, screen.width, screen.look.glyphs)])
+
+    def _tell(self, event: Event) -> None:
+        if isinstance(event, RunEnded) or (isinstance(event, Notice) and event.text.startswith(_KNOWN)):
+            return  # the conversation says it in words of its own
+        for style, line in _lines(event):
+            self._end_words()
+            self.screen.show(line, style=style)
+
+    def _follow(self, event: Event) -> None:
+        """What goes on now, after an event."""
+        if isinstance(event, Asked | RunEnded):
+            self.rest()
+        elif isinstance(event, ToolBegan | Progress):
+            self._target = event.target if isinstance(event, ToolBegan) else self._target
+            self._go_on(event)
+        elif state := status_of(event):
+            self._go_on(state)
+
+    def _go_on(self, what: Event | str | None) -> None:
+        same = isinstance(what, Progress) and isinstance(self._now, Progress) and what.what == self._now.what
+        if what != self._now and not same:
+            self._end_words()
+            self._since = self._clock()
+        self._now = what
+        self.screen.live("activity", self._activity if what else None)
+
+    def _activity(self, width: int) -> str:
+        """The line of what goes on; drawn by the screen's thread."""
+        now, seconds, look = self._now, self._clock() - self._since, self.screen.look
+        line: Line = ()
+        if isinstance(now, ToolBegan):
+            line = running_line(now, seconds, width, look.glyphs)
+        elif isinstance(now, Progress):
+            line = progress_line(now, seconds, width, look.glyphs)
+        elif isinstance(now, str):
+            sign = Span(f"{spinner(seconds, look.glyphs)} ", "accent")
+            line = cut((sign, Span(f"{now}  "), Span(f"{seconds:.0f} s", "dim")), width, look.glyphs.more)
+        return look.paint([line]) if line else ""
+
+
+def _lines(event: Event) -> Iterator[tuple[str, str]]:
+    style, line = line_of(event)
+    if line:  # in a column with the tools, and with the commands that are at hand here
+        yield (
+            STYLES[style],
+            printable(line.removeprefix("  ").replace("kith undo ", "/undo ")).replace("\n", "\n  "),
+        )
+    yield from council_lines(event)

@@ -1,0 +1,205 @@
+"""The line that a person writes: what was pasted, sent before and suggested, and a visit to the editor."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+
+from kith.terminal.conversation.completion import Sources, Suggestion, is_slow, search, suggest, wants_any
+from kith.terminal.conversation.history import LineHistory, SuggestEarlier
+from kith.terminal.conversation.menu import Menu
+from kith.terminal.conversation.paste import Pastes
+
+_PAUSE_S: Final = 0.06
+_SEARCHING: Final = "Sent before: Enter takes one, Ctrl-R the next, Esc none"
+
+
+class Writing:
+    """All of it belongs to the terminal's thread; `changed` draws it anew. `is_free`: nothing is asked.
+
+    `is_dim`: what is only suggested looks different from what is written.
+    """
+
+    def __init__(self) -> None:
+        self.pastes = Pastes()
+        self.history = LineHistory(self.pastes)
+        self.menu = Menu()
+        self.sources = Sources(earlier=self.history.find)
+        self.changed: Callable[[], None] = lambda: None
+        self.is_free: Callable[[], bool] = lambda: True
+        self.is_dim: Callable[[], bool] = lambda: True
+        self.buffer = Buffer(
+            multiline=True,
+            history=self.history,
+            enable_history_search=True,
+            auto_suggest=SuggestEarlier(self.history, lambda: self.is_dim() and not self.menu.is_open),
+        )
+        self._left: Document | None = None  # the line as it was before lines sent before were searched
+        self._browsing = False
+        self._looking = False
+        self.buffer.on_text_changed += lambda _: self._note_text()
+
+    # --- what is suggested -------------------------------------------------------------------
+
+    @property
+    def searches(self) -> bool:
+        """Whether lines that were sent before are searched."""
+        return self._left is not None
+
+    @property
+    def _before(self) -> str:
+        return self.buffer.document.text_before_cursor
+
+    def _note_text(self) -> None:
+        if self._browsing:
+            self.menu.close()
+        else:
+            self.look()
+
+    def look(self) -> None:
+        """Suggest what fits to the line as it is now."""
+        before = self._before
+        if self.searches:
+            self.menu.show(search(before, self.sources), before, _SEARCHING)
+        elif not self.is_free() or not wants_any(before):
+            self.menu.close()
+        elif is_slow(before, self.sources):
+            self._look_slowly()
+        else:
+            self.menu.show(suggest(before, self.sources), before)
+
+    def look_again(self) -> None:
+        """There may be more to suggest by now."""
+        if self.menu.is_open or wants_any(self._before):
+            self.look()
+            self.changed()
+
+    def _look_slowly(self) -> None:
+        """Beside the keys, after a pause; what was suggested stays until there is something better."""
+        if self._looking:
+            return
+        self._looking = True
+        loop = asyncio.get_running_loop()
+
+        def begin() -> None:
+            before = self._before
+            found = loop.run_in_executor(None, suggest, before, self.sources)
+            found.add_done_callback(lambda found: self._take_found(before, found))
+
+        loop.call_later(_PAUSE_S, begin)
+
+    def _take_found(self, before: str, found: "asyncio.Future[Any]") -> None:
+        self._looking = False
+        if self._before == before and wants_any(before):
+            self.menu.show(found.result(), before)
+        else:
+            self._note_text()
+        self.changed()
+
+    def accept(self) -> bool:
+        """Enter: take what is chosen; False where the line is to be sent, with it or as it is."""
+        row = self.menu.taken(self._before)
+        if row is None:
+            searched, self._left = self.searches, None
+            self.menu.close()
+            return searched
+        self._take(row)
+        return row.goes_on or row.whole
+
+    def complete(self) -> None:
+        """Tab: take what is chosen, or the first; look for something where nothing is suggested."""
+        if not self.menu.rows:
+            self.menu.show(suggest(self._before, self.sources, asked=True), self._before)
+            if len(self.menu.rows) != 1:
+                if not self.menu.rows and (ghost := self.buffer.suggestion):
+                    self.buffer.insert_text(ghost.text)
+                return
+        self._take(self.menu.taken(self._before) or self.menu.rows[0])
+
+    def _take(self, row: Suggestion) -> None:
+        if row.whole:
+            self._left = None
+            self._set(row.text)
+            return
+        self.buffer.delete_before_cursor(row.replaces)
+        self.buffer.insert_text(row.text + (" " if row.goes_on and row.text.startswith("/") else ""))
+
+    def _set(self, text: str) -> None:
+        """The whole line anew, without suggestions for it."""
+        self._browsing = True
+        self.buffer.document = Document(text, len(text))
+        self._browsing = False
+
+    # --- lines sent before -------------------------------------------------------------------
+
+    def up(self) -> None:
+        """One suggestion, line, or line sent before up."""
+        self._move(-1)
+
+    def down(self) -> None:
+        """The same downwards."""
+        self._move(1)
+
+    def _move(self, rows: int) -> None:
+        if self.menu.rows:
+            self.menu.move(rows)
+            return
+        self._browsing = True
+        self.buffer.auto_up() if rows < 0 else self.buffer.auto_down()
+        self._browsing = False
+
+    def search(self) -> None:
+        """Ctrl-R: search the lines that were sent before; again: the one before."""
+        if self.searches:
+            self.menu.move(1)
+        else:
+            self._left = self.buffer.document
+            self.look()
+
+    def give_up(self) -> bool:
+        """Esc: no suggestions; False where there are none."""
+        if self._left is not None:
+            before, self._left = self._left, None
+            self._set(before.text)
+            self.buffer.cursor_position = before.cursor_position
+            return True
+        was_open = self.menu.is_open
+        self.menu.close()
+        return was_open
+
+    # --- what is written ---------------------------------------------------------------------
+
+    def paste(self, text: str) -> None:
+        """Text that was not typed; a long one is folded."""
+        self.buffer.insert_text(self.pastes.take(text, self.buffer.text))
+
+    @property
+    def mark_before(self) -> str:
+        """The mark of a paste right before the cursor; "" where there is none."""
+        return self.pastes.mark_before(self._before)
+
+    def delete(self) -> None:
+        """The whole mark before the cursor."""
+        self.buffer.delete_before_cursor(len(self.mark_before))
+
+    def break_line(self) -> bool:
+        """A backslash before Enter goes on in the next line; False where there is none."""
+        if not self._before.endswith("\\"):
+            return False
+        self.buffer.delete_before_cursor()
+        self.buffer.insert_text("\n")
+        return True
+
+    def take(self) -> str:
+        """The line as it is sent, with all that was pasted; it is empty then."""
+        words = self.buffer.text.rstrip()
+        self.history.append_string(words)
+        self.buffer.reset()
+        self.menu.close()
+        return self.pastes.unfold(words)
+
+    def fill(self, words: str) -> None:
+        """Write words into the line, as from the editor."""
+        self._set(self.pastes.fold(words.rstrip("\n")))

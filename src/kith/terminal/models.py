@@ -1,0 +1,212 @@
+"""The table of models: what can be asked, what fits this machine, and what would be worth having."""
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from kith.core.codec import encode
+from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
+from kith.core.sizes import size_text
+from kith.view.lines import wrapped
+from kith.view.printing import printable
+
+TITLES = ("MODEL", "SIZE", "QUANT", "WINDOW", "TOOLS", "THINKS", "FITS")
+GAP, INDENT = "  ", "    "
+NARROW = 60  # columns; below it lines are longer than the window is wide
+UNBROKEN = 10_000  # columns of a pipe: whoever searches there finds a model and its figures in one line
+
+Line = list[tuple[str, str]]  # pieces of text, each with its style
+
+
+class Row(Protocol):
+    """What the table shows of a model: a catalogue's entry."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def quantisation(self) -> str: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def trained(self) -> int: ...
+    @property
+    def tools(self) -> bool | None: ...
+    @property
+    def thinking(self) -> bool | None: ...
+    @property
+    def fits(self) -> bool | None: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def loaded(self) -> bool: ...
+    @property
+    def read_rate(self) -> float: ...
+    @property
+    def write_rate(self) -> float: ...
+    @property
+    def good_for(self) -> tuple[str, ...]: ...
+    @property
+    def not_for(self) -> tuple[str, ...]: ...
+
+
+class Offered(Protocol):
+    """What is shown of a model that could be had: a recommendation."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def tight(self) -> str: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def ollama_command(self) -> str: ...
+
+
+def show_models(rows: Sequence[Row], as_json: bool, notes: Sequence[str] = ()) -> int:
+    """Print the table and the notes, or JSON with every field; notes alone go to stderr. An exit code."""
+    if as_json:
+        print(json.dumps([encode(row) for row in rows], indent=2))
+    elif rows:
+        _print(table(rows, _width()))
+        _print([[(wrapped(printable(note), sys.stdout), "dim")] for note in ("", *filter(None, notes))])
+    else:
+        print(wrapped(printable("\n".join(notes)), sys.stderr), file=sys.stderr)
+    return EXIT_DONE if rows else EXIT_NO_MODEL
+
+
+def show_recommendations(offers: Sequence[Offered], as_json: bool) -> int:
+    """Print what is worth having on this machine, and the command that gets it."""
+    if as_json:
+        print(json.dumps([encode(offer) for offer in offers], indent=2))
+    else:
+        _print(line for offer in offers for line in _offer_lines(offer, _width()))
+    return EXIT_DONE
+
+
+def table(rows: Sequence[Row], width: int) -> Iterator[Line]:
+    """The models below their servers and folders, in columns that are as wide as they need to be.
+
+    A name is never cut: one that is too long for its column has a line of its own.
+    """
+    cells = [_cells(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(TITLES, *cells, strict=True)]
+    room = max(width, NARROW) - sum(widths[1:]) - len(GAP) * len(widths)
+    widths[0] = min(widths[0], max(room, len(TITLES[0])))
+    yield [(GAP + _columns(TITLES, widths), "dim")]
+    for place, group in groupby(zip(rows, cells, strict=True), key=lambda pair: _place(pair[0])):
+        yield [(place, "bold")]
+        for row, texts in group:
+            yield from _row_lines(row, texts, widths)
+            yield from ([(part, "dim")] for part in _notes(row, width))
+
+
+def _row_lines(row: Row, texts: Sequence[str], widths: Sequence[int]) -> Iterator[Line]:
+    name, *rest, last = texts
+    if len(name) > widths[0]:
+        yield [(GAP + name, "")]
+        name = ""
+    style = {True: "green", False: "red", None: "dim"}[row.fits]
+    yield [(GAP + _columns((name, *rest), widths) + GAP, ""), (last, style)]
+
+
+def _columns(texts: Sequence[str], widths: Sequence[int]) -> str:
+    """Texts in columns; sizes to the right, all else to the left."""
+    padded = [
+        text.rjust(width) if at == 1 else text.ljust(width)
+        for at, (text, width) in enumerate(zip(texts, widths, strict=False))
+    ]
+    return GAP.join(padded)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        printable(row.name),
+        size_text(row.size) if row.size else "",
+        printable(row.quantisation),
+        _window(row.window, row.trained),
+        _say(row.tools),
+        _say(row.thinking),
+        "loaded" if row.loaded else _say(row.fits),
+    )
+
+
+def _place(row: Row) -> str:
+    """The heading that a row stands under: its server, or whose file it is."""
+    server = row.where.startswith(("http://", "https://"))
+    return printable(f"{row.source} at {row.where}" if server else f"{row.source}, on the disk")
+
+
+def _notes(row: Row, width: int) -> Iterator[str]:
+    """What has no column: why it does not fit, how quick it was, what it is good for."""
+    rates = [
+        f"{verb} {rate:,.0f}" for verb, rate in (("reads", row.read_rate), ("writes", row.write_rate)) if rate
+    ]
+    notes = [
+        row.why if row.fits is False else "",
+        f"{' and '.join(rates)} tokens/s" if rates else "",
+        f"good for: {', '.join(row.good_for)}" if row.good_for else "",
+        f"not for: {', '.join(row.not_for)}" if row.not_for else "",
+    ]
+    text = printable("; ".join(filter(None, notes)))
+    yield from textwrap.wrap(
+        text, max(width, NARROW), initial_indent=INDENT, subsequent_indent=INDENT, break_on_hyphens=False
+    )
+
+
+def _offer_lines(offer: Offered, width: int) -> Iterator[Line]:
+    about = f"{size_text(offer.size)}, with a window of {offer.window:,} tokens: {offer.why}."
+    yield [(offer.name, "bold")]
+    for text, style in ((about, ""), (f"It {offer.tight}." if offer.tight else "", "yellow")):
+        for part in textwrap.wrap(text, max(width, NARROW), initial_indent=GAP, subsequent_indent=GAP):
+            yield [(part, style)]
+    yield [(f"{GAP}{offer.command}", "green")]
+    yield [(f"{GAP}or: {offer.ollama_command}", "dim")]
+
+
+def _window(running: int, trained: int) -> str:
+    if running and trained and running != trained:
+        return f"{_thousands(running)} of {_thousands(trained)}"
+    return _thousands(running) if running else f"up to {_thousands(trained)}" if trained else ""
+
+
+def _thousands(tokens: int) -> str:
+    """`32k`, as windows are written: in units of 1024."""
+    return f"{tokens / 1024:.0f}k" if tokens >= 1024 else str(tokens)
+
+
+def _say(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: "?"}[value]
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
+
+
+def _print(lines: Iterable[Line]) -> None:
+    """Lines to stdout, in colour where that is a terminal."""
+    if not sys.stdout.isatty():
+        for line in lines:
+            print("".join(text for text, _ in line).rstrip())
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(Text.assemble(*line))

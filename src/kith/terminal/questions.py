@@ -1,0 +1,73 @@
+"""Questions to a person: a key, a line of words, a diff to choose from, a text in their own editor."""
+
+from typing import TYPE_CHECKING, Final
+
+from kith.core.values import Answer, Question
+from kith.terminal.approving.change import DIFFERENT, ask_change
+from kith.terminal.rendering.spans import Span
+from kith.view.always import always_words
+from kith.view.printing import whole
+
+if TYPE_CHECKING:
+    from kith.terminal.screen import Screen
+
+_KEYS: Final = (
+    *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),
+    *(("e", "edit", "[e]dit"), ("s", "revise", "[s]ay what to do differently")),
+)
+_SEEN: Final = 12  # lines of a call that stay on any screen
+_BEGINNING: Final = 200  # characters
+_WHY_NOT: Final = "[s]ay why not"  # to a tool, which goes with the no
+_GIVEN: Final = {"yes": "yes", "always": "yes, always in this project", "no": "no"}
+
+
+async def ask(screen: "Screen", question: Question) -> Answer:
+    """Put one question on the terminal."""
+    if question.kind == "change":
+        return await ask_change(screen, question)
+    _show_words(screen, question)
+    if always := always_words(question):
+        screen.show(always, style="dim")
+    answer = await _ask(screen, question)
+    if answer.choice == "always" or (answer.choice in _GIVEN and question.kind != "tool"):
+        _show_given(screen, answer)
+    return answer
+
+
+def _show_words(screen: "Screen", question: Question) -> None:
+    """The words of a question; of a long call its beginning stands below it, too, where it is seen."""
+    text = whole(question.text)
+    if question.kind != "tool":
+        screen.show(text, style="bold")
+        return
+    first, *more = text.split("\n")
+    screen.show("\n    ".join((first, *more)), style="bold")
+    if len(more) > _SEEN:
+        screen.show(f"That was {len(more) + 1:,} lines; the first: {first[:_BEGINNING]}", style="bold yellow")
+
+
+async def _ask(screen: "Screen", question: Question) -> Answer:
+    """Yes, no, or what else this question takes."""
+    choices = {"yes", "no", *question.choices}
+    keys = {key: words for key, choice, words in _KEYS if choice in choices}
+    if question.kind == "tool":
+        keys["s"] = _WHY_NOT
+    while True:
+        match await screen.press("  ".join(keys.values()), list(keys)):
+            case "s":
+                if said := await screen.type_line(DIFFERENT if "revise" in choices else "Why not?"):
+                    return Answer("revise" if "revise" in choices else "no", said)
+            case "e":
+                draft = question.draft.encode()
+                if (edited := await screen.edit(draft, "tasks.md")) != draft:
+                    return Answer("edit", edited.decode("utf-8", "replace"))
+                screen.show("Nothing was changed.")
+            case key:
+                return Answer(next(choice for each, choice, _ in _KEYS if each == key))
+
+
+def _show_given(screen: "Screen", answer: Answer) -> None:
+    """What was answered, so that it can be read again later."""
+    glyphs, yes = screen.look.glyphs, answer.choice != "no"
+    words = f"{glyphs.good if yes else glyphs.bad} {_GIVEN[answer.choice]}"
+    screen.show_lines([(Span(words, "good" if yes else "bad"),)])

@@ -1,0 +1,129 @@
+"""What stands together on the screen: the TODO list, what fills the window, a receipt, lists of commands."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from kith.core.values import TodoItem
+from kith.terminal.rendering.glyphs import UNICODE, Glyphs
+from kith.terminal.rendering.spans import Line, Span, cells, cut, merged, pad, shown, words, wrap
+
+_TODO: Final = 8  # lines of the list
+_WIDEST: Final = 72  # columns of a bar
+_SHADES: Final = ("bar1", "bar2", "bar3", "bar4", "bar5", "bar6")
+
+
+def todo_lines(
+    items: Sequence[TodoItem], width: int, glyphs: Glyphs = UNICODE, most: int = _TODO
+) -> list[Line]:
+    """The list with how far it is; of a long one what is next, and the rest counted."""
+    if not items:
+        return []
+    done = sum(item.state == "done" for item in items)
+    head: Line = (Span("Todo", "title"), Span(f"  {done} of {len(items)} done", "dim"))
+    first = next((number for number, item in enumerate(items) if item.state != "done"), 0)
+    begin = max(min(first - 1, len(items) - most), 0) if len(items) > most else 0
+    seen = items[begin : begin + most]
+    lines = [cut(_todo_line(item, glyphs), width, glyphs.more) for item in seen]
+    left = len(items) - begin - len(seen)
+    above = [(Span(f"  {glyphs.more} {begin} done above", "dim"),)] if begin else []
+    below = [(Span(f"  {glyphs.more} {left} more", "dim"),)] if left else []
+    return [head, *above, *lines, *below]
+
+
+def _todo_line(item: TodoItem, glyphs: Glyphs) -> Line:
+    sign = {"pending": glyphs.todo, "active": glyphs.active, "done": glyphs.done}[item.state]
+    role = {"pending": "", "active": "strong", "done": "dim"}[item.state]
+    mark = {"pending": "dim", "active": "accent", "done": "good"}[item.state]
+    return (Span(f"  {sign} ", mark), Span(shown(item.text), role))
+
+
+def context_lines(
+    parts: Sequence[tuple[str, int]], window: int, width: int, glyphs: Glyphs = UNICODE, title: str = ""
+) -> list[Line]:
+    """What fills a window of so many tokens (0: nobody knows), as a bar and a table."""
+    used = sum(tokens for _, tokens in parts)
+    whole = max(window, used, 1)
+    share = f" of {window:,} tokens ({used / whole:.0%})" if window else " tokens"
+    head = (Span(f"{shown(title)}  " if title else "", "title"), Span(f"{used:,}{share}"))
+    rows = [(name, tokens, _shade(number, glyphs)) for number, (name, tokens) in enumerate(parts)]
+    rows += [("free", window - used, Span(glyphs.free, "bar.free"))] if window > used else []
+    bar = _segments(rows, whole, min(width, _WIDEST))
+    names = max([cells(shown(name)) for name, _, _ in rows], default=0)
+    wide = max([len(f"{tokens:,}") for _, tokens, _ in rows], default=0)
+    table = [
+        cut(
+            (
+                Span("  "),
+                sign,
+                Span(f" {shown(name)}{' ' * (names - cells(shown(name)))}  {tokens:>{wide},}"),
+                Span(f"  {_percent(tokens / whole):>4}", "dim"),
+            ),
+            width,
+            glyphs.more,
+        )
+        for name, tokens, sign in rows
+    ]
+    return [cut(merged(head), width, glyphs.more), bar, *table]
+
+
+def _shade(number: int, glyphs: Glyphs) -> Span:
+    """A sign and a colour of its own for each part, so that it is found without colours, too."""
+    return Span(glyphs.shades[number % len(glyphs.shades)], _SHADES[number % len(_SHADES)])
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def _segments(rows: Sequence[tuple[str, int, Span]], whole: int, width: int) -> Line:
+    """A bar in which each part has its share; what is not nothing is seen."""
+    spans, at, seen = [], 0, 0
+    for _, tokens, sign in rows:
+        at += tokens
+        end = max(round(width * at / whole), seen + (tokens > 0))
+        spans.append(Span(sign.text * (min(end, width) - seen), sign.role))
+        seen = min(end, width)
+    return merged(spans)
+
+
+def receipt_panel(lines: Sequence[str], width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """What the harness saw of a task, as `faces.report.receipt_lines` tells it, each check with its sign."""
+    out: list[Line] = [(Span("Receipt", "title"),)]
+    for line in lines:
+        sign, role = _receipt_sign(line, glyphs)
+        begin = (Span(f"  {sign} ", role),)
+        out += wrap(words(line, "dim" if sign == glyphs.note else ""), width, begin, (Span("    "),))
+    return out
+
+
+def _receipt_sign(line: str, glyphs: Glyphs) -> tuple[str, str]:
+    _, _, said = line.partition(": ")
+    if said.startswith("passed"):
+        return glyphs.good, "good"
+    if said.startswith("failed"):
+        return glyphs.bad, "bad"
+    return (glyphs.warning, "note") if line.startswith("not checked") else (glyphs.note, "dim")
+
+
+def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2, first: int = 0) -> list[Line]:
+    """Names and what is to be said of each, side by side; below each other where there is no room.
+
+    `first`: columns of the names at the least, by which several lists stand in line.
+    """
+    wide = max([cells(shown(name)) for name, _ in pairs], default=first)
+    wide = max(wide, first)
+    begin = indent + wide + 2
+    if begin > width // 2:
+        return [
+            line
+            for name, said in pairs
+            for line in (
+                (Span(" " * indent), *words(name, "title")),
+                *wrap(words(said), width, (Span(" " * (indent + 2)),), (Span(" " * (indent + 2)),)),
+            )
+        ]
+    lines: list[Line] = []
+    for name, said in pairs:
+        head = pad((Span(" " * indent), *words(name, "title")), begin)
+        lines += wrap(words(said), width, head, (Span(" " * begin),))
+    return lines

@@ -1,0 +1,149 @@
+"""The end of a task for a person or a script: the answer, the receipt, the change that waits."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kith.agent.models import end_of
+from kith.core.codec import encode
+from kith.core.errors import KithError, UnrecordedError
+from kith.core.events import Applied, Event
+from kith.core.money import dollars
+from kith.memory.past import fold
+from kith.memory.receipt import describe_run
+from kith.view.evidence import evidence_lines, read_evidence
+from kith.view.lines import count, wrapped
+
+ALL: Final = 0.995  # a share that is shown as "all"
+_SAYS_SO: Final = ("Nothing was applied", "Held back")  # ends that need not be told again
+
+
+def print_failure(error: KithError, format: str) -> None:
+    """An error that came before there was a session, in the shape of any other end."""
+    applied = [Applied(error.change_id, error.files)] if isinstance(error, UnrecordedError) else []
+    events: list[Event] = [*applied, end_of(error)]
+    if format == "stream-json":
+        for event in events:
+            print_event(event, ())
+    else:
+        print(json.dumps(describe_run("", fold(events)), indent=2))
+
+
+def print_event(event: Event, path: tuple[str, ...]) -> None:
+    """One event as one line of JSON."""
+    line = {"event": type(event).__name__, "path": list(path), **encode(event)}
+    print(json.dumps(line), flush=True)
+
+
+def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
+    """The answer on stdout; a diff that nobody could be asked about is printed there too.
+
+    `again` is the command that goes on with it.
+    """
+    text = report["text"]
+    if report["status"] == "rejected" and report["changes"] and not asked:
+        print("".join(change["diff"] for change in report["changes"]), end="")
+        text = "Nothing was applied, since nobody could be asked; --yes applies."
+    if text and report["status"] == "done":
+        print_words(text)
+    elif text:
+        print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
+    print_waiting(report)
+    if again and report["usage"]["calls"]:
+        print(f"To go on: {again}", file=sys.stderr)
+    if report["changes"] or report["usage"]["calls"]:
+        print_receipt(report)
+
+
+def print_waiting(report: Mapping[str, Any]) -> None:
+    """How to see and to apply a change that was not applied, on stderr."""
+    if report.get("waiting"):
+        head = "" if report["text"].startswith(_SAYS_SO) else "Nothing applied. "
+        print(f"{head}{waiting_line(report['session'])}", file=sys.stderr)
+
+
+def waiting_line(session: str) -> str:
+    """How to see and to apply the change that waits in a session."""
+    return f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}"
+
+
+def print_words(text: str) -> None:
+    """A model's words: drawn as the Markdown they are on a terminal, and as they came elsewhere."""
+    from kith.terminal.rendering.look import Look
+    from kith.terminal.rendering.markdown import READABLE, render_markdown
+
+    look = Look.choose()
+    if look.is_plain:
+        print(wrapped(text, sys.stdout))
+    else:
+        width = min(shutil.get_terminal_size().columns, READABLE)
+        print(look.paint(render_markdown(text, width, look.glyphs)), end="", flush=True)
+
+
+def print_receipt(report: dict[str, Any]) -> None:
+    """What the harness saw, on stderr."""
+    indent = " " * len("Receipt: ")
+    lines = f"\n{indent}".join(receipt_lines(report))
+    print(wrapped(f"Receipt: {lines}", sys.stderr, indent), file=sys.stderr)
+
+
+def receipt_lines(report: dict[str, Any]) -> list[str]:
+    """What the harness saw: changes, checks, what was not checked, and what the model cost."""
+    lines = [_changes_line(report), *(_check_lines(report) if report["changes"] else ())]
+    if len(report["models"]) > 1:
+        lines += [_share_line(share) for share in report["models"]]
+    elif report["usage"]["calls"]:
+        lines.append(_usage_line(report["model"], report["usage"]))
+    if report["usd"]:
+        lines.append(_cost_line(report))
+    return lines
+
+
+def _changes_line(report: dict[str, Any]) -> str:
+    changes = report["changes"]
+    if not changes:
+        return "no file changed"
+    added, removed = (sum(change[way] for change in changes) for way in ("added", "removed"))
+    how = "changed" if report["applied"] else "proposed, not changed"
+    return f"{count(len(changes), 'file')} {how}, +{added} -{removed}"
+
+
+def _check_lines(report: dict[str, Any]) -> Iterator[str]:
+    after = {
+        each["gate"]: each["ok"] for each in report["receipt"]["checks"]["after"] if each["of_this_change"]
+    }
+    evidence = read_evidence(report)
+    if evidence:
+        yield from evidence_lines(evidence)
+    if evidence and evidence.checks:
+        return
+    yield from (f"{gate}: {'passed' if ok else 'failed'}" for gate, ok in after.items())
+    yield from (f"not checked: {reason}" for reason in report["receipt"]["not_checked"])
+
+
+def _usage_line(model: str, usage: dict[str, Any]) -> str:
+    """`ollama/qwen3:8b, window 16,384: 4 calls, 5,158 tokens read (cache hit 99%), 310 written`."""
+    cache, window = usage["cache"], f", window {usage['window']:,}" if usage["window"] else ""
+    known = f" ({usage['cached']:,} cached)" if usage["cached"] else ""
+    if cache and cache["reused"] is not None and not cache["estimated"]:  # a time is no count
+        known = f" (cache hit {1.0 if cache['reused'] >= ALL else cache['reused']:.0%})"
+    calls = count(usage["calls"], "call")
+    return f"{model}{window}: {calls}, {usage['input']:,} tokens read{known}, {usage['output']:,} written"
+
+
+def _cost_line(report: dict[str, Any]) -> str:
+    """`cost $0.0412 by the table of prices; $1.96 is left for today`."""
+    left = report.get("usd_left_today")
+    rest = f"; {dollars(left)} is left for today" if left is not None else ""
+    return f"cost {dollars(report['usd'])} by the table of prices{rest}"
+
+
+def _share_line(share: dict[str, Any]) -> str:
+    """`qwen3:8b: 7 calls, 5,158 tokens read, 310 written, 41 s; gave up after 3 tries`: one of several."""
+    money = f", {dollars(share['usd'])}" if share["usd"] else ""
+    read = f"{share['input']:,} tokens read, {share['output']:,} written"
+    why = share["gave_up"].partition(",")[0].partition(":")[0]
+    end = f"; gave up {why}" if why.startswith("after") else f"; {why}" if why else ""
+    return f"{share['model']}: {count(share['calls'], 'call')}, {read}, {share['seconds']:.0f} s{money}{end}"
