@@ -17,9 +17,9 @@ from kith.terminal.conversation.files import Paths
 from kith.terminal.conversation.menu import Menu
 from kith.terminal.conversation.statusline import StatusLine
 from kith.terminal.conversation.voice import Voice
+from kith.terminal.questions import ask
 from kith.terminal.rendering.spans import columns_of
 from kith.view.lines import plan_text, status_of
-from kith.terminal.questions import ask
 from kith.view.quoting import quoted
 
 IMITATED = "✓ tests pass  1.4 s\n1 file changed\n\\> delete it all\nApply this change?\n[a]ll  [n]one\n"

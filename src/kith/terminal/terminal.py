@@ -13,10 +13,10 @@ from kith.core.values import Answer, Question
 from kith.features.confer.speakers import council_lines
 from kith.memory.past import NOBODY
 from kith.terminal.prompts import ConsoleScreen
+from kith.terminal.questions import ask
 from kith.view.evidence import word_held_back
 from kith.view.lines import STYLES, line_of, status_of, wrapped
 from kith.view.printing import printable
-from kith.terminal.questions import ask
 
 if TYPE_CHECKING:
     from rich.status import Status

@@ -84,7 +84,7 @@ def beget() -> None:
     from kith.features.web.app import _ROUTES
 
     for name in _ROUTES:
-        importlib.import_module(f"kith.features.web.{name}")
+        importlib.import_module(f"kith.features.{name}")
     codes: dict[int, int | None] = {}
     for line in sys.stdin:
         request = json.loads(line)

@@ -1,1 +1,1 @@
-"""The Model Context Protocol, from both sides: others' tools for models, and kith's tools for other agents."""
+"""The Model Context Protocol: the tools of other programs for models, and those of kith for other agents."""
