@@ -2,293 +2,23 @@
 
 import argparse
 import difflib
-import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.terminal.arguments import FORMATS, config, edits, models, reports, servers, sessions, tasks
+from kith.terminal.arguments.options import FORMATS
 from kith.terminal.streams import FULL, drop_output, open_streams
+from kith.terminal.table import TALK, commands, parts_of
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
 EXIT_BROKEN_PIPE = 141
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command: what it does, what it takes, and where its function is (loaded when it is called).
-
-    `words` are its arguments beside the options, as its usage shows them.
-    """
-
-    meaning: str
-    arguments: Callable[[argparse.ArgumentParser], None]
-    place: str  # module of kith and function
-    words: str = ""
-
-
-TALK = Command("", tasks.talk, "terminal.conversation.command:talk_command")
-COMMANDS = {
-    "run": Command(
-        "do one task: a tested diff comes out, you say yes",
-        tasks.run,
-        "terminal.run:run_command",
-        "[TASK ...]",
-    ),
-    "build": Command(
-        "from a request to tested code: roles propose, tests decide",
-        tasks.build,
-        "features.build.command:build_command",
-        "[REQUEST ...]",
-    ),
-    "status": Command(
-        "show the check, waiting changes, and how a build stands",
-        reports.status,
-        "terminal.status:status_command",
-        "[ID]",
-    ),
-    "profile": Command(
-        "what was measured: speed, success and cost of models",
-        reports.profile,
-        "features.measure.profile_command:profile_command",
-    ),
-    "coach": Command(
-        "show how each model is asked, and what was tried",
-        models.coach,
-        "features.coach.command:coach_command",
-    ),
-    "coach run": Command(
-        "try other ways to ask a local model, on recorded tasks",
-        models.coach_run,
-        "features.coach.command:run_command",
-    ),
-    "coach undo": Command(
-        "give a way up: the one before holds again",
-        models.coach_one,
-        "features.coach.command:undo_command",
-        "ID",
-    ),
-    "coach adopt": Command(
-        "adopt a way at once that live work tries",
-        models.coach_one,
-        "features.coach.command:adopt_command",
-        "ID",
-    ),
-    "templates": Command(
-        "list common tasks to fill in", reports.templates, "terminal.templates:templates_command"
-    ),
-    "review": Command(
-        "say what is wrong with a change, and what could stand there",
-        tasks.review,
-        "features.review.command:review_command",
-        "[COMMIT]",
-    ),
-    "test": Command(
-        "write tests that notice planted faults",
-        tasks.testgen,
-        "features.testgen.command:testgen_command",
-        "[TARGET]",
-    ),
-    "confer": Command(
-        "let several models confer; tools check what they claim",
-        tasks.confer,
-        "features.confer.command:confer_command",
-        "[QUESTION ...]",
-    ),
-    "refactor": Command(
-        "say what smells, or mend it: rename, move, extract ...",
-        tasks.refactor,
-        "features.refactor.command:refactor_command",
-        "[PATH | ACTION ... | WORDS]",
-    ),
-    "scan": Command(
-        "say what this codebase is, without a model",
-        reports.scan,
-        "features.scan.command:scan_command",
-        "[PATH]",
-    ),
-    "init": Command(
-        "write AGENTS.md, notes for agents, from a scan",
-        reports.init,
-        "features.scan.init_command:init_command",
-    ),
-    "serve": Command(
-        "show and steer sessions from a browser, or over HTTP",
-        servers.serve,
-        "features.web.command:serve_command",
-        "[PROJECT ...]",
-    ),
-    "client": Command("work with the sessions of a server of kith's", servers.parts, "cli:parts_command"),
-    "client run": Command(
-        "do a task through a server of kith's",
-        servers.client_run,
-        "features.web.client.command:run_command",
-        "TASK ...",
-    ),
-    "client sessions": Command(
-        "list a server's sessions", servers.client, "features.web.client.command:sessions_command"
-    ),
-    "client watch": Command(
-        "follow a session to its end",
-        servers.client_one,
-        "features.web.client.command:watch_command",
-        "ID",
-    ),
-    "client answer": Command(
-        "answer what a session asks",
-        servers.client_answer,
-        "features.web.client.command:answer_command",
-        "ID yes|no|CHOICE [WORDS]",
-    ),
-    "client stop": Command(
-        "stop a session", servers.client_one, "features.web.client.command:stop_command", "ID"
-    ),
-    "client get": Command(
-        "print what the API says", servers.client_get, "features.web.client.command:get_command", "PATH"
-    ),
-    "runtime": Command(
-        "serve one model to other machines, in kith's roles",
-        servers.runtime,
-        "features.gateway.runtime.command:runtime_command",
-    ),
-    "why": Command(
-        "say why these models were asked", reports.why, "features.route.command:why_command", "[ID]"
-    ),
-    "mcp": Command(
-        "offer trials, reviews and applying to other agents (MCP)",
-        servers.mcp,
-        "features.mcp.server.command:mcp_command",
-    ),
-    "mcp list": Command(
-        "list servers of tools for models, and what they cost",
-        servers.mcp_list,
-        "features.mcp.tool_servers_command:list_command",
-    ),
-    "mcp test": Command(
-        "try these servers: every tool, what it takes and costs",
-        servers.mcp_test,
-        "features.mcp.tool_servers_command:test_command",
-        "[NAME ...]",
-    ),
-    "acp": Command(
-        "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)",
-        servers.acp,
-        "features.editors.command:acp_command",
-    ),
-    "edits": Command("apply edits that any model wrote", servers.parts, "cli:parts_command"),
-    "edits apply": Command(
-        "print the diff of a reply on standard input, or write it",
-        edits.apply,
-        "terminal.edits:apply_command",
-    ),
-    "diff": Command(
-        "show a change that was not applied", tasks.diff, "terminal.waiting:diff_command", "[ID]"
-    ),
-    "apply": Command(
-        "check a change that was not applied, and apply it",
-        tasks.apply,
-        "terminal.waiting:apply_command",
-        "[ID]",
-    ),
-    "undo": Command("take an applied change back", tasks.undo, "terminal.commands:undo_command", "[ID]"),
-    "sessions": Command(
-        "list what was done, newest first",
-        sessions.sessions,
-        "terminal.sessions:sessions_command",
-        "[WORD ...]",
-    ),
-    "sessions turns": Command(
-        "list what was said in one", sessions.turns, "terminal.sessions:turns_command", "ID"
-    ),
-    "sessions fork": Command(
-        "copy a conversation, up to a turn of it", sessions.fork, "terminal.sessions:fork_command", "ID"
-    ),
-    "sessions rename": Command(
-        "give one a name", sessions.rename, "terminal.sessions:rename_command", "ID NAME"
-    ),
-    "sessions delete": Command(
-        "forget some for good", sessions.delete, "terminal.sessions:delete_command", "ID ..."
-    ),
-    "export": Command(
-        "write a session to one file",
-        reports.export,
-        "features.web.export_command:export_command",
-        "[ID]",
-    ),
-    "models": Command("list the models that can be asked", models.models, "terminal.commands:models_command"),
-    "models pull": Command(
-        "download a model", models.pull, "features.engine.pull_command:pull_command", "REPO[:QUANT]"
-    ),
-    "models recommend": Command(
-        "say what fits this machine, and how to get it",
-        models.recommend,
-        "terminal.commands:recommend_command",
-    ),
-    "models prices": Command(
-        "show what models in the cloud cost", models.prices, "terminal.prices:prices_command"
-    ),
-    "models probe": Command(
-        "measure what a model can do",
-        models.probe,
-        "features.measure.probe_command:probe_command",
-        "[MODEL]",
-    ),
-    "bench": Command(
-        "measure models here: speed, tools, edits, small tasks",
-        models.bench,
-        "features.measure.bench_command:bench_command",
-        "[MODEL ...]",
-    ),
-    "engine": Command(
-        "show or stop kith's own engine",
-        models.engine,
-        "terminal.commands:engine_command",
-        "[status|stop]",
-    ),
-    "doctor": Command(
-        "check servers, sandbox and folders", reports.doctor, "features.doctor.command:doctor_command"
-    ),
-    "config": Command(
-        "show every setting and where it came from", config.show, "terminal.config:config_command"
-    ),
-    "config get": Command("print the value of a setting", config.get, "terminal.config:get_command", "KEY"),
-    "config set": Command(
-        "write a setting into your configuration",
-        config.set_,
-        "terminal.config:set_command",
-        "KEY VALUE ...",
-    ),
-    "config unset": Command(
-        "take a setting out of your configuration", config.unset, "terminal.config:unset_command", "KEY"
-    ),
-    "trust": Command(
-        "show what a folder brings along for kith, and let it count",
-        reports.trust,
-        "terminal.trust:trust_command",
-    ),
-    "permits": Command(
-        "list commands that you allowed for good, and forget them",
-        reports.permits,
-        "terminal.permits:permits_command",
-    ),
-    "completion": Command(
-        "print a script that completes names in your shell",
-        reports.completion,
-        "terminal.completion:completion_command",
-        "bash|zsh|fish",
-    ),
-    "demo": Command(
-        "see the whole path on a small project, no model needed",
-        tasks.demo,
-        "terminal.commands:demo_command",
-    ),
-}
 ABOUT = """\
 A local-first coding agent: it works in a trial of your tree, tests the change,
 and asks you once. Without a command it opens a conversation in this folder."""
@@ -396,18 +126,18 @@ def _format_of(argv: Sequence[str]) -> str:
 def _split(argv: list[str]) -> tuple[str, list[str]]:
     """The command's name and its arguments; `-p` means run, no command at all means a conversation."""
     before, rest = (argv[:2], argv[2:]) if argv[:1] == ["-C"] else ([], argv)
-    if " ".join(rest[:2]) in COMMANDS:
+    if " ".join(rest[:2]) in commands():
         return " ".join(rest[:2]), before + rest[2:]
-    if rest and rest[0] in COMMANDS:
+    if rest and rest[0] in commands():
         _refuse_unknown_part(rest)
         return rest[0], before + rest[1:]
     if any(word in ("-p", "--prompt") for word in rest):
         return "run", argv
     if rest and not rest[0].startswith("-"):
-        close = difflib.get_close_matches(rest[0], COMMANDS, 1)
+        close = difflib.get_close_matches(rest[0], commands(), 1)
         hint = f"did you mean `kith {close[0]}`?" if close else f'for a task: kith run "{rest[0]} ..."'
         raise UsageError(f"There is no command {rest[0]!r}; {hint}")
-    command = next((word for word in rest if word in COMMANDS), "")
+    command = next((word for word in rest if word in commands()), "")
     if command:
         raise UsageError(f"Options come after the command: kith {command} {rest[0]} ...")
     return "", argv
@@ -415,10 +145,10 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
 
 def _refuse_unknown_part(words: Sequence[str]) -> None:
     """`models pul` is no command: one that has parts was misspelt, unless it takes any words."""
-    parts = _parts(words[0])
+    parts = parts_of(words[0])
     if not parts or not words[1:] or words[1].startswith("-"):
         return
-    takes_any = COMMANDS[words[0]].words.startswith("[WORD")
+    takes_any = commands()[words[0]].words.startswith("[WORD")
     close = difflib.get_close_matches(words[1], parts, 1, 0.8 if takes_any else 0.6)
     if takes_any and not close:
         return
@@ -427,31 +157,26 @@ def _refuse_unknown_part(words: Sequence[str]) -> None:
     raise UsageError(f"There is no command {' '.join(words[:2])!r}; {hint}")
 
 
-def parts_command(args: argparse.Namespace) -> int:
-    """A command that is nothing without one of its parts. Raises UsageError."""
-    parts = ", ".join(_parts(args.whole))
-    raise UsageError(f"kith {args.whole} is followed by one of {parts}. See `kith {args.whole} --help`.")
-
-
-def _parts(name: str) -> list[str]:
-    """The words that may follow a command's name, each to make another command."""
-    return [each.removeprefix(f"{name} ") for each in COMMANDS if name and each.startswith(f"{name} ")]
+def _refuse_whole(name: str) -> NoReturn:
+    """A command that is nothing without one of its parts."""
+    parts = ", ".join(parts_of(name))
+    raise UsageError(f"kith {name} is followed by one of {parts}. See `kith {name} --help`.")
 
 
 def _list_commands(names: Iterable[str]) -> str:
-    return "commands:\n" + "\n".join(f"  {name:17} {COMMANDS[name].meaning}" for name in names)
+    return "commands:\n" + "\n".join(f"  {name:17} {commands()[name].meaning}" for name in names)
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    command = COMMANDS.get(name, TALK)
+    command = commands().get(name, TALK)
     prog = f"kith {name}".strip()
-    parts = [f"{name} {part}" for part in _parts(name)]
+    parts = [f"{name} {part}" for part in parts_of(name)]
     meaning = f"{command.meaning[:1].upper()}{command.meaning[1:].rstrip(' .')}."
     usage = f"{prog} [OPTIONS] {command.words}" if name else "kith [OPTIONS]\n       kith COMMAND --help"
     parser = _Parser(
         prog=prog,
         usage=usage.rstrip(),
-        description=meaning if name else f"{ABOUT}\n\n{_list_commands(COMMANDS)}",
+        description=meaning if name else f"{ABOUT}\n\n{_list_commands(commands())}",
         epilog=EXIT_CODES
         if name in ("", "run", "build", "apply")
         else _list_commands(parts)
@@ -460,7 +185,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.arguments(parser)
+    if command.arguments:
+        command.arguments.load()(parser)
     return parser
 
 
@@ -480,6 +206,7 @@ def _run(name: str, args: argparse.Namespace) -> int:
 
         print(f"kith {__version__}")
         return 0
-    module, _, function = COMMANDS.get(name, TALK).place.partition(":")
-    run: Callable[[argparse.Namespace], int] = getattr(importlib.import_module(f"kith.{module}"), function)
-    return run(args)
+    command = commands().get(name, TALK)
+    if command.run is None:
+        _refuse_whole(name)
+    return command.run.load()(args)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from kith.features.doctor import Check
+from kith.features.doctor.check import Check
 from kith.features.doctor.servers import Ward, check_server
 from kith.models.discovery.servers import Place
 from kith.settings import Settings

@@ -17,8 +17,8 @@ from clinic import Checks, of, told
 from kith.core.events import RunStarted
 from kith.core.sizes import size_text
 from kith.features.demo.standin import serve
-from kith.features.doctor import Check, examine
-from kith.features.doctor.check import Examination, blocking, run_all
+from kith.features.doctor.check import Check, Examination, blocking, run_all
+from kith.features.doctor.examine import examine
 from kith.features.doctor.folders import check_disk, check_log
 from kith.features.doctor.machine import (
     check_git,

@@ -10,7 +10,7 @@ from clinic import Checks, answering, of, row, visit
 
 from kith.agent.models import places_of
 from kith.features.demo.standin import serve
-from kith.features.doctor import Check
+from kith.features.doctor.check import Check
 from kith.features.doctor.files import check_choice
 from kith.features.doctor.servers import Ward
 from kith.models.discovery.cards import Card

@@ -11,7 +11,11 @@ from test_confer import AT_CLAMP, NONE, OTHER, RIGHT
 from test_run import DONE, NEW, OLD, edit
 
 from kith.core.errors import UsageError
-from kith.terminal.conversation.commands import COMMANDS, GROUPS, Command, find_command
+from kith.core.feature import SlashCommand
+from kith.terminal.conversation.commands import find_command
+from kith.terminal.conversation.commands.table import groups, slash_commands
+
+COMMANDS = slash_commands()
 
 NEW_FILE = {"calls": [{"name": "write", "args": {"path": "new.py", "content": "x = 1\n"}}]}
 
@@ -24,11 +28,8 @@ def utils(repository: Path) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=lambda each: each.name)
-def test_every_command_is_done_somewhere(command: Command) -> None:
-    from importlib import import_module
-
-    module, _, function = command.place.partition(":")
-    assert callable(getattr(import_module(f"kith.terminal.conversation.commands.{module}"), function))
+def test_every_command_is_done_somewhere(command: SlashCommand) -> None:
+    assert callable(command.run.load())
     assert command.meaning[0].islower() and not command.meaning.endswith(".")
 
 
@@ -56,7 +57,7 @@ def test_the_manual_knows_every_command() -> None:
 @pytest.mark.parametrize("width", [60, pytest.param(160, marks=pytest.mark.slow)])
 def test_help_lists_every_command_and_fits(repository: Path, width: int) -> None:
     screen, _ = converse(repository, ["/help", "/help load", "/help nothing"], width=width)
-    for group, commands in GROUPS.items():
+    for group, commands in groups().items():
         assert group in screen.text
         for command in commands:
             assert f"/{command.name}" in screen.text

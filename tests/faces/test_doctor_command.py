@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kith.core.errors import UsageError
-from kith.features.doctor import Check
+from kith.features.doctor.check import Check
 from kith.features.doctor.command import doctor_command, show_checks, summary, worst
 from kith.features.measure.probe_command import show_probe
 

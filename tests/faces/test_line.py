@@ -14,7 +14,7 @@ from kith.agent.conversations import forget
 from kith.agent.project import Project
 from kith.core.events import RunStarted
 from kith.memory.typed import Typed, TypedLines
-from kith.terminal.conversation.commands.table import COMMANDS
+from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
 from kith.terminal.conversation.files import Paths
 from kith.terminal.conversation.history import LineHistory
@@ -95,7 +95,7 @@ def test_commands_come_by_their_beginning_first() -> None:
     found = texts(suggest("/mo", SOURCES))
     assert found[:3] == ["/model", "/models", "/mode"]
     assert "/resume" in texts(suggest("/sum", SOURCES))
-    assert len(suggest("/", SOURCES).rows) == len(COMMANDS) and suggest("/", SOURCES).first == -1
+    assert len(suggest("/", SOURCES).rows) == len(slash_commands()) and suggest("/", SOURCES).first == -1
     assert not suggest("please /mo", SOURCES).rows
 
 

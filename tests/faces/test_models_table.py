@@ -14,7 +14,7 @@ from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
 from kith.models.discovery.advice import recommend
 from kith.models.discovery.catalogue import Entry
 from kith.models.discovery.memory import GIB, Memory
-from kith.terminal.arguments import FORMATS, models, tasks
+from kith.terminal.arguments import FORMATS
 from kith.terminal.completion import (
     SHELLS,
     Choices,
@@ -24,6 +24,7 @@ from kith.terminal.completion import (
     plain_names,
 )
 from kith.terminal.models import show_models, show_recommendations, table
+from kith.terminal.table import commands
 
 OLLAMA = "http://127.0.0.1:11434"
 ROWS = (
@@ -252,14 +253,12 @@ def test_the_script_is_one_that_its_shell_reads(
 
 
 def test_every_command_and_option_of_kith_is_completed(capsys: pytest.CaptureFixture[str]) -> None:
-    from kith.cli import COMMANDS as REAL
-
     for shell_name in SHELLS:
         completion_command(argparse.Namespace(shell=shell_name))
         script = capsys.readouterr().out
-        assert all(word in script for name in REAL for word in name.split())
-    taken = choices_of("", tasks.run)
+        assert all(word in script for name in commands() for word in name.split())
+    taken = choices_of(commands()["run"])
     assert {"-m", "--model", "--plan", "--show-plan", "--resume", "-C"} <= set(taken.options)
     assert taken.values["--output-format"] == FORMATS and taken.values["--tries"] == ()
     assert "--plan" not in taken.values and "" not in taken.values
-    assert choices_of("", models.engine).values[""] == ("status", "stop")
+    assert choices_of(commands()["engine"]).values[""] == ("status", "stop")

@@ -7,11 +7,12 @@ import pytest
 from outside import Kith, Serve
 from rich.console import Console
 
-from kith.cli import COMMANDS, main
+from kith.cli import main
 from kith.core.events import Event, Notice, Progress, Stepped
 from kith.features.measure.probe_command import tell_steps
 from kith.terminal.report import print_receipt
 from kith.terminal.streams import is_lively
+from kith.terminal.table import commands
 from kith.terminal.terminal import Waiting
 from kith.view.lines import status_of, wrapped
 
@@ -168,7 +169,7 @@ def test_help_is_short_and_fits_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("", *COMMANDS):
+    for name in ("", *commands()):
         with pytest.raises(SystemExit):
             main([*name.split(), "--help"])
         shown = capsys.readouterr().out
@@ -184,7 +185,7 @@ def test_help_is_short_and_fits_the_terminal(
     ("words", "expected"),
     [
         (["models", "pul"], "There is no command 'models pul'; did you mean `kith models pull`?"),
-        (["models", "xyz"], "there are: models pull, models recommend, models prices, models probe."),
+        (["models", "xyz"], "there are: models recommend, models prices, models pull, models probe."),
         (["engine", "stpo"], "Action takes one of 'status', 'stop', not 'stpo'. See `kith engine --help`."),
         (["models", "--jsn"], "did you mean --json? See `kith models --help`."),
     ],

@@ -159,6 +159,7 @@ class Settings:
     mode: Literal["ask", "plan", "auto"] = "ask"  # in which a conversation begins
     theme: Literal["auto", "dark", "light", "none"] = "auto"  # none: without colours
     screen_reader: bool = False  # plain lines in their order: nothing moves, nothing is drawn again
+    features_off: tuple[str, ...] = ()  # names of features that are switched off
     editor: str = ""  # the command for texts too long for a line; none: $VISUAL, then $EDITOR
     system: str = ""  # a file with the words that a model begins with, in place of kith's own
     append_system: str = ""  # a file with words to add to them

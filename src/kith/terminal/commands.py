@@ -1,12 +1,10 @@
 """The small commands, each a few lines around a function of the app."""
 
 import argparse
-import sys
 
-from kith.agent.models import engines, list_all, list_names, recommend_models, stop_own_engines
+from kith.agent.models import list_all, list_names, recommend_models
 from kith.core.errors import EXIT_DONE
 from kith.core.loops import run_loop
-from kith.core.sizes import size_text
 from kith.memory.applied import short_id
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
@@ -44,27 +42,3 @@ def models_command(args: argparse.Namespace) -> int:
 def recommend_command(args: argparse.Namespace) -> int:
     """What is worth having on this machine, and how to get it."""
     return show_recommendations(recommend_models(), args.json)
-
-
-def engine_command(args: argparse.Namespace) -> int:
-    """kith's own engines: what runs, or an end to it."""
-    settings = load_settings(find_root(args.folder), {})
-    running = engines(settings)
-    if not running:
-        print("No engine of kith's runs.", file=sys.stderr)
-    elif args.action == "stop":
-        print(f"Stopped {count(stop_own_engines(settings), 'engine')}.")
-    else:
-        for engine in running:
-            use = "in use" if engine.used else "idle"
-            memory = size_text(engine.memory) if engine.memory else ""
-            how = f"{engine.state}, {use}  window {engine.window:,}  {memory}".rstrip()
-            print(f"file/{printable(engine.name)}  {how}")
-    return EXIT_DONE
-
-
-def demo_command(args: argparse.Namespace) -> int:
-    """The whole path on a small project."""
-    from kith.features.demo.command import run_demo
-
-    return run_demo(args.model or "", args.keep)

@@ -2,8 +2,11 @@
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from kith.core.feature import Command
+from kith.terminal.table import TALK, commands
 
 # Model names come from servers and file names, so only those that mean nothing to any shell are offered.
 PLAIN = r"[A-Za-z0-9_.:@+/-]+"
@@ -25,13 +28,8 @@ class Choices:
 
 def completion_command(args: argparse.Namespace) -> int:
     """Print the script for a shell; what it completes is read from the commands as they are."""
-    from kith.cli import COMMANDS, TALK
-
-    commands = {
-        name: choices_of(command.meaning, command.arguments)
-        for name, command in {"": TALK, **COMMANDS}.items()
-    }
-    print(completion_script(args.shell, commands), end="")
+    found = {each.name: choices_of(each) for each in (TALK, *commands().values())}
+    print(completion_script(args.shell, found), end="")
     return 0
 
 
@@ -40,10 +38,11 @@ def completion_script(shell: str, commands: Mapping[str, Choices]) -> str:
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](commands)
 
 
-def choices_of(meaning: str, add_arguments: Callable[[argparse.ArgumentParser], None]) -> Choices:
-    """The options that a function adds to a parser, and their values, as its help shows them."""
+def choices_of(command: Command) -> Choices:
+    """The options of a command, and their values, as its help shows them."""
     parser = argparse.ArgumentParser(formatter_class=lambda prog: argparse.HelpFormatter(prog, width=200))
-    add_arguments(parser)
+    if command.arguments:
+        command.arguments.load()(parser)
     lines = (line.strip() for line in parser.format_help().splitlines())
     options: list[str] = []
     values: dict[str, tuple[str, ...]] = {}
@@ -53,7 +52,7 @@ def choices_of(meaning: str, add_arguments: Callable[[argparse.ArgumentParser], 
         options += [option] if option else []
         if value:
             values[option] = tuple(value.strip("{}").split(",")) if value.startswith("{") else ()
-    return Choices(meaning, tuple(options), values)
+    return Choices(command.meaning, tuple(options), values)
 
 
 def _head(line: str) -> str:

@@ -1,1 +1,19 @@
 """A request becomes tested code: roles propose, tests decide, and a table says what comes next."""
+
+from kith.core.feature import Command, Feature, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "build",
+    "from a request to tested code: roles propose, tests decide",
+    commands=(
+        Command(
+            "build",
+            "from a request to tested code: roles propose, tests decide",
+            _here("arguments:build"),
+            _here("command:build_command"),
+            "[REQUEST ...]",
+        ),
+    ),
+)

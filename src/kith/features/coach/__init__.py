@@ -1,1 +1,39 @@
 """How each model wants to be asked: proposals, trials on recorded tasks, and what comes of them."""
+
+from kith.core.feature import Command, Feature, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "coach",
+    "how each model is asked: ways tried on recorded tasks, adopted when they win",
+    needs=("measure",),
+    commands=(
+        Command(
+            "coach",
+            "show how each model is asked, and what was tried",
+            _here("arguments:coach"),
+            _here("command:coach_command"),
+        ),
+        Command(
+            "coach run",
+            "try other ways to ask a local model, on recorded tasks",
+            _here("arguments:coach_run"),
+            _here("command:run_command"),
+        ),
+        Command(
+            "coach undo",
+            "give a way up: the one before holds again",
+            _here("arguments:coach_one"),
+            _here("command:undo_command"),
+            "ID",
+        ),
+        Command(
+            "coach adopt",
+            "adopt a way at once that live work tries",
+            _here("arguments:coach_one"),
+            _here("command:adopt_command"),
+            "ID",
+        ),
+    ),
+)

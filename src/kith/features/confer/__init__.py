@@ -1,1 +1,35 @@
 """Models that confer before anybody writes: proposals, claims that tools check, one revision, a decision."""
+
+from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "confer",
+    "several models propose, claim and revise; tools and tests decide",
+    needs=(
+        "measure",
+        "review",
+        "route",
+    ),
+    commands=(
+        Command(
+            "confer",
+            "let several models confer; tools check what they claim",
+            _here("arguments:confer"),
+            _here("command:confer_command"),
+            "[QUESTION ...]",
+        ),
+    ),
+    slash_commands=(
+        SlashCommand(
+            "panel",
+            "Work",
+            "let several models confer",
+            _here("conversation:panel"),
+            rest="WORDS",
+            more="Tools check what they claim, and the next task knows the outcome. Esc once lets them "
+            "decide. Who confers: /config confer.models",
+        ),
+    ),
+)

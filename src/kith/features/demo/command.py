@@ -1,5 +1,6 @@
 """`kith demo`: plan, trial, tests, diff, question, apply, receipt and undo, on a small project of its own."""
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -18,6 +19,11 @@ from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 
 TASK = "fix the failing test in test_stats.py"
+
+
+def demo_command(args: argparse.Namespace) -> int:
+    """The whole path on a small project."""
+    return run_demo(args.model or "", args.keep)
 
 
 def run_demo(model: str, keep: bool) -> int:

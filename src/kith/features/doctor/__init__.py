@@ -1,6 +1,22 @@
 """`kith doctor`: looks at everything kith stands on, and names the command that mends what is broken."""
 
-from kith.features.doctor.check import Check, Level
-from kith.features.doctor.examine import examine
+from kith.core.feature import Command, Feature, SlashCommand, lazy_in
 
-__all__ = ["Check", "Level", "examine"]
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "doctor",
+    "examines the machine, its model servers and the sandbox",
+    needs=("engine",),
+    commands=(
+        Command(
+            "doctor",
+            "check servers, sandbox and folders",
+            _here("arguments:doctor"),
+            _here("command:doctor_command"),
+        ),
+    ),
+    slash_commands=(
+        SlashCommand("doctor", "kith", "check servers, sandbox and folders", _here("conversation:doctor")),
+    ),
+)

@@ -13,7 +13,8 @@ from typing import Final, TextIO
 from kith.core.errors import EXIT_DONE, EXIT_FAILED
 from kith.core.events import Progress
 from kith.core.loops import run_loop
-from kith.features.doctor import Check, Level, examine
+from kith.features.doctor.check import Check, Level
+from kith.features.doctor.examine import examine
 from kith.terminal.folder import find_root
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import PlainVoice, TerminalVoice

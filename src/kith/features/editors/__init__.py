@@ -1,1 +1,22 @@
 """The Agent Client Protocol: editors such as Zed, JetBrains' IDEs, Neovim and Emacs drive kith over stdio."""
+
+from kith.core.feature import Command, Feature, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "editors",
+    "conversations in Zed, JetBrains' IDEs, Neovim and Emacs (ACP)",
+    needs=(
+        "mcp",
+        "route",
+    ),
+    commands=(
+        Command(
+            "acp",
+            "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)",
+            _here("arguments:acp"),
+            _here("command:acp_command"),
+        ),
+    ),
+)

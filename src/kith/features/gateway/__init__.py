@@ -1,1 +1,22 @@
 """Models for other programs: in the dialect of OpenAI, and in the roles of kith."""
+
+from kith.core.feature import Command, Feature, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "gateway",
+    "models for other programs: OpenAI's dialect, and `kith runtime`",
+    needs=(
+        "route",
+        "web",
+    ),
+    commands=(
+        Command(
+            "runtime",
+            "serve one model to other machines, in kith's roles",
+            _here("arguments:runtime"),
+            _here("runtime.command:runtime_command"),
+        ),
+    ),
+)

@@ -1,1 +1,39 @@
 """The Model Context Protocol: the tools of other programs for models, and those of kith for other agents."""
+
+from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "mcp",
+    "tools of other programs for models, and kith's tools for other agents",
+    needs=(
+        "review",
+        "scan",
+        "web",
+    ),
+    commands=(
+        Command(
+            "mcp",
+            "offer trials, reviews and applying to other agents (MCP)",
+            _here("arguments:mcp"),
+            _here("server.command:mcp_command"),
+        ),
+        Command(
+            "mcp list",
+            "list servers of tools for models, and what they cost",
+            _here("arguments:mcp_list"),
+            _here("tool_servers_command:list_command"),
+        ),
+        Command(
+            "mcp test",
+            "try these servers: every tool, what it takes and costs",
+            _here("arguments:mcp_test"),
+            _here("tool_servers_command:test_command"),
+            "[NAME ...]",
+        ),
+    ),
+    slash_commands=(
+        SlashCommand("mcp", "kith", "servers of tools, and what they cost", _here("conversation:mcp")),
+    ),
+)

@@ -1,1 +1,48 @@
 """What was measured and what it says: benchmarks, profiles of models and builds, and why kith chose."""
+
+from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "measure",
+    "what calls and tasks took: profiles, benches and probes",
+    needs=(
+        "build",
+        "coach",
+        "web",
+    ),
+    commands=(
+        Command(
+            "profile",
+            "what was measured: speed, success and cost of models",
+            _here("arguments:profile"),
+            _here("profile_command:profile_command"),
+        ),
+        Command(
+            "models probe",
+            "measure what a model can do",
+            _here("arguments:probe"),
+            _here("probe_command:probe_command"),
+            "[MODEL]",
+        ),
+        Command(
+            "bench",
+            "measure models here: speed, tools, edits, small tasks",
+            _here("arguments:bench"),
+            _here("bench_command:bench_command"),
+            "[MODEL ...]",
+        ),
+    ),
+    slash_commands=(
+        SlashCommand(
+            "profile",
+            "Models",
+            "what was measured of models here",
+            _here("conversation:profile"),
+            rest="[MODEL]",
+            anytime=True,
+            takes="model",
+        ),
+    ),
+)

@@ -1,6 +1,32 @@
 """Tests written by a model and kept by what they prove: they pass on the code and notice planted faults."""
 
-from kith.features.testgen.mutation import Mutation, mutation_score
-from kith.features.testgen.target import Target, find_target, target_of_change
+from kith.core.feature import Command, Feature, SlashCommand, lazy_in
 
-__all__ = ["Mutation", "Target", "find_target", "mutation_score", "target_of_change"]
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "testgen",
+    "tests that notice planted faults, and what present tests are worth",
+    needs=("review",),
+    commands=(
+        Command(
+            "test",
+            "write tests that notice planted faults",
+            _here("arguments:testgen"),
+            _here("command:testgen_command"),
+            "[TARGET]",
+        ),
+    ),
+    slash_commands=(
+        SlashCommand(
+            "test",
+            "Work",
+            "write tests that notice planted faults",
+            _here("conversation:test"),
+            rest="[TARGET]",
+            takes="file",
+            more="TARGET is a file, file::function or file::Class.method; without one: what is not "
+            "committed.",
+        ),
+    ),
+)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
-from kith.terminal.conversation.commands.table import COMMANDS
+from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.files import Paths
 from kith.terminal.rendering.spans import shown
 
@@ -88,7 +88,7 @@ def _commands(typed: str) -> Suggestions:
     """The one of this name, those that begin so, then those that hold the letters; other names come last."""
     ranked = sorted(
         (name != typed, not name.startswith(typed), bool(command.same_as), number, name)
-        for number, (name, command) in enumerate(COMMANDS.items())
+        for number, (name, command) in enumerate(slash_commands().items())
         if typed.lower() in name
     )
     rows = [_command(name, len(typed) + 1) for *_, name in ranked]
@@ -96,14 +96,14 @@ def _commands(typed: str) -> Suggestions:
 
 
 def _command(name: str, replaces: int) -> Suggestion:
-    command = COMMANDS[name]
+    command = slash_commands()[name]
     needs = bool(command.rest) and not command.rest.startswith("[")
     shown = f"/{name} {command.rest}".rstrip()
     return Suggestion(f"/{name}", replaces, shown, command.meaning, goes_on=needs)
 
 
 def _arguments(name: str, typed: str, sources: Sources) -> Suggestions:
-    command = COMMANDS.get(name)
+    command = slash_commands().get(name)
     if command is None or not command.takes:
         return Suggestions()
     if command.takes == "file":

@@ -98,9 +98,9 @@ class Offers:
 
 
 def _commands(project: "Project") -> Iterable[Offer]:
-    from kith.terminal.conversation.commands.table import COMMANDS
+    from kith.terminal.conversation.commands.table import slash_commands
 
-    return ((name, command.meaning) for name, command in COMMANDS.items())
+    return ((name, command.meaning) for name, command in slash_commands().items())
 
 
 def _models(project: "Project") -> Iterable[Offer]:

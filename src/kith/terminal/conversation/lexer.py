@@ -8,7 +8,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 
-from kith.terminal.conversation.commands.table import COMMANDS
+from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.paste import Pastes
 
 _FILE: Final = r"(?<![^\s(\[{,;:])@(?:\"[^\"\n]+\"?|[^\s\"]+)"
@@ -36,7 +36,7 @@ class LineLexer(Lexer):
         found: StyleAndTextTuples = []
         at = 0
         begin = _BEGIN.match(line) if first else None
-        if begin and (begin[1] is None or begin[1] in COMMANDS):
+        if begin and (begin[1] is None or begin[1] in slash_commands()):
             found, at = [("class:command", begin[0])], begin.end()
         for part in _PARTS.finditer(line, at):
             if part.lastgroup == "paste" and not self._pastes.used_in(part[0]):

@@ -199,9 +199,9 @@ class Talk:
         self._something.set()
 
     def _show_details(self) -> None:
-        from kith.terminal.conversation.commands import COMMANDS
+        from kith.terminal.conversation.commands.table import slash_commands
 
-        self._look(COMMANDS["details"].do, "")
+        self._look(slash_commands()["details"].run.load(), "")
 
     def _look(self, now: Any, rest: str) -> None:
         """Begin what only looks, whatever is done meanwhile."""

@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kith.core.errors import UsageError
-from kith.terminal.conversation.commands.table import COMMANDS, GROUPS, Command
+from kith.core.feature import SlashCommand
+from kith.terminal.conversation.commands.table import slash_commands
 
 if TYPE_CHECKING:
     from kith.terminal.conversation.talk import Talk
-
-__all__ = ["COMMANDS", "GROUPS", "Command", "Do", "answer", "at_any_time", "find_command"]
 
 Do = Callable[["Talk", str], Awaitable[None]]
 
@@ -23,9 +22,9 @@ async def answer(talk: "Talk", words: str) -> None:
 
         await run_typed(talk, words)
     elif command:
-        await command.do(talk, rest)
+        await command.run.load()(talk, rest)
     elif await _was_stopped(talk):
-        await COMMANDS["continue"].do(talk, words)
+        await slash_commands()["continue"].run.load()(talk, words)
     else:
         await talk.do(words)
 
@@ -37,19 +36,19 @@ async def _was_stopped(talk: "Talk") -> bool:
     return talk.mode != "plan" and await is_under_way(talk.project, talk.id)
 
 
-def find_command(words: str) -> tuple[Command | None, str]:
+def find_command(words: str) -> tuple[SlashCommand | None, str]:
     """The command that is meant, and the rest of the line; None for a task. Raises UsageError."""
     name, _, rest = words.strip().removeprefix("/").partition(" ")
     if not words.startswith("/"):
-        found = COMMANDS.get(name)
+        found = slash_commands().get(name)
         return (found, "") if found and found.bare and not rest else (None, "")
-    if name in COMMANDS:
-        return COMMANDS[name], rest.strip()
+    if name in slash_commands():
+        return slash_commands()[name], rest.strip()
     if "/" in name:  # a path, with which a task begins
         return None, ""
     import difflib
 
-    close = difflib.get_close_matches(name, COMMANDS, 1)
+    close = difflib.get_close_matches(name, slash_commands(), 1)
     hint = f"did you mean /{close[0]}?" if close else "/help lists what there is."
     raise UsageError(f"There is no /{name}; {hint}")
 
@@ -60,4 +59,4 @@ def at_any_time(words: str) -> Do | None:
         command, _ = find_command(words)
     except UsageError:
         return None
-    return command.do if command and command.anytime else None
+    return command.run.load() if command and command.anytime else None

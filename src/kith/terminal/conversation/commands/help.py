@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
-from kith.terminal.conversation.commands import COMMANDS, GROUPS, Command, find_command
+from kith.core.feature import SlashCommand
+from kith.terminal.conversation.commands import find_command
+from kith.terminal.conversation.commands.table import groups, slash_commands
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import Span, words, wrap
 
@@ -33,12 +35,13 @@ async def help(talk: "Talk", rest: str) -> None:
             raise UsageError(f"There is no /{rest}; /help lists what there is.")
         _tell(talk, command)
         return
-    for title, group in GROUPS.items():
+    width = max(len(_usage(each)) for each in slash_commands().values())
+    for title, group in groups().items():
         talk.say(f"\n{title}", "bold")
         rows = [(_usage(each), each.meaning) for each in group if not each.same_as]
-        talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width, first=_WIDTH))
+        talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width, first=width))
     talk.say("\nKeys", "bold")
-    talk.terminal.show_lines(pairs_lines(_KEYS, talk.terminal.width, first=_WIDTH))
+    talk.terminal.show_lines(pairs_lines(_KEYS, talk.terminal.width, first=width))
     talk.say("\nMore about one: /help COMMAND", "dim")
 
 
@@ -47,17 +50,14 @@ async def leave(talk: "Talk", rest: str) -> None:
     talk.terminal.leave()
 
 
-_WIDTH: Final = max(len(f"/{each.name} {each.rest}") for each in COMMANDS.values())
-
-
-def _usage(command: Command) -> str:
-    names = [command.name, *(each.name for each in COMMANDS.values() if each.same_as == command.name)]
+def _usage(command: SlashCommand) -> str:
+    names = [command.name, *(each.name for each in slash_commands().values() if each.same_as == command.name)]
     return " ".join(filter(None, [", ".join(f"/{name}" for name in names), command.rest]))
 
 
-def _tell(talk: "Talk", command: Command) -> None:
+def _tell(talk: "Talk", command: SlashCommand) -> None:
     """What it is called, what it is for, and what else there is to know of it."""
-    command = COMMANDS[command.same_as or command.name]
+    command = slash_commands()[command.same_as or command.name]
     meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."
     beside = "It only looks, so it need not wait while the model works." if command.anytime else ""
     talk.say(_usage(command), "bold")

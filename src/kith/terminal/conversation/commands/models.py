@@ -1,6 +1,5 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +11,6 @@ from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from kith.agent.asking.switch import Reading
-    from kith.features.measure.profile import Profile
     from kith.terminal.conversation.talk import Talk
     from kith.terminal.models import Row
 
@@ -99,31 +97,3 @@ async def models(talk: "Talk", rest: str) -> None:
         talk.terminal.show(*lines)
     for note in filter(None, found.notes):
         talk.say(printable(note), "dim")
-
-
-async def profile(talk: "Talk", rest: str) -> None:
-    """What was measured here, of all models or of one. Raises UsageError for one that nobody asked."""
-    import sys
-
-    from kith.features.measure.charts import choose_glyphs
-    from kith.features.measure.profile import Scope, read_profile
-    from kith.features.measure.profile_text import profile_lines
-    from kith.memory.log import Log
-
-    def read() -> "Profile":
-        apart = replace(talk.project, log=Log(talk.project.log.path))  # a thread has a connection of its own
-        return read_profile(apart, Scope(model=rest))
-
-    found = await asyncio.to_thread(read)  # a long log is no reason for the model's words to stand still
-    if not found.calls:
-        talk.say("Nothing was measured here yet; every task that a model does is.")
-        return
-    talk.say("\n".join(profile_lines(found, choose_glyphs(sys.stdout), detailed=bool(rest))))
-
-
-async def why(talk: "Talk", rest: str) -> None:
-    """Which models were asked, what else was weighed, and how it went. Raises UsageError."""
-    from kith.features.route.command import show_why, why_text
-
-    shown = show_why(talk.project, rest or talk.id)
-    talk.say(printable("\n\n".join(map(why_text, shown["decisions"]))))

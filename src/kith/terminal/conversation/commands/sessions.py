@@ -3,15 +3,14 @@
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kith.agent.waiting_list import waiting_sessions
-from kith.core.errors import KithError, UsageError
+from kith.core.errors import UsageError
 from kith.core.run import new_id
 from kith.memory.applied import short_id
 from kith.terminal.conversation.commands.columns import in_rows
-from kith.view.lines import count, from_home
+from kith.view.lines import count
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 _SHORT: Final = 6  # characters of an id that people type
 _MOST: Final = 200  # conversations to pick from
 _DAY_S: Final = 24 * 3600.0
-_FORMATS: Final = (".md", ".html", ".json")
 
 
 # --- another conversation --------------------------------------------------------------------
@@ -201,36 +199,6 @@ async def save(talk: "Talk", rest: str) -> None:
     name = f' as "{printable(title)}"' if title else ""
     id = talk.id[:_SHORT]
     talk.say(f"Saved as it happens{name}. Back to it later: /resume {id}, or kith -r {id}")
-
-
-async def export(talk: "Talk", rest: str) -> None:
-    """Write the conversation to a file. Raises UsageError, KithError."""
-    from kith.agent.asking.hidden import keep_secrets
-    from kith.features.web.export_command import write_session
-
-    _need_words(talk)
-    path = _target(talk, rest)
-    if path.exists():
-        words = f"{printable(from_home(str(path)))} is there already. Replace it?  [y]es  [n]o"
-        if await talk.terminal.press(words, "yn") != "y":
-            return
-    told = write_session(talk.project.log, talk.id, path.suffix[1:])
-    told = await keep_secrets(talk.project, told)
-    try:
-        path.write_text(told, encoding="utf-8")
-    except OSError as error:
-        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
-    talk.say(f"Wrote {printable(from_home(str(path)))}.", "green")
-
-
-def _target(talk: "Talk", rest: str) -> Path:
-    """The file to write, from the folder of the conversation. Raises UsageError for another ending."""
-    path = talk.root / Path(rest).expanduser() if rest else talk.root / f"kith-{talk.id[:_SHORT]}.md"
-    if rest in ("md", "html", "json"):
-        path = talk.root / f"kith-{talk.id[:_SHORT]}.{rest}"
-    if path.suffix not in _FORMATS:
-        raise UsageError(f"A conversation is written to a file that ends in {', '.join(_FORMATS)}.")
-    return path
 
 
 async def delete(talk: "Talk", rest: str) -> None:

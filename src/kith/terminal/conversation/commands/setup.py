@@ -151,33 +151,3 @@ async def hooks(talk: "Talk", rest: str) -> None:
 
 
 # --- servers and health ----------------------------------------------------------------------
-
-
-async def mcp(talk: "Talk", rest: str) -> None:
-    """Servers of tools, what they offer, and what that costs. Raises KithError."""
-    chosen = talk.project.settings
-    if not chosen.mcp:
-        talk.say("There are no servers of tools; a table [mcp.NAME] in your configuration adds one.")
-        return
-    from kith.features.mcp.tool_servers import look_at_servers
-    from kith.features.mcp.tool_servers_command import server_lines
-
-    for each in await look_at_servers(chosen, talk.root):
-        if not rest or rest == each.name:
-            talk.say("\n".join(server_lines(each, chosen.mcp[each.name], detailed=bool(rest))))
-
-
-async def doctor(talk: "Talk", rest: str) -> None:
-    """Whether servers, sandbox and folders are well, and what mends them."""
-    from rich.text import Text
-
-    from kith.features.doctor import examine
-    from kith.features.doctor.command import STYLES, WORDS, lines_of, summary, worst
-
-    checks = await examine(talk.root, talk.flags)
-    text = Text()
-    for level, name, line in lines_of(checks, min(talk.terminal.width, 100)):
-        text.append(f"{WORDS[level] if level else '':>6}  ", STYLES[level] if level else "")
-        text.append(f"{name:<13} {line}\n")
-    talk.terminal.show(text)
-    talk.say(summary(checks), STYLES[worst(checks)])

@@ -1,307 +1,284 @@
-"""Every command of a conversation: what it is called, what follows it, what it is for, where it is done."""
+"""Every command of a conversation: those of the main job, and those of the features that are on."""
 
-from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, get_args
 
-if TYPE_CHECKING:
-    from kith.terminal.conversation.talk import Talk
+from kith.agent.features import features
+from kith.core.feature import Group, SlashCommand, lazy_in
 
-# What a command's first word is, for those who complete it.
-Takes = Literal[
-    "", "command", "model", "mode", "session", "setting", "role", "skill", "template", "file", "git"
-]
+_here = lazy_in("kith.terminal.conversation.commands")
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command: what follows it (`rest`), what it is for, `more` of that, and the function that does it.
-
-    `place` is a module beside this one and its function, which is loaded when it is called. `bare`: it may be
-    said without its slash where nothing else stands on the line (words that people know). `anytime`: it only
-    looks, and waits for no work. `same_as`: another name for that command.
-    """
-
-    name: str
-    meaning: str
-    place: str
-    rest: str = ""
-    bare: bool = False
-    anytime: bool = False
-    takes: Takes = ""
-    same_as: str = ""
-    more: str = ""
-
-    async def do(self, talk: "Talk", rest: str) -> None:
-        """Carry it out with the rest of the line. Raises KithError."""
-        module, _, function = self.place.partition(":")
-        found = import_module(f"kith.terminal.conversation.commands.{module}")
-        await getattr(found, function)(talk, rest)
-
-
-_WORK: Final = (
-    Command(
+_KERNEL: Final = (
+    SlashCommand(
         "plan",
+        "Work",
         "plan first, and ask; without a task: plan mode",
-        "tasks:plan",
-        "[TASK]",
+        _here("tasks:plan"),
+        rest="[TASK]",
         more="The model reads and plans; you agree, or say what to plan differently, and then it works.",
     ),
-    Command(
+    SlashCommand(
         "retry",
+        "Work",
         "do the last task again",
-        "tasks:retry",
-        "[WORDS]",
+        _here("tasks:retry"),
+        rest="[WORDS]",
         more="WORDS are added to it: what was missing, or what to do differently. Files stay as they are.",
     ),
-    Command(
+    SlashCommand(
         "continue",
+        "Work",
         "go on with a task that was cut short",
-        "sessions:go_on",
-        "[WORDS]",
+        _here("sessions:go_on"),
+        rest="[WORDS]",
         more="In its own trial, with all that it had done there; the model hears WORDS first.",
     ),
-    Command(
+    SlashCommand(
         "run",
+        "Work",
         "run a command in a trial, the same as !COMMAND",
-        "tasks:run",
-        "COMMAND",
+        _here("tasks:run"),
+        rest="COMMAND",
         more="The model is told of it with your next words; !!COMMAND keeps it from the model.",
     ),
-    Command(
-        "review",
-        "say what is wrong with a change",
-        "tasks:review",
-        "[COMMIT]",
-        more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters and the "
-        "model look; what holds is shown, and the model knows it with your next words. --apply proposes "
-        "what was suggested as one change.",
-    ),
-    Command(
-        "test",
-        "write tests that notice planted faults",
-        "tasks:test",
-        "[TARGET]",
-        takes="file",
-        more="TARGET is a file, file::function or file::Class.method; without one: what is not committed.",
-    ),
-    Command(
-        "panel",
-        "let several models confer",
-        "tasks:panel",
-        "WORDS",
-        more="Tools check what they claim, and the next task knows the outcome. Esc once lets them decide. "
-        "Who confers: /config confer.models",
-    ),
-    Command(
+    SlashCommand(
         "template",
+        "Work",
         "do a common task",
-        "tasks:template",
-        "[NAME ...]",
+        _here("tasks:template"),
+        rest="[NAME ...]",
         takes="template",
         more="NAME is followed by name=value words; what is missing is asked for. Without NAME: the list.",
     ),
-    Command(
-        "init",
-        "write an AGENTS.md from a scan",
-        "tasks:init",
-        more="Commands, layout and conventions that were found; you see the diff, and say yes or no.",
-    ),
-)
-_CHANGE: Final = (
-    Command(
+    SlashCommand(
         "diff",
+        "The change",
         "the change that waits, or the last one",
-        "changes:diff",
-        "[PATH ...]",
+        _here("changes:diff"),
+        rest="[PATH ...]",
         anytime=True,
         more="The ID of another session in place of PATH shows the change that waits there.",
     ),
-    Command(
+    SlashCommand(
         "apply",
+        "The change",
         "apply a change that waits",
-        "changes:apply",
-        "[ID]",
+        _here("changes:apply"),
+        rest="[ID]",
         takes="session",
-        more="A change that was not applied waits in its trial. It is checked again on your files as they "
-        "are now, and you are asked. ID is another session: kith sessions shows where one waits.",
+        more="A change that was not applied waits in its trial. It is checked again on your files "
+        "as they are now, and you are asked. ID is another session: kith sessions shows where "
+        "one waits.",
     ),
-    Command("discard", "throw away a change that waits", "changes:discard", "[ID]", takes="session"),
-    Command(
+    SlashCommand(
+        "discard",
+        "The change",
+        "throw away a change that waits",
+        _here("changes:discard"),
+        rest="[ID]",
+        takes="session",
+    ),
+    SlashCommand(
         "undo",
+        "The change",
         "take a change back",
-        "changes:undo",
-        "[ID]",
+        _here("changes:undo"),
+        rest="[ID]",
         more="The last one, or the one with this id. Later edits stay. /redo brings it again.",
     ),
-    Command("redo", "bring again what was taken back last", "changes:redo"),
-    Command(
+    SlashCommand("redo", "The change", "bring again what was taken back last", _here("changes:redo")),
+    SlashCommand(
         "git",
+        "The change",
         "look at the repository: its status, log, diffs and more",
-        "changes:git",
-        "[ARGUMENTS]",
+        _here("changes:git"),
+        rest="[ARGUMENTS]",
         takes="git",
         anytime=True,
         more="Only what looks: nothing is written, and no program of the repository is started.",
     ),
-)
-_TALK: Final = (
-    Command("todo", "the model's list", "window:todo", anytime=True),
-    Command(
+    SlashCommand("todo", "This conversation", "the model's list", _here("window:todo"), anytime=True),
+    SlashCommand(
         "context",
+        "This conversation",
         "what fills the model's window",
-        "window:context",
+        _here("window:context"),
         anytime=True,
         more="Estimated, or counted by the server where it can; /compact makes room.",
     ),
-    Command(
+    SlashCommand(
         "compact",
+        "This conversation",
         "sum up the conversation now, to make room",
-        "window:compact",
+        _here("window:compact"),
         more="The model sums up; the task and what it changed, ran and read are kept. The log keeps all.",
     ),
-    Command("details", "what the tools said in full (Ctrl-O)", "window:details", anytime=True),
-    Command(
-        "copy",
-        "copy the last answer",
-        "window:copy",
-        "[code|diff]",
+    SlashCommand(
+        "details",
+        "This conversation",
+        "what the tools said in full (Ctrl-O)",
+        _here("window:details"),
         anytime=True,
-        more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last block of "
-        "code in it, `diff`: the last change.",
     ),
-    Command(
-        "export",
-        "write the conversation to a file",
-        "sessions:export",
-        "[FILE]",
-        takes="file",
-        more="FILE ends in .md, .html or .json; without one it is kith-ID.md in this folder.",
+    SlashCommand(
+        "copy",
+        "This conversation",
+        "copy the last answer",
+        _here("window:copy"),
+        rest="[code|diff]",
+        anytime=True,
+        more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last "
+        "block of code in it, `diff`: the last change.",
     ),
-    Command("rename", "give the conversation a name", "sessions:rename", "[NAME]"),
-    Command(
+    SlashCommand(
+        "rename", "This conversation", "give the conversation a name", _here("sessions:rename"), rest="[NAME]"
+    ),
+    SlashCommand(
         "save",
+        "This conversation",
         "conversations are saved as they happen",
-        "sessions:save",
-        "[NAME]",
+        _here("sessions:save"),
+        rest="[NAME]",
         bare=True,
         more="Says under which id; with a NAME, gives it that name.",
     ),
-)
-_TALKS: Final = (
-    Command("new", "begin a new conversation", "sessions:new"),
-    Command("clear", "begin a new conversation", "sessions:new", bare=True, same_as="new"),
-    Command(
+    SlashCommand("new", "Conversations", "begin a new conversation", _here("sessions:new")),
+    SlashCommand(
+        "clear", "Conversations", "begin a new conversation", _here("sessions:new"), bare=True, same_as="new"
+    ),
+    SlashCommand(
         "sessions",
+        "Conversations",
         "what was done here; pick one to go on with",
-        "sessions:sessions",
-        "[WORDS]",
+        _here("sessions:sessions"),
+        rest="[WORDS]",
         more="With WORDS, those in whose id, name, tasks or last words all of them stand.",
     ),
-    Command(
+    SlashCommand(
         "resume",
+        "Conversations",
         "go on with another conversation",
-        "sessions:resume",
-        "[ID]",
+        _here("sessions:resume"),
+        rest="[ID]",
         takes="session",
         more="By its id, or the beginning of one; without it you pick. What had been cut short goes on.",
     ),
-    Command(
+    SlashCommand(
         "load",
+        "Conversations",
         "go on with another conversation",
-        "sessions:resume",
-        "[ID]",
+        _here("sessions:resume"),
+        rest="[ID]",
         bare=True,
         takes="session",
         same_as="resume",
     ),
-    Command(
+    SlashCommand(
         "fork",
+        "Conversations",
         "go on in a copy of this conversation",
-        "sessions:fork",
-        "[TURN]",
+        _here("sessions:fork"),
+        rest="[TURN]",
         more="TURN is a number from /back: the copy then ends before it. Files stay as they are.",
     ),
-    Command(
+    SlashCommand(
         "back",
+        "Conversations",
         "go back to an earlier turn (Esc Esc)",
-        "sessions:back",
-        "[TURN]",
-        more="In a copy: the conversation as it is stays. Files go back too, if you want. The words of the "
-        "turn come into the line, to be written anew.",
+        _here("sessions:back"),
+        rest="[TURN]",
+        more="In a copy: the conversation as it is stays. Files go back too, if you want. The words "
+        "of the turn come into the line, to be written anew.",
     ),
-    Command(
-        "delete", "forget a conversation for good", "sessions:delete", "[ID]", bare=True, takes="session"
+    SlashCommand(
+        "delete",
+        "Conversations",
+        "forget a conversation for good",
+        _here("sessions:delete"),
+        rest="[ID]",
+        bare=True,
+        takes="session",
     ),
-)
-_MODELS: Final = (
-    Command(
+    SlashCommand(
         "model",
+        "Models",
         "show or choose the model",
-        "models:model",
-        "[NAME]",
+        _here("models:model"),
+        rest="[NAME]",
         takes="model",
         more="Without a NAME you pick from a list. `route`: kith chooses for each task.",
     ),
-    Command("models", "list the models that can be asked", "models:models", anytime=True),
-    Command(
-        "profile",
-        "what was measured of models here",
-        "models:profile",
-        "[MODEL]",
-        anytime=True,
-        takes="model",
+    SlashCommand(
+        "models", "Models", "list the models that can be asked", _here("models:models"), anytime=True
     ),
-    Command(
-        "why", "which models were asked here, and why", "models:why", "[ID]", anytime=True, takes="session"
-    ),
-)
-_KITH: Final = (
-    Command(
+    SlashCommand(
         "mode",
+        "kith",
         "ask, plan (read-only) or auto (Shift-Tab)",
-        "setup:mode",
-        "[MODE]",
+        _here("setup:mode"),
+        rest="[MODE]",
         anytime=True,
         takes="mode",
-        more="ask: you are asked where it matters. plan: the model looks and answers, nothing is changed. "
-        "auto: in the trial everything goes, and you are asked once, about the change.",
+        more="ask: you are asked where it matters. plan: the model looks and answers, nothing is "
+        "changed. auto: in the trial everything goes, and you are asked once, about the "
+        "change.",
     ),
-    Command(
+    SlashCommand(
         "config",
+        "kith",
         "what is set and where it came from, or set it",
-        "setup:config",
-        "[KEY [VALUE]]",
+        _here("setup:config"),
+        rest="[KEY [VALUE]]",
         bare=True,
         takes="setting",
-        more="KEY shows that one, or all of its table; `all` shows everything. A VALUE is written into "
-        "your configuration, and counts from now on.",
+        more="KEY shows that one, or all of its table; `all` shows everything. A VALUE is written "
+        "into your configuration, and counts from now on.",
     ),
-    Command("roles", "who works, and in which words", "setup:roles", "[NAME]", anytime=True, takes="role"),
-    Command(
-        "skills", "what models can read up on here", "setup:skills", "[NAME]", anytime=True, takes="skill"
+    SlashCommand(
+        "roles",
+        "kith",
+        "who works, and in which words",
+        _here("setup:roles"),
+        rest="[NAME]",
+        anytime=True,
+        takes="role",
     ),
-    Command("hooks", "commands that run around the work", "setup:hooks", anytime=True),
-    Command("mcp", "servers of tools, and what they cost", "setup:mcp"),
-    Command("doctor", "check servers, sandbox and folders", "setup:doctor"),
-    Command(
+    SlashCommand(
+        "skills",
+        "kith",
+        "what models can read up on here",
+        _here("setup:skills"),
+        rest="[NAME]",
+        anytime=True,
+        takes="skill",
+    ),
+    SlashCommand("hooks", "kith", "commands that run around the work", _here("setup:hooks"), anytime=True),
+    SlashCommand(
         "help",
+        "kith",
         "this list, or more about one command",
-        "help:help",
-        "[COMMAND]",
+        _here("help:help"),
+        rest="[COMMAND]",
         bare=True,
         anytime=True,
         takes="command",
     ),
-    Command("quit", "leave (Ctrl-D)", "help:leave", bare=True, anytime=True),
-    Command("exit", "leave (Ctrl-D)", "help:leave", bare=True, anytime=True, same_as="quit"),
+    SlashCommand("quit", "kith", "leave (Ctrl-D)", _here("help:leave"), bare=True, anytime=True),
+    SlashCommand(
+        "exit", "kith", "leave (Ctrl-D)", _here("help:leave"), bare=True, anytime=True, same_as="quit"
+    ),
 )
-GROUPS: Final[dict[str, tuple[Command, ...]]] = {
-    "Work": _WORK,
-    "The change": _CHANGE,
-    "This conversation": _TALK,
-    "Conversations": _TALKS,
-    "Models": _MODELS,
-    "kith": _KITH,
-}
-COMMANDS: Final[dict[str, Command]] = {each.name: each for group in GROUPS.values() for each in group}
+
+
+@cache
+def slash_commands() -> Mapping[str, SlashCommand]:
+    """The commands that there are by name, each group together."""
+    every = (*_KERNEL, *(each for feature in features() for each in feature.slash_commands))
+    return {each.name: each for group in get_args(Group) for each in every if each.group == group}
+
+
+def groups() -> Mapping[Group, tuple[SlashCommand, ...]]:
+    """The commands that there are, by the group in which the help lists them."""
+    every = slash_commands().values()
+    return {group: tuple(each for each in every if each.group == group) for group in get_args(Group)}

@@ -1,26 +1,18 @@
 """Work that a command asks for: plans, reviews, tests, councils, templates, notes for agents."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from kith.core.errors import EXIT_DONE, UsageError
-from kith.core.events import Delta, Event
-from kith.core.values import Finding
+from kith.core.errors import UsageError
 from kith.terminal.conversation.commands.parting import split
-from kith.terminal.conversation.commands.reading import read_settings
 from kith.terminal.rendering.panels import pairs_lines
-from kith.view.lines import count
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from kith.agent.known_templates import Parameter, Template
-    from kith.features.confer.councils import Conferred
-    from kith.features.review.reviews import Told
     from kith.terminal.conversation.talk import Talk
 
 _OTHERS: Final = ("apply", "fork", "undo", "recovery")  # kinds of runs that are no task of the person's
-_KNOWN: Final = 20  # findings that the model is told of
 
 
 async def plan(talk: "Talk", rest: str) -> None:
@@ -57,98 +49,6 @@ async def run(talk: "Talk", rest: str) -> None:
 
 
 # --- reviews and tests -----------------------------------------------------------------------
-
-
-async def review(talk: "Talk", rest: str) -> None:
-    """Say what is wrong with a change; with --apply, propose what was suggested. Raises UsageError."""
-    from kith.features.review.command import offered_in, review_lines
-    from kith.features.review.reviews import run_review
-    from kith.features.review.subjects import Wish
-
-    words = split(rest)
-    apply = "--apply" in words
-    wish = Wish(revision=" ".join(word for word in words if word != "--apply"))
-    told = await run_review(talk.allowed, wish, talk.answer, [_without(talk, "Reviewed")], apply=apply)
-    talk.voice.rest()
-    talk.say("\n".join(review_lines(told, told.review.findings)))
-    if told.result.code != EXIT_DONE:
-        talk.say(printable(told.result.report["text"]), "red")
-    if told.left:
-        talk.notes.append(_as_note(told))
-        offered = offered_in(told.left)
-        more = f" {count(offered, 'suggestion')} to apply: /review --apply" if offered else ""
-        talk.say(f"The model knows this with your next words.{more}", "dim")
-
-
-def _as_note(told: "Told") -> str:
-    shown = told.left[:_KNOWN]
-    return "\n".join([f"A review of {told.subject.words} found:", *map(_in_a_line, shown)])
-
-
-def _in_a_line(finding: Finding) -> str:
-    return f"- {finding.path}:{finding.line}: {finding.text}"
-
-
-def _without(talk: "Talk", *kinds: str) -> Any:
-    """A listener to another session, but for the events that are shown in another way."""
-
-    def hear(event: Event, path: tuple[str, ...]) -> None:
-        if type(event).__name__ not in kinds:
-            talk.hear(event, path)
-
-    return hear
-
-
-async def test(talk: "Talk", rest: str) -> None:
-    """Write tests that prove something, for a target or for what is not committed. Raises UsageError."""
-    from kith.features.testgen.command import tests_lines
-    from kith.features.testgen.generate import Request, generate_tests
-    from kith.features.testgen.report import report
-
-    told = await generate_tests(talk.allowed, Request(rest), talk.answer, [talk.hear])
-    talk.voice.rest()
-    data = report(told)
-    talk.say(printable("\n".join(line for each in data.get("tests", ()) for line in tests_lines(each))))
-    if told.result:
-        talk.show_result(told.result)
-
-
-async def panel(talk: "Talk", rest: str) -> None:
-    """Let several models confer; the next task knows what they agreed on. Raises UsageError."""
-    if not rest:
-        raise UsageError("Confer about what? /panel WORDS")
-    from kith.features.confer.councils import Motion, run_confer
-
-    def hear(event: Event, path: tuple[str, ...]) -> None:
-        if not isinstance(event, Delta):  # several speak at once; each is shown when it has spoken
-            talk.hear(event, path)
-
-    hurry = asyncio.Event()
-    work = asyncio.ensure_future(run_confer(talk.project, Motion(rest), talk.answer, [hear], hurry))
-    told = await _until_decided(talk, work, hurry)
-    talk.voice.rest()
-    if told.minutes and told.minutes.concluded:
-        talk.notes.append(f"# What several models agreed on\n{told.minutes.concluded.text}")
-        talk.say("The next task knows this.", "dim")
-    else:
-        talk.say(printable(told.result.report["text"]), "red")
-
-
-async def _until_decided(
-    talk: "Talk", work: "asyncio.Future[Conferred]", hurry: asyncio.Event
-) -> "Conferred":
-    """What they agree on; a person who stops them once lets them decide with what is there."""
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        this = asyncio.current_task()
-        if talk.closing or work.cancelled() or this is None:
-            work.cancel()
-            raise
-        this.uncancel()
-        hurry.set()
-        talk.say("They decide with what is there; Esc again stops.", "yellow")
-        return await work
 
 
 # --- templates -------------------------------------------------------------------------------
@@ -202,26 +102,3 @@ def _question(parameter: "Parameter") -> str:
 
 
 # --- a guide for agents ----------------------------------------------------------------------
-
-
-async def init(talk: "Talk", rest: str) -> None:
-    """Write an AGENTS.md from what a scan finds, once the person has seen it. Raises KithError."""
-    from kith.edits import summarise
-    from kith.features.scan.guides import keep_guide, propose_guide
-    from kith.terminal.rendering.diffs import changes_lines
-
-    talk.project.check_writable()
-    changes = await propose_guide(talk.project, talk.hear)
-    talk.voice.rest()
-    if not changes:
-        talk.say("The notes for agents say all of it already.")
-        return
-    screen, path = talk.terminal, printable(changes[0].path)
-    screen.show_lines(changes_lines(summarise(changes), screen.width, screen.look.glyphs))
-    if await screen.press(f"Write {path}?  [y]es  [n]o", "yn") != "y":
-        talk.say("Nothing was written.")
-        return
-    _, counts = await keep_guide(talk.project, changes)
-    await read_settings(talk)
-    how = "New conversations begin with it." if counts else "It counts once you trust this folder: kith trust"
-    talk.say(f"{path} is written. {how}", "green")

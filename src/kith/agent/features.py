@@ -1,0 +1,57 @@
+"""The features that are installed: those that come with kith, those of other packages, and which are on."""
+
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Final
+
+from kith.core.feature import Feature
+from kith.settings.features import features_off
+
+ENTRY_POINTS: Final = "kith.features"
+_PACKAGE: Final = "kith.features"
+
+
+@cache
+def known_features() -> tuple[Feature, ...]:
+    """Every feature that is installed: kith's own by name, then those of other packages."""
+    own = [import_module(f"{_PACKAGE}.{name}").FEATURE for name in _own_names()]
+    return (*own, *_others())
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """The features that are on: installed, not switched off, and with all that they need."""
+    return tuple(switched_on(known_features(), features_off()))
+
+
+def switched_on(known: Iterable[Feature], off: Collection[str]) -> Iterable[Feature]:
+    """The known features without those that are off, and those that need one which is not there."""
+    there = {each.name: each for each in known if each.name not in off}
+    while lacking := [each.name for each in there.values() if not there.keys() >= {*each.needs}]:
+        for name in lacking:
+            del there[name]
+    return there.values()
+
+
+def _others() -> list[Feature]:
+    """The features of other packages: looked for in their files first, for `importlib.metadata` is slow."""
+    if not any(ENTRY_POINTS in file.read_text("utf-8", "replace") for file in _entry_point_files()):
+        return []
+    from importlib import metadata
+
+    return [found.load() for found in metadata.entry_points(group=ENTRY_POINTS)]
+
+
+def _entry_point_files() -> Iterator[Path]:
+    for folder in sys.path:
+        yield from Path(folder).glob("*.dist-info/entry_points.txt")
+
+
+def _own_names() -> list[str]:
+    spec = find_spec(_PACKAGE)
+    return sorted(each.name for each in iter_modules(spec.submodule_search_locations if spec else ()))

@@ -1,0 +1,81 @@
+"""A feature as one value: what it adds to kith, named here and loaded when it is needed."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Generic, Literal, TypeVar
+
+T = TypeVar("T", covariant=True)
+
+# Where `/help` lists a command of a conversation.
+Group = Literal["Work", "The change", "This conversation", "Conversations", "Models", "kith"]
+# What a command's first word is, for those who complete it.
+Takes = Literal[
+    "", "command", "model", "mode", "session", "setting", "role", "skill", "template", "file", "git"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy(Generic[T]):
+    """Something that a module defines, imported when it is first needed: `kith.features.scan.command:run`."""
+
+    place: str
+
+    def load(self) -> T:
+        """Import the module. Raises ImportError, AttributeError."""
+        module, _, name = self.place.partition(":")
+        found: T = getattr(import_module(module), name)
+        return found
+
+
+def lazy_in(package: str) -> Callable[[str], Lazy[Any]]:
+    """For what a package defines: `here = lazy_in(__name__)`, then `here("command:run")`."""
+    return lambda place: Lazy(f"{package}.{place}")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the command line: `kith NAME`, whose name may have two words.
+
+    `arguments` adds its options to an `argparse.ArgumentParser`, `run` takes the namespace that came of them
+    and returns an exit code; without them, only its parts (`NAME WORD`) do anything. `words` are its
+    arguments beside the options, as its usage shows them.
+    """
+
+    name: str
+    meaning: str
+    arguments: Lazy[Callable[[Any], None]] | None = None
+    run: Lazy[Callable[[Any], int]] | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A command of a conversation: what follows it (`rest`), what it is for, and `more` of that.
+
+    `run` is given the conversation and the rest of the line. `bare`: it may be said without its slash where
+    nothing else stands on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name
+    for that command.
+    """
+
+    name: str
+    group: Group
+    meaning: str
+    run: Lazy[Callable[[Any, str], Awaitable[None]]]
+    rest: str = ""
+    bare: bool = False
+    anytime: bool = False
+    takes: Takes = ""
+    same_as: str = ""
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What one feature adds. `needs` are the features without which it is off."""
+
+    name: str
+    meaning: str
+    needs: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    slash_commands: tuple[SlashCommand, ...] = ()

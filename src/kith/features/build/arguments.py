@@ -1,0 +1,30 @@
+"""What the commands of this feature take."""
+
+import argparse
+
+from kith.terminal.arguments.options import FORMATS, add_template, add_work, add_yes
+from kith.terminal.arguments.quantities import number, percent, positive, some_id
+
+
+def build(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("task", nargs="*", metavar="REQUEST", help="what to build; text piped in is added")
+    add_template(parser)
+    add_yes(parser, "agree to the tasks, and apply without asking")
+    add("--max-retries", type=number, metavar="N", help="tries of a task after its first (3)")
+    add("--coverage", type=percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
+    add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
+    add("--commit", dest="auto_commit", action="store_const", const=True, help="commit what was applied")
+    add("--step-seconds", type=positive, metavar="N", help="seconds that one step may take (1800)")
+    add("--step-tokens", type=positive, metavar="N", help="tokens that one step may use")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
+    add(
+        "--resume",
+        type=some_id,
+        nargs="?",
+        const="last",
+        metavar="ID",
+        help="go on with an unfinished build (the last one)",
+    )
+    parser.set_defaults(prompt=None, plan="no", read_only=None)
+    add_work(parser, builds=True)

@@ -1,0 +1,26 @@
+"""What the commands of this feature take."""
+
+import argparse
+
+from kith.terminal.arguments.options import add_engine, add_folder, add_json, add_offline
+from kith.terminal.arguments.quantities import positive
+
+
+def coach(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add_json(parser)
+
+
+def coach_run(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("--minutes", type=positive, metavar="N", help="how long to try ways out (60)")
+    add("-m", "--model", metavar="NAME", help="whose ways to try, such as ollama/qwen3:8b")
+    add_offline(parser)
+    add_engine(parser)
+    add_json(parser)
+
+
+def coach_one(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", metavar="ID", help="of a way, as kith coach shows it")

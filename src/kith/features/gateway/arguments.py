@@ -1,0 +1,24 @@
+"""What the commands of this feature take."""
+
+import argparse
+
+from kith.terminal.arguments.options import add_cloud, add_engine, add_offline
+from kith.terminal.arguments.quantities import number, port, positive
+
+
+def runtime(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-m", "--model", metavar="NAME", help="which model to serve, such as file/NAME (the first found)")
+    add("--port", type=port, metavar="N", default=5485, help="which port; 0: any that is free (5485)")
+    add_offline(parser)
+    group = parser.add_argument_group("limits").add_argument
+    group("--parallel", type=number, metavar="N", default=0, help="answers at once (as many as it has slots)")
+    group("--queue", type=number, metavar="N", default=32, help="requests that may wait for them (32)")
+    group("--max-tokens", type=positive, metavar="N", default=4096, help="tokens of one answer (4096)")
+    group("--max-seconds", type=positive, metavar="N", default=600, help="seconds of one answer (600)")
+    add_cloud(parser.add_argument_group("models in the cloud"), "one request")
+    others = parser.add_argument_group("for other machines").add_argument
+    others("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
+    others("--token", metavar="TOKEN", help="needed with --host; better in KITH_RUNTIME_TOKEN")
+    others("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+    add_engine(parser)

@@ -1,0 +1,25 @@
+"""`/profile` in a conversation."""
+
+import asyncio
+import sys
+from dataclasses import replace
+
+from kith.features.measure.charts import choose_glyphs
+from kith.features.measure.profile import Profile, Scope, read_profile
+from kith.features.measure.profile_text import profile_lines
+from kith.memory.log import Log
+from kith.terminal.conversation.talk import Talk
+
+
+async def profile(talk: Talk, rest: str) -> None:
+    """What was measured here, of all models or of one. Raises UsageError for one that nobody asked."""
+
+    def read() -> "Profile":
+        apart = replace(talk.project, log=Log(talk.project.log.path))  # a thread has a connection of its own
+        return read_profile(apart, Scope(model=rest))
+
+    found = await asyncio.to_thread(read)  # a long log is no reason for the model's words to stand still
+    if not found.calls:
+        talk.say("Nothing was measured here yet; every task that a model does is.")
+        return
+    talk.say("\n".join(profile_lines(found, choose_glyphs(sys.stdout), detailed=bool(rest))))

@@ -1,0 +1,30 @@
+"""What the commands of this feature take."""
+
+import argparse
+
+from kith.terminal.arguments.options import add_engine, add_folder, add_offline, add_yes
+from kith.terminal.arguments.quantities import positive
+
+
+def review(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    what = "a commit or a range such as main..HEAD (what is not committed)"
+    parser.add_argument("revision", nargs="?", metavar="COMMIT", help=what)
+    add = parser.add_argument
+    add("--staged", action="store_true", help="what the next commit would hold")
+    add("--branch", metavar="BASE", help="HEAD, since it left BASE")
+    add("--patch", metavar="FILE", help="a diff, applied already or not; - reads it from stdin")
+    add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
+    add("--no-model", action="store_true", help="linters and kith's own rules only")
+    add("--second-look", action="store_true", help="ask the model twice about what it calls an error")
+    add("--fail-on", choices=("error", "warning", "note", "never"), default="error",
+        help="the severity from which on the exit code is 1 (error)")  # fmt: skip
+    add("--max", type=positive, metavar="N", help="show the worst N findings")
+    add("--apply", action="store_true", help="propose the suggestions as one change, checked and asked about")
+    add_yes(parser)
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="as JSON")
+    forms.add_argument("--sarif", action="store_true", help="as SARIF 2.1.0, for code hosts and editors")
+    add_offline(parser)
+    add_engine(parser)

@@ -1,0 +1,53 @@
+"""`/review` in a conversation."""
+
+from typing import Any, Final
+
+from kith.core.errors import EXIT_DONE
+from kith.core.events import Event
+from kith.core.values import Finding
+from kith.features.review.command import offered_in, review_lines
+from kith.features.review.reviews import Told, run_review
+from kith.features.review.subjects import Wish
+from kith.terminal.conversation.commands.parting import split
+from kith.terminal.conversation.talk import Talk
+from kith.view.lines import count
+from kith.view.printing import printable
+
+_KNOWN: Final = 20  # findings that the model is told of
+
+
+async def review(talk: Talk, rest: str) -> None:
+    """Say what is wrong with a change; with --apply, propose what was suggested. Raises UsageError."""
+
+    words = split(rest)
+    apply = "--apply" in words
+    wish = Wish(revision=" ".join(word for word in words if word != "--apply"))
+    told = await run_review(talk.allowed, wish, talk.answer, [_without(talk, "Reviewed")], apply=apply)
+    talk.voice.rest()
+    talk.say("\n".join(review_lines(told, told.review.findings)))
+    if told.result.code != EXIT_DONE:
+        talk.say(printable(told.result.report["text"]), "red")
+    if told.left:
+        talk.notes.append(_as_note(told))
+        offered = offered_in(told.left)
+        more = f" {count(offered, 'suggestion')} to apply: /review --apply" if offered else ""
+        talk.say(f"The model knows this with your next words.{more}", "dim")
+
+
+def _as_note(told: "Told") -> str:
+    shown = told.left[:_KNOWN]
+    return "\n".join([f"A review of {told.subject.words} found:", *map(_in_a_line, shown)])
+
+
+def _in_a_line(finding: Finding) -> str:
+    return f"- {finding.path}:{finding.line}: {finding.text}"
+
+
+def _without(talk: Talk, *kinds: str) -> Any:
+    """A listener to another session, but for the events that are shown in another way."""
+
+    def hear(event: Event, path: tuple[str, ...]) -> None:
+        if type(event).__name__ not in kinds:
+            talk.hear(event, path)
+
+    return hear

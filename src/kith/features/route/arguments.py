@@ -1,0 +1,12 @@
+"""What the commands of this feature take."""
+
+import argparse
+
+from kith.terminal.arguments.options import add_folder, add_json
+from kith.terminal.arguments.quantities import some_id
+
+
+def why(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", type=some_id, nargs="?", metavar="ID", help="of a session (the last one)")
+    add_json(parser)

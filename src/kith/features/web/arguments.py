@@ -1,0 +1,65 @@
+"""What the commands of this feature take."""
+
+import argparse
+
+from kith.terminal.arguments.options import add_folder
+from kith.terminal.arguments.quantities import port, some_id
+
+
+def serve(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("projects", nargs="*", metavar="PROJECT", help="folders to serve (this one)")
+    add("--port", type=port, metavar="N", default=5484, help="which port; 0: any that is free (5484)")
+    add("--open", action="store_true", help="open the page in your browser")
+    add("--new-token", action="store_true", help="not the token of last time: open pages must come in anew")
+    group = parser.add_argument_group("for other machines").add_argument
+    group("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
+    group("--token", metavar="TOKEN", help="needed with --host; better in KITH_SERVE_TOKEN")
+    group("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+
+
+def client(parser: argparse.ArgumentParser) -> None:
+    """Which server: the one that runs here, or another one."""
+    add = parser.add_argument
+    add("--url", metavar="URL", help="of a server elsewhere (the one that runs here)")
+    add("--token", metavar="TOKEN", help="of a server elsewhere; better in KITH_SERVE_TOKEN")
+    add("--project", metavar="NAME", default="", help="one of the server's projects (the first)")
+
+
+def client_run(parser: argparse.ArgumentParser) -> None:
+    client(parser)
+    add = parser.add_argument
+    add("task", nargs="+", metavar="TASK", help="what to do")
+    add("-m", "--model", metavar="NAME", default="", help="as the server calls it; or route")
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
+    add("--read-only", action="store_true", help="look and answer, change nothing")
+    add("--yes", action="store_true", help="apply without asking")
+
+
+def client_one(parser: argparse.ArgumentParser) -> None:
+    client(parser)
+    parser.add_argument("id", metavar="ID", help="of a session, as kith client sessions shows it")
+    parser.set_defaults(yes=False)
+
+
+def client_answer(parser: argparse.ArgumentParser) -> None:
+    client_one(parser)
+    add = parser.add_argument
+    add("choice", metavar="CHOICE", help="yes, no, or one of the question's choices")
+    # Without a default argparse would name them among what is missing.
+    add("words", nargs="*", default=[], metavar="WORDS", help="what to do differently, after `revise`")
+
+
+def client_get(parser: argparse.ArgumentParser) -> None:
+    client(parser)
+    parser.add_argument("path", metavar="PATH", help="such as sessions, models or /metrics")
+
+
+def export(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("id", type=some_id, nargs="?", metavar="ID", help="of a session (the last one)")
+    add("--format", choices=("html", "md", "json"), help="a page without scripts, Markdown, or JSON (html)")
+    add("-o", "--output", metavar="FILE", help="write it there, not to stdout")

@@ -1,0 +1,60 @@
+"""`kith features`: what kith can do beside its main job, and what of it is switched on."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+
+from kith.agent.features import features, known_features
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.settings import find_folders
+from kith.settings.features import KEY, features_off
+from kith.settings.files import find_file
+from kith.settings.write import set_setting, unset_setting
+from kith.view.lines import wrapped
+
+
+def features_command(args: argparse.Namespace) -> int:
+    """Every feature: what it is for, whether it is on, and which features it needs."""
+    on = {each.name for each in features()}
+    if args.json:
+        rows = [
+            {"name": each.name, "meaning": each.meaning, "on": each.name in on, "needs": list(each.needs)}
+            for each in known_features()
+        ]
+        print(json.dumps(rows, indent=2))
+        return EXIT_DONE
+    off = features_off()
+    for each in known_features():
+        lacking = [name for name in each.needs if name not in on]
+        state = "on" if each.name in on else "off" if each.name in off else f"needs {', '.join(lacking)}"
+        print(wrapped(f"{each.name:10} {state:4} {each.meaning}", sys.stdout))
+    return EXIT_DONE
+
+
+def on_command(args: argparse.Namespace) -> int:
+    """Switch features on again, in the person's own configuration. Raises UsageError."""
+    return _keep_off(features_off() - _checked(args.names))
+
+
+def off_command(args: argparse.Namespace) -> int:
+    """Switch features off, in the person's own configuration. Raises UsageError."""
+    return _keep_off(features_off() | _checked(args.names))
+
+
+def _checked(names: Iterable[str]) -> frozenset[str]:
+    known = [each.name for each in known_features()]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"There is no feature {name!r}; there are: {', '.join(known)}.")
+    return frozenset(names)
+
+
+def _keep_off(off: frozenset[str]) -> int:
+    file = find_file(find_folders()[0])
+    if off:
+        set_setting(file, KEY, sorted(off), project=False)
+    else:
+        unset_setting(file, KEY, project=False)
+    print(f"Off: {', '.join(sorted(off))}." if off else "Every feature is on.")
+    return EXIT_DONE
