@@ -14,7 +14,6 @@ sys.path.insert(0, str(ROOT / "tests" / "workflows"))
 from dataclasses import replace  # noqa: E402
 
 from building import DONE, PLAIN, Stage, copy_package, edit, tasks, write  # noqa: E402
-
 from kith.core.events import Judged, Stepped  # noqa: E402
 
 ALLOWED = 0.05

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).parent.parent.parent / "tools"
+from places import ROOT
+
+TOOLS = ROOT / "tools"
 
 
 @pytest.mark.slow

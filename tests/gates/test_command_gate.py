@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from gating import LIMITS, judge, make_repository
 
+from gating import LIMITS, judge, make_repository
 from kith.gates.command import command_gate, name_command, not_allowed
 from kith.gates.toolchains import PYTHON, Toolchain
 

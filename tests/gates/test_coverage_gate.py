@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from gating import LIMITS, judge, make_repository
 
+from gating import LIMITS, judge, make_repository
 from kith.core.run import Run
 from kith.core.values import Change, Changes, Ran, Verdict
 from kith.gates.coverage import Measure, coverage_gate

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from gating import LIMITS, in_trial, make_repository, write_all
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gating import LIMITS, in_trial, make_repository, write_all
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Trial

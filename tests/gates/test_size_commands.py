@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from gating import LIMITS, judge
-
 from kith.gates.commands import commands_gate
 from kith.gates.size import size_gate
 

@@ -4,8 +4,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from gating import in_trial, make_repository, write_all
 
+from gating import in_trial, make_repository, write_all
 from kith.core.run import Run
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes, Verdict
 from kith.core.workspace import Trial

@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indexing import contents, fresh, update, write, write_many
 
+from indexing import contents, fresh, update, write, write_many
 from kith.context.words import find_words
 from kith.core.errors import KithError
 from kith.memory.index import Index, open_index
 from kith.memory.refresh import Refreshed, refresh
 from kith.trees.trials import open_tree
+from places import SUPPORT
 
 CACHE = """\
 LIMIT = 3
@@ -136,7 +137,7 @@ def test_an_updated_index_is_what_a_new_one_would_be(edits: list[dict[str, str |
 
 
 def start(*args: object) -> subprocess.Popen[bytes]:
-    here = Path(__file__).with_name("indexing.py")
+    here = SUPPORT / "indexing.py"
     return subprocess.Popen([sys.executable, here, *map(str, args)], start_new_session=True)
 
 

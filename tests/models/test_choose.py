@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_files import write_model
 
 from kith.core.errors import NoModelError
 from kith.core.events import Event, Notice, Progress
@@ -17,6 +16,7 @@ from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
 from kith.models.discovery.places import Named, Places
 from kith.models.discovery.servers import Server
+from model_files import write_model
 
 NOBODY = Places(ollama_host="http://127.0.0.1:1", offline=True, usual=())
 

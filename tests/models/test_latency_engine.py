@@ -3,14 +3,15 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from places import ROOT
+
 pytestmark = pytest.mark.slow
 
-BENCHMARK = Path(__file__).parent.parent.parent / "benchmarks" / "latency.py"
+BENCHMARK = ROOT / "benchmarks" / "latency.py"
 WITHIN = 0.15  # median of relative errors
 CROWDED = 1.5  # processes for each core: from there on the clock measures the others
 ROUNDS = 2

@@ -5,11 +5,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from jail import SECRET, Jail
-from mutating import mutate
 from test_shell_decide import ASKED, HARMLESS
 
+from jail import SECRET, Jail
 from kith.shell import decide
+from mutating import mutate
 
 pytestmark = pytest.mark.skipif(not shutil.which("bwrap"), reason="there is no jail here")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools_bench import Bench
 
 from kith.core.policy import READ_ONLY
 from kith.tools.git import GIT
+from tools_bench import Bench
 
 
 @pytest.fixture

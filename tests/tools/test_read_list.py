@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tools_bench import Bench
 
 from kith.tools.files import LARGEST, LIST, LISTED, WIDTH, ReadLimits, make_read
+from tools_bench import Bench
 
 READ = make_read()
 TEXT_LINES = st.lists(

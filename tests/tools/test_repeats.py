@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools_bench import Bench
 
 from kith.core.errors import LimitError
 from kith.core.loop import converse
@@ -21,6 +20,7 @@ from kith.core.values import Message, Reply, ToolCall, ToolResult, say
 from kith.models.providers.rows import tool_rows
 from kith.tools import standard_tools
 from kith.tools.repeats import watch_repeats
+from tools_bench import Bench
 
 
 class Hands:

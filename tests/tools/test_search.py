@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from tools_bench import Bench
 
 from kith.core.run import Limits
 from kith.core.workspace import ExecLimits
 from kith.tools.search import SEARCH
+from tools_bench import Bench
 
 ENGINES = [("rg",), ("git",), ()]
 

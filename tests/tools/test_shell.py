@@ -4,12 +4,12 @@ import base64
 import time
 
 import pytest
-from tools_bench import Bench
 
 from kith.core.run import Limits
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
 from kith.tools.shell import BASH, make_powershell, powershell_program, report
+from tools_bench import Bench
 
 
 def test_output_follows_the_exit_code(bench: Bench) -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tools_bench import Bench
 
 from kith.agent.knowledge import gather, skill_tool
 from kith.core.model import Tool
 from kith.settings import load_settings
+from tools_bench import Bench
 from trusting import trust
 
 OUTSIDE = ("../../../.env", "parts/../../../../.env", "/etc/passwd", ".git/config", "../../../../secret.md")

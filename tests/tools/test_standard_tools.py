@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from tools_bench import Bench
 
 from kith.core.loop import converse
 from kith.core.model import Emit, Prompt, Role, Tool
@@ -15,6 +14,7 @@ from kith.core.policy import TRIAL
 from kith.core.run import Thread
 from kith.core.values import Message, Reply, TodoItem, ToolCall, say
 from kith.tools import ReadLimits, standard_tools
+from tools_bench import Bench
 
 NAMES = ["read", "list", "search", "edit", "write", "bash", "git", "todo", "done"]
 MOST_TOKENS = 900

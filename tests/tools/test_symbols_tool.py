@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools_bench import Bench
 
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -17,6 +16,7 @@ from kith.memory.refresh import refresh
 from kith.tools.symbols import BODY, SHOWN, make_symbols
 from kith.trees.local import LocalTree
 from kith.trees.trials import open_tree
+from tools_bench import Bench
 
 CACHE = "class Cache:\n    def get(self, key):\n        return self.load(key)\n"
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tools_bench import Bench
 
 from kith.core.events import TodoSet
 from kith.core.values import TodoItem
 from kith.tools.done import DONE
 from kith.tools.todo import make_todo
+from tools_bench import Bench
 
 
 def test_a_list_is_set_changed_and_read(bench: Bench) -> None:

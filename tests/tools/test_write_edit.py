@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tools_bench import Bench
 
 from kith.tools.edit import EDIT
 from kith.tools.write import WRITE
+from tools_bench import Bench
 
 HALF = "\ud800"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from projects import ENV, TRIALS, git, make_project, needs, snapshot
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Changes
 from kith.core.workspace import Command
+from projects import ENV, TRIALS, git, make_project, needs, snapshot
 from sparing import first
 
 PATHS = [

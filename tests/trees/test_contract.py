@@ -6,12 +6,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from projects import TRIALS, git, make_project, needs, snapshot
 
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, SYMLINK, Change, Changes
 from kith.core.workspace import Command, Trial, Workspace
 from kith.trees.trials import open_tree
+from projects import TRIALS, git, make_project, needs, snapshot
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change
 from kith.trees.journal import apply_changes, list_applied, recover
 from kith.trees.records import find_records, open_journal
+from places import SUPPORT
 
 OLD = {
     "edit": (b"old edit\n" * 50, 0o644),
@@ -122,7 +123,7 @@ Run = Callable[..., tuple[int, str, float]]
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
     """Carries out one action in a process of its own; gives its exit code, last words and seconds."""
-    command = [sys.executable, "-c", NURSERY, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", NURSERY, str(SUPPORT)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
         assert nursery.stdin and nursery.stdout
 

@@ -18,8 +18,9 @@ from kith.trees.layers import Layers
 from kith.trees.overlay import open_overlay
 from kith.trees.probe import Abilities, look, probe
 from kith.trees.trials import open_tree
+from places import ROOT
 
-SRC = Path(__file__).parents[2] / "src"
+SRC = ROOT / "src"
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from nursery import FATES
 from sweeping import compile_faults, open_nursery, quick_place, sweep, sweep_recovery
 

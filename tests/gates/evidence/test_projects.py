@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 import attacked_projects
 import blocked_projects
 import command_projects
 import cpp_projects
-import pytest
 import python_projects
 import tampering_projects
 from prepared import Project, Try, judge_all

@@ -1,0 +1,18 @@
+"""`kith demo`: the first thing that a person sees does what the README says."""
+
+from pathlib import Path
+
+import pytest
+
+from outside import Kith
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_the_demo_takes_two_tries_and_proves_its_change(tmp_path: Path) -> None:
+    said = Kith(tmp_path)("demo")
+    told = f"{said.stdout}{said.stderr}"
+    assert told.index("✗ unittest: not there yet, 1 failing as before") < told.index(
+        "✓ unittest: 3 pass, 1 fixed"
+    )
+    assert "Proven: a test that failed before passes now" in told
+    assert "back; stats.py is as it was." in told and not list(tmp_path.iterdir())

@@ -1,0 +1,143 @@
+"""A session that goes from one model to another, cut at any event, goes on with the right one."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agreeing import agree
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
+from kith.core.decisions import Routed
+from kith.core.events import Event, Said
+from mending import CHECK, DONE, NEW, OLD, edit
+
+WRONG = OLD.replace("+ 1", "+ 2")
+MARK = {"calls": [{"name": "bash", "args": {"command": "echo once >> marks.txt"}}]}
+SCRIPTS = {
+    "local": [edit(OLD, WRONG), MARK, DONE, DONE],
+    "frontier": [edit(), DONE],
+}
+# Runs the task in this process and dies, without a word, right after the Nth event was written.
+DIE = """
+import asyncio, os, sys
+from pathlib import Path
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
+from kith.core.values import Answer
+count = 0
+def listen(event, path):
+    global count
+    count += not getattr(event, "transient", False)
+    if count == int(sys.argv[1]):
+        os._exit(9)
+async def agree(question):
+    return Answer("all")
+flags = {"model": "route", "tries": 2, "check": (sys.argv[2],)}
+asyncio.run(run_task(Project.open(Path.cwd(), flags), Task("fix mean"), agree, [listen]))
+"""
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KITH_ROUTE_AUDIT", "0")
+    for name in SCRIPTS:
+        monkeypatch.setenv(f"KITH_ROUTE_{name.upper()}", f"replay/{tmp_path / name}.json")
+    write(tmp_path, SCRIPTS)
+    return tmp_path
+
+
+def write(folder: Path, scripts: dict[str, list[Any]]) -> None:
+    for name, replies in scripts.items():
+        (folder / f"{name}.json").write_text(json.dumps(replies))
+
+
+def events_of(project: Project, session: str) -> list[Event]:
+    return [record.event for record in project.log.events(session)]
+
+
+def heard(events: list[Event], thread: str) -> int:
+    """How many replies of a model are in a thread; kith's own closing words are none."""
+    said = [each.message for each in events if isinstance(each, Said) and each.thread == thread]
+    return sum(message.role == "assistant" and message.author != "kith" for message in said)
+
+
+def cut(repository: Path, scripts: Path, number: int) -> str:
+    """The session that dies after so many events; "" where it came to its end."""
+    subprocess.run(["git", "checkout", "-q", "."], cwd=repository, check=True)
+    subprocess.run(["git", "clean", "-fdq"], cwd=repository, check=True)
+    write(scripts, SCRIPTS)
+    died = subprocess.run([sys.executable, "-c", DIE, str(number), CHECK], cwd=repository)
+    last = Project.open(repository, {}).sessions()[0]
+    assert died.returncode in (0, 9)
+    return "" if died.returncode == 0 or last.status == "done" else last.id
+
+
+def go_on(repository: Path, scripts: Path, session: str) -> list[Event]:
+    """Resume it, with what each model has not said yet; all of its events."""
+    project = Project.open(repository, {"model": "route", "tries": 2})
+    events = events_of(project, session)
+    # What was interrupted is not run again: where that was the edit, the model makes it once more.
+    fixed = (repository / "utils.py").read_text().replace(OLD, NEW)
+    again = {"calls": [{"name": "write", "args": {"path": "utils.py", "content": fixed}}]}
+    heard_of = {"local": heard(events, "task"), "frontier": heard(events, "task.2")}
+    rest = {name: replies[heard_of[name] :] for name, replies in SCRIPTS.items()}
+    write(scripts, {"local": [*rest["local"], DONE], "frontier": [*rest["frontier"], again, DONE]})
+    result = asyncio.run(run_task(project, Task("", resume=session), agree))
+    assert result.report["status"] == "done", result.report["text"]
+    return events_of(project, session)
+
+
+def check_end(repository: Path, events: list[Event], number: int) -> None:
+    where = f"cut after event {number}"
+    marks = repository / "marks.txt"
+    assert NEW in (repository / "utils.py").read_text(), where
+    assert not marks.exists() or marks.read_text() == "once\n", where
+    taken_over = [each for each in events if isinstance(each, Routed) and each.after]
+    assert len(taken_over) == 1 and taken_over[0].after == "replay/local", where
+    packets = [
+        each.message.text
+        for each in events
+        if isinstance(each, Said) and each.thread == "task.2" and each.message.role == "user"
+    ]
+    assert packets[0].startswith("# Task\nfix mean\n\n# So far"), where
+    assert len([each for each in packets if each.startswith("# Task")]) == 1, where
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_cut_where_one_model_follows_another(repository: Path, scripts: Path) -> None:
+    whole = asyncio.run(
+        run_task(
+            Project.open(repository, {"model": "route", "tries": 2, "check": (CHECK,)}),
+            Task("fix mean"),
+            agree,
+        )
+    )
+    events = events_of(Project.open(repository, {}), whole.report["session"])
+    turn = next(n for n, each in enumerate(events, 1) if isinstance(each, Routed) and each.after)
+    for number in (turn, turn + 1):
+        session = cut(repository, scripts, number)
+        assert session
+        events = go_on(repository, scripts, session)
+        check_end(repository, events, number)
+        (packet,) = [
+            each.message.text for each in events if isinstance(each, Said) and each.thread == "task.2"
+        ][:1]
+        assert "taken back; it had been:" in packet and "+ 2)" in packet
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(5))
+@pytest.mark.usefixtures("sandbox")
+def test_cut_after_any_event_the_right_model_ends_it(repository: Path, scripts: Path, start: int) -> None:
+    for number in range(start + 1, 200, 5):  # five tests share the events between them
+        session = cut(repository, scripts, number)
+        if not session:
+            return
+        check_end(repository, go_on(repository, scripts, session), number)
+    raise AssertionError("the task never came to its end")

@@ -1,0 +1,287 @@
+"""The page under a magnifier: ten thousand events, its weight, who can use it, what strangers write."""
+
+import importlib.util
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from browsing import Tabs, open_browser
+from kith.core.events import (
+    Applied,
+    Asked,
+    Called,
+    Delta,
+    Engaged,
+    Judged,
+    Notice,
+    Planned,
+    Proposed,
+    RunEnded,
+    RunStarted,
+    Said,
+    TodoSet,
+    ToolBegan,
+    ToolEnded,
+)
+from kith.core.values import (
+    FileChange,
+    Message,
+    Plan,
+    Question,
+    Ran,
+    Text,
+    Thinking,
+    Timing,
+    TodoItem,
+    ToolCall,
+    ToolResult,
+    Usage,
+    say,
+)
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.session import Session
+
+pytestmark = pytest.mark.slow
+SLOWEST_FRAME_MS = 100  # without a GPU
+HOSTILE = (
+    '<img src=x onerror="alert(1)">',
+    "</script><script>alert(1)</script>",
+    "</pre></li></ol><h1>Owned</h1>",
+    "\x1b[2J\u202egnp.exe\u200b",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "[click](javascript:alert(1)) ![x](https://example.org/x.png) <iframe src=//example.org></iframe>",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def tabs(browser: Browser) -> Iterator[Tabs]:
+    with ExitStack() as stack:
+        tabs = Tabs(browser, stack)
+        yield tabs
+        tabs.check()
+
+
+@pytest.fixture
+def log(home: Path) -> Log:
+    return Log(home / ".local/state/kith" / LOG_FILE)
+
+
+def busy() -> float:
+    """How much longer things take than on an idle machine: processes that want to run, for each processor."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def turn(session: Session, number: int, words: str = "I look at the next file.") -> None:
+    """One step of a model: a call, what was said, a tool and its result."""
+    id = f"c{number}"
+    call = ToolCall(id, "read", {"paths": [f"src/file{number}.py"]})
+    session.emit(
+        Called("llama", "edit", 1, Usage(4_000 + number, 60, 3_900), Timing(0, 0, 0.4, 1.2, 0.5, 1.7))
+    )
+    session.emit(
+        Said("task", Message("assistant", (Thinking("Hm."), Text(f"{words} **{number}**"), call), "llama"))
+    )
+    session.emit(ToolBegan(id, "read", "read", f"src/file{number}.py"))
+    session.emit(ToolEnded(id, "read", True, 0.1, "11 lines"))
+    session.emit(Said("task", Message("tool", (ToolResult(id, f"def f{number}():\n    pass\n" * 4),))))
+
+
+@pytest.fixture
+def long_session(log: Log, repository: Path) -> str:
+    with Session(log, "long") as session:
+        session.emit(RunStarted("A long task", str(repository), "llama", "1"))
+        for number in range(2_000):
+            turn(session, number)
+        session.emit(RunEnded("done", "It is done."))
+    return "long"
+
+
+def test_ten_thousand_events_open_in_a_second_and_scroll_smoothly(tabs, long_session, start_serving):
+    tab = tabs(start_serving())
+    assert min(_seconds_to_open(tab, long_session) for _ in range(4)) < 1 * busy()
+    assert _frames(tab.page) < SLOWEST_FRAME_MS * busy()
+    before = tab.count("#log > li")
+    tab.page.locator("#earlier a").click()
+    tab.page.wait_for_function(f"() => document.querySelectorAll('#log > li').length > {before}")
+
+
+def _seconds_to_open(tab, session: str) -> float:
+    began = time.perf_counter()
+    tab.go(f"/sessions/{session}")
+    tab.see("#log", "1999")
+    return time.perf_counter() - began
+
+
+def test_ten_thousand_events_that_come_while_one_reads_leave_the_page_smooth(
+    tabs, log, repository, start_serving
+):
+    serving = start_serving()
+    with Session(log, "burst") as session:
+        session.emit(RunStarted("A burst", str(repository), "llama", "1"))
+        tab = tabs(serving, "/sessions/burst")
+        tab.see("#status")
+        tab.page.evaluate(_WATCH_FRAMES)
+        for number in range(2_000):
+            turn(session, number)
+        session.emit(Notice("the last one"))
+        tab.page.get_by_text("the last one").first.wait_for(state="attached", timeout=90_000)
+    slow = tab.page.evaluate("window.frames_seen.filter(ms => ms > 150).length / window.frames_seen.length")
+    numbers = tab.page.evaluate(
+        "[...document.querySelectorAll('.step .number')].map(each => Number(each.textContent))"
+    )
+    assert numbers == list(range(1, 2_001)), "nothing is lost, nothing doubled"
+    assert slow < 0.1, f"{slow:.0%} of the frames were slow"
+
+
+_WATCH_FRAMES = """() => {
+  window.frames_seen = [];
+  let last = performance.now();
+  const frame = now => { frames_seen.push(now - last); last = now; requestAnimationFrame(frame); };
+  requestAnimationFrame(frame);
+}"""
+
+
+def _frames(page) -> float:
+    """Scroll through the page; the milliseconds of the frame that only one in twenty exceeds."""
+    return page.evaluate("""() => new Promise(done => {
+      const frames = [];
+      let last = performance.now();
+      scrollTo(0, 0);
+      const frame = now => {
+        frames.push(now - last);
+        last = now;
+        scrollBy(0, 120);
+        if (frames.length < 120) requestAnimationFrame(frame);
+        else done(frames.slice(2).sort((a, b) => a - b)[Math.floor(0.95 * (frames.length - 2))]);
+      };
+      requestAnimationFrame(frame);
+    })""")
+
+
+@pytest.fixture
+def full_session(log: Log, repository: Path) -> str:
+    """A session with everything that a page can show, and a question that is open."""
+    diff = "--- a/u.py\n+++ b/u.py\n@@ -1,2 +1,2 @@\n-a = 1\n+a = 2\n b = 3\n"
+    files = (FileChange("u.py", 1, 1, f"diff --git a/u.py b/u.py\n{diff}"),)
+    ran = Ran("pytest", 1, "E   assert 1 == 2\n" * 30, 1.2)
+    with Session(log, "full") as session:
+        session.emit(RunStarted("Everything at once", str(repository), "llama", "1"))
+        session.emit(Engaged("llama", "http://127.0.0.1:8080", window=8_192))
+        session.emit(Said("task", say("Everything at once")))
+        session.emit(TodoSet((TodoItem("one", "done"), TodoItem("two", "active"), TodoItem("three"))))
+        session.emit(Planned(Plan(("Look", "Mend"), ("It is small",), ("u.py",), ("u.py",))))
+        for number in range(3):
+            turn(
+                session,
+                number,
+                "Some *words*, `code` and\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+            )
+        session.emit(Notice("This is not a git repository.", "warning"))
+        session.emit(Judged("pytest", False, 1, "one test fails", (ran,)))
+        session.emit(Proposed(files))
+        session.emit(Applied("0-1", files))
+        session.emit(RunEnded("done", "It is **done**."))
+        session.emit(RunStarted("And once more", str(repository), "llama", "1"))
+        session.emit(
+            Asked(
+                Question("q1", "change", "Apply this change?", ("all", "some", "none", "revise"), files=files)
+            )
+        )
+    return "full"
+
+
+@pytest.mark.skipif(
+    not importlib.util.find_spec("axe_playwright_python"), reason="needs axe-playwright-python"
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_serious(tabs, full_session, start_serving, scheme, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab = tabs(start_serving(), color_scheme=scheme, viewport={"width": width, "height": 900})
+    for path in (
+        "/",
+        f"/sessions/{full_session}",
+        "/files",
+        "/files?path=utils.py",
+        "/tools",
+        "/models",
+        "/profile",
+    ):
+        tab.go(path)
+        tab.page.evaluate("for (const each of document.querySelectorAll('#log details')) each.open = true")
+        found = [
+            f"{path}: {each['id']}: {each['help']}: {[node['html'][:160] for node in each['nodes'][:3]]}"
+            for each in Axe().run(tab.page).response["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+        assert not found, "\n".join(found)
+
+
+def test_a_page_is_small_and_soon_there(tabs, full_session, start_serving):
+    tab = tabs(start_serving())
+    for path in ("/", f"/sessions/{full_session}", "/profile"):
+        tab.go(path)
+        sizes: dict[str, int] = {}
+        with tab.page.context.new_page() as fresh:
+            fresh.on("response", lambda answer, sizes=sizes: sizes.update({answer.url: _size(answer)}))
+            fresh.goto(f"{tab.serving.url}{path}")
+            fresh.wait_for_timeout(300)
+            paint = fresh.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        assert sum(sizes.values()) < 300_000, sizes
+        assert paint < 500 * busy(), f"{path} painted after {paint:.0f} ms"
+
+
+def _size(answer) -> int:
+    return 0 if "/patches" in answer.url else len(answer.body())
+
+
+def test_what_strangers_write_stays_text(tabs, log, repository, start_serving):
+    serving = start_serving()
+    names = [f"hostile{number}" for number in range(len(HOSTILE))]
+    for name, words in zip(names, HOSTILE, strict=True):
+        with Session(log, name) as session:
+            files = (
+                FileChange(words, 1, 0, f"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+{words}\n"),
+            )
+            session.emit(RunStarted(words, str(repository), words, words))
+            session.emit(Said("task", say(words)))
+            session.emit(Said("task", Message("assistant", (Thinking(words), Text(words)), words)))
+            session.emit(TodoSet((TodoItem(words),)))
+            session.emit(Planned(Plan((words,), (words,), (words,), (words,))))
+            session.emit(ToolEnded("c", words, False, 0.1, words, Ran(words, 1, words, 0.1)))
+            session.emit(Judged(words, False, 1, words))
+            session.emit(Proposed(files))
+            session.emit(Asked(Question("q", "change", words, ("all", "none"), files=files)))
+            tab = tabs(serving, f"/sessions/{name}")
+            session.emit(Delta(words))
+            session.emit(Notice(f"{words} the end"))
+            tab.see("#log", "the end")
+            shown = tab.page.evaluate("""() => ({
+              strange: document.querySelectorAll("iframe, img, object, embed, body script").length,
+              acts: [...document.querySelectorAll("*")].filter(each => [...each.attributes].some(
+                ({name, value}) => name.startsWith("on") || /^\\\\s*javascript:/i.test(value))).length,
+              owned: [...document.querySelectorAll("h1")].some(each => each.textContent === "Owned"),
+              hidden: /[\\u202e\\u200b\\u001b]/.test(document.body.innerText),
+              styled: document.querySelectorAll("[style]").length,
+            })""")
+            assert shown == {"strange": 0, "acts": 0, "owned": False, "hidden": False, "styled": 0}, (
+                json.dumps(shown)
+            )
+            tab.page.close()
+    overview = tabs(serving)
+    titles = overview.page.locator("#sessions .title").all_inner_texts()
+    assert any("<img src=x onerror" in title for title in titles)

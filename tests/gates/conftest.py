@@ -1,1 +1,0 @@
-"""Lets the folders below import what stands in this one (`gating`)."""

@@ -1,0 +1,258 @@
+"""The gates for lint and types, with the real tools: what a change brings counts, what was there does not."""
+
+import json
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating import LIMITS, in_trial, judge, make_repository, write_all
+from kith.core.events import Event, Notice
+from kith.core.run import Run
+from kith.core.values import Finding
+from kith.core.workspace import Command, Trial
+from kith.gates.lint import Linter, find_linters, lint_gate, project_linters, run_linters
+from kith.gates.linters import clang_tidy, cppcheck, mypy, pyright, ruff, shellcheck
+from kith.gates.linters.linter import as_arguments
+from kith.gates.linters.run import Linted, run_linter
+from kith.gates.types import types_gate
+
+RUFF = (ruff.make_ruff(""),)
+OLD = "import os\n\n\ndef half(n):\n    return n / 2\n"  # `os` is not used
+
+
+def find(**files: str) -> dict[str, Linter]:
+    held = {name.replace("__", "/").replace("_dot_", "."): text for name, text in files.items()}
+    linters = find_linters(held, lambda path: held[path].encode() if path in held else None)
+    return {linter.name: linter for linter in linters}
+
+
+def test_the_project_says_which_linters_there_are() -> None:
+    assert list(find(a_dot_py="")) == ["ruff"]
+    configured = find(a_dot_py="", pyproject_dot_toml="[tool.ruff]\n[tool.mypy]\nfiles = ['src']\n")
+    assert list(configured) == ["ruff", "mypy"]
+    assert "--select" not in configured["ruff"].command("a.py")
+    assert "--select=E4,E7,E9,F" in find(a_dot_py="")["ruff"].command("a.py")
+    assert configured["mypy"].whole and not find(a_dot_py="", mypy_dot_ini="[mypy]\n")["mypy"].whole
+    assert find(a_dot_py="", setup_dot_cfg="[mypy]\nstrict = true\n").keys() == {"ruff", "mypy"}
+    assert find(a_dot_py="", pyrightconfig_dot_json="{}").keys() == {"ruff", "pyright"}
+    assert find(a_dot_cpp="", CMakeLists_dot_txt="").keys() == {"clang-tidy", "cppcheck"}
+    assert find(a_dot_c="", run_dot_sh="").keys() == {"cppcheck", "shellcheck"}
+    assert not find(readme_dot_md="")
+
+
+@given(st.text())
+def test_a_broken_manifest_says_nothing(text: str) -> None:
+    assert "ruff" in find(a_dot_py="", pyproject_dot_toml=text, setup_dot_cfg=text)
+
+
+def test_only_what_the_change_brings_counts(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"a.py": OLD})
+    more = OLD + "\n\ndef double(n):\n    return m * 2\n"
+    verdict = judge(root, {"a.py": more}, lambda home: lint_gate(RUFF, LIMITS))
+    assert not verdict.ok and verdict.by == "lint" and verdict.figures == {"findings": 1.0}
+    assert "a.py:9: Undefined name `m` (F821)" in verdict.feedback
+    assert "os" not in verdict.feedback
+    assert judge(root, {"a.py": OLD + "\n\nx = 1\n"}, lambda home: lint_gate(RUFF, LIMITS)).ok
+
+
+def test_with_the_untouched_tree_a_finding_elsewhere_counts(tmp_path: Path) -> None:
+    """Who removes the last use of an import makes a finding on a line that nobody touched."""
+    used = "import os\nimport sys\n\nprint(os.name)\n"
+    root = make_repository(tmp_path / "project", {"a.py": used})
+    after: dict[str, str | None] = {"a.py": "# moved\n\nimport os\nimport sys\n\nprint(2)\n"}
+    assert judge(root, after, lambda home: lint_gate(RUFF, LIMITS)).ok
+    verdict = judge(root, after, lambda home: lint_gate(RUFF, LIMITS, home))
+    assert "a.py:3: `os` imported but unused (F401)" in verdict.feedback
+    assert "sys" not in verdict.feedback and verdict.figures["findings"] == 1
+
+
+@pytest.mark.slow
+def test_types_of_a_caller_elsewhere(tmp_path: Path) -> None:
+    files = {
+        "mypy.ini": "[mypy]\nfiles = .\n",
+        "lib.py": "def half(n: int) -> float:\n    return n / 2\n",
+        "use.py": "from lib import half\n\nx: str = half(3)\ny: float = half(4)\n",
+    }
+    root = make_repository(tmp_path / "project", files)
+    after: dict[str, str | None] = {"lib.py": "def half(n: str) -> float:\n    return len(n) / 2\n"}
+    found = find_linters(files, lambda path: files[path].encode())
+    verdict = judge(root, after, lambda home: types_gate(found, LIMITS, home))
+    assert verdict.by == "types" and verdict.figures == {"findings": 2.0}
+    assert "use.py:4:" in verdict.feedback and "(arg-type)" in verdict.feedback
+    assert "assignment" not in verdict.feedback  # that was there
+
+
+def test_what_is_not_installed_is_skipped_and_said(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"a.py": OLD})
+    absent = Linter("nolint", "lint", "", lambda paths: f"nolint-xyz {paths}", ruff.parse, ruff.SUFFIXES)
+    verdict = judge(root, {"a.py": "import sys\n"}, lambda home: lint_gate((absent,), LIMITS))
+    assert verdict.ok and verdict.feedback == "nolint is not installed here, so it was not run."
+    told: list[Event] = []
+
+    async def work(home: Run, run: Run) -> tuple[Finding, ...]:
+        return await run_linters(run, (absent, *RUFF), ["a.py"], LIMITS)
+
+    assert [each.rule for each in in_trial(root, work, told)] == ["F401"]
+    assert Notice("nolint is not installed here, so it was not run.") in told
+
+
+def test_names_of_files_are_only_names(tmp_path: Path) -> None:
+    names = ["--fix.py", "@list.py", "a b.py", "$(touch hacked).py", "';touch hacked;'.py", "é.py"]
+    root = make_repository(tmp_path / "project", dict.fromkeys(names, "import os\n"))
+
+    async def work(home: Run, run: Run) -> tuple[tuple[Finding, ...], list[str]]:
+        return await run_linters(run, RUFF, names, LIMITS), list(await run.workspace.files())
+
+    found, files = in_trial(root, work)
+    assert {each.path for each in found} == set(names) and all(each.rule == "F401" for each in found)
+    assert sorted(files) == sorted(names)
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)))
+def test_no_name_is_an_option(names: list[str]) -> None:
+    assert shlex.split(as_arguments(names)) == [f"./{name}" for name in names]
+
+
+def test_many_files_take_several_commands(tmp_path: Path) -> None:
+    names = [f"{'long' * 40}/{number:04}.py" for number in range(800)]
+    root = make_repository(tmp_path / "project", {names[0]: ""})
+
+    async def work(home: Run, run: Run) -> Linted:
+        count = Linter("count", "lint", "", "echo {} | wc -w; false".format, _count, ruff.SUFFIXES)
+        return await run_linter(run, count, names, LIMITS)
+
+    counted = [each.line for each in in_trial(root, work).findings]
+    assert sum(counted) == 800 and len(counted) > 1
+
+
+def _count(output: str) -> tuple[Finding, ...]:
+    return (Finding(f"{'long' * 40}/0000.py", int(output), "error", "x", "", "echo"),)
+
+
+@pytest.mark.skipif(not shutil.which("cppcheck"), reason="needs cppcheck")
+def test_cppcheck_finds_what_a_change_brings(tmp_path: Path) -> None:
+    good = "int third() {\n    int a[3] = {1, 2, 3};\n    return a[2];\n}\n"
+    root = make_repository(tmp_path / "project", {"a.cpp": good})
+    linters = (cppcheck.make_cppcheck(),)
+    bad = (
+        good.replace("a[2]", "a[3]")
+        + "#include <gtest/gtest.h>\nTEST(Third, Works) { EXPECT_EQ(third(), 3); }\n"
+    )
+    verdict = judge(root, {"a.cpp": bad}, lambda home: lint_gate(linters, LIMITS, home))
+    assert verdict.figures == {"findings": 1.0} and "a.cpp:3: " in verdict.feedback
+    assert "(arrayIndexOutOfBounds)" in verdict.feedback
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (shutil.which("clang-tidy") and shutil.which("cmake")), reason="needs clang-tidy")
+def test_clang_tidy_needs_to_know_how_files_are_compiled(tmp_path: Path) -> None:
+    files = {
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(p CXX)\nadd_library(a a.cpp)\n",
+        ".clang-tidy": "Checks: '-*,bugprone-integer-division'\n",
+        "a.cpp": "double half(int n);\n",
+    }
+    root = make_repository(tmp_path / "project", files)
+    found = find_linters(files, lambda path: files[path].encode())
+    bad = "double half(int n);\ndouble half(int n) { return n / 2; }\n"
+
+    async def work(home: Run, run: Run) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        assert isinstance(run.workspace, Trial)
+        tidy = [linter for linter in found if linter.name == "clang-tidy"]
+        before = await run_linters(run, tidy, ["a.cpp"], LIMITS)
+        await write_all(run.workspace, {"a.cpp": bad})
+        configure = "cmake -S . -B .kith-build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+        ran = await run.workspace.check(Command(configure), LIMITS)
+        assert ran.code == 0, ran.output
+        return before, await run_linters(run, tidy, ["a.cpp"], LIMITS)
+
+    told: list[Event] = []
+    before, after = in_trial(root, work, told)
+    assert before == () and any("it needs .kith-build" in str(event) for event in told)
+    assert [(each.path, each.line, each.rule) for each in after] == [
+        ("a.cpp", 2, "bugprone-integer-division")
+    ]
+
+
+PARSERS = {
+    "ruff": ruff.parse,
+    "mypy": mypy.parse,
+    "pyright": pyright.parse,
+    "clang-tidy": clang_tidy.parse,
+    "cppcheck": cppcheck.parse,
+    "shellcheck": shellcheck.parse,
+}
+TOLD = {
+    "ruff": json.dumps({"filename": "/p/a.py", "code": "F401", "message": "m", "location": {"row": 3}}),
+    "mypy": json.dumps({"file": "a.py", "line": 3, "code": "misc", "message": "m", "severity": "error"}),
+    "pyright": json.dumps(
+        {
+            "generalDiagnostics": [
+                {"file": "/p/a.py", "severity": "error", "message": "m", "range": {"start": {"line": 2}}}
+            ]
+        }
+    ),
+    "clang-tidy": "/p/a.cpp:3:5: warning: m [some-check]\n/p/a.cpp:3:9: note: because\n",
+    "cppcheck": "a.cpp:3:5: error: m [nullPointer]\n",
+    "shellcheck": "run.sh:3:1: warning: m [SC2034]\n",
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ("file", "filename", "line", "location", "range", "start", "generalDiagnostics", "row")
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("tool", PARSERS)
+def test_what_a_tool_says_is_read(tool: str) -> None:
+    noise = "" if tool == "pyright" else "warning: something else\n"
+    (finding,) = PARSERS[tool](noise + TOLD[tool])
+    assert (finding.line, finding.text, finding.by) == (3, "m", tool)
+
+
+@given(
+    st.sampled_from(sorted(PARSERS)),
+    st.text() | JSON.map(json.dumps) | st.sampled_from(sorted(TOLD.values())),
+    st.integers(0, 200),
+)
+def test_broken_output_never_breaks_the_reader(tool: str, output: str, cut: int) -> None:
+    for finding in PARSERS[tool](output[:cut]):
+        assert finding.line >= 1 and finding.by == tool and isinstance(finding.text, str)
+
+
+def test_the_linters_of_a_tree(repository: Path) -> None:
+    async def work(home: Run, run: Run) -> tuple[Linter, ...]:
+        return await project_linters(run)
+
+    assert [linter.name for linter in in_trial(repository, work)] == ["ruff"]
+    assert not subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True).stdout
+
+
+def test_linters_of_a_large_tree_are_found_at_once() -> None:
+    files = [f"src/p{number // 400}/f{number}.{'py' if number % 2 else 'md'}" for number in range(42_000)]
+
+    def least(work: Callable[[], object]) -> float:
+        def once() -> float:
+            began = time.perf_counter()
+            work()
+            return time.perf_counter() - began
+
+        return min(once() for _ in range(5))
+
+    plain = least(lambda: sorted(map(hash, files)))  # one look at each name
+    assert least(lambda: find_linters(files, lambda path: None)) < 10 * plain

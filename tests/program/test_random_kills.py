@@ -1,0 +1,17 @@
+"""A task that is killed at any moment leaves nothing behind but what lets it go on."""
+
+import subprocess
+import sys
+
+import pytest
+
+from places import SUPPORT
+
+KILLING = SUPPORT / "killing.py"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_nothing_is_left_of_killed_tasks() -> None:
+    done = subprocess.run([sys.executable, str(KILLING), "20"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,187 @@
+"""Processes of kith that are forked from one with its modules loaded: real, and begun in milliseconds.
+
+`python forked.py SOCKET` waits at a socket. A request is JSON (arguments, folder, environment) with three
+file descriptors; its answer is the exit code. How Python itself starts is tested without this.
+"""
+
+import faulthandler
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from overdue import OUTLIVED, Watchdog, wait_watched
+
+LOADED = (
+    *("kith.cli", "kith.terminal.run", "kith.terminal.commands", "kith.terminal.conversation.desk"),
+    *("kith.terminal.terminal", "kith.features.build.command", "kith.terminal.status"),
+    *("kith.agent.tasks", "kith.features.build.builds", "kith.agent.models"),
+    *(
+        "kith.models.providers.ollama",
+        "kith.models.providers.openai_like",
+        "kith.features.demo.replay",
+        "httpx2",
+    ),
+    *("kith.trees.overlay", "kith.trees.copy", "kith.gates.distil", "kith.models.discovery.catalogue"),
+    *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio"),
+)
+_LONGEST = 1 << 20  # bytes of a request
+_lock = threading.Lock()
+_server: list[tuple[subprocess.Popen[bytes], str]] = []
+
+
+def run_forked(
+    words: tuple[str, ...], folder: Path, input: str, seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """`kith WORDS` in a folder, with this process's environment, to its end."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(input.encode())
+        given.seek(0)
+        with _asked(words, folder, (given, out, err), seconds, ends=True) as connection:
+            code = _code_from(connection)
+        texts = [_text(file) for file in (out, err)]
+        assert OUTLIVED not in texts[1], texts[1]
+    return subprocess.CompletedProcess(["kith", *words], code, *texts)
+
+
+def talk_forked(words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float) -> int:
+    """`kith WORDS` while somebody talks with it; returns its exit code.
+
+    From here on it alone has these three streams: whoever reads them sees their end when it dies.
+    """
+    with _asked(words, folder, files, seconds) as connection:
+        for file in files:
+            file.close()
+        return _code_from(connection)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode().replace("\r\n", "\n")
+
+
+@contextmanager
+def _asked(
+    words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float, *, ends: bool = False
+) -> Iterator[socket.socket]:
+    """A connection over which the answer to a request will come; `ends`: the command has one task."""
+    told = {"argv": list(words), "folder": str(folder), "env": dict(os.environ), "ends": ends}
+    request = json.dumps(told).encode()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(seconds)
+        connection.connect(_address())
+        socket.send_fds(connection, [len(request).to_bytes(4, "big")], [file.fileno() for file in files])
+        connection.sendall(request)
+        yield connection
+
+
+def _code_from(connection: socket.socket) -> int:
+    answer = connection.recv(16)
+    assert answer, "kith was killed"
+    return int(answer)
+
+
+def _address() -> str:
+    """Where the process waits from which others are forked; started when it is first needed."""
+    with _lock:
+        if not _server:
+            path = str(Path(tempfile.mkdtemp(prefix="kith-forked-")) / "socket")
+            process = subprocess.Popen([sys.executable, __file__, path], stdout=subprocess.PIPE)
+            assert process.stdout
+            process.stdout.readline()
+            _server.append((process, path))
+        return _server[0][1]
+
+
+def serve(path: str) -> None:
+    """Fork a child for every request, until whoever started this is gone."""
+    for name in LOADED:
+        __import__(name)
+    parent = os.getppid()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        listener.settimeout(1.0)
+        print("ready", flush=True)
+        while os.getppid() == parent:
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            with connection:
+                connection.setblocking(True)
+                head, fds, _, _ = socket.recv_fds(connection, 4, 3)
+                if os.fork() == 0:
+                    listener.close()
+                    _answer(connection, int.from_bytes(head, "big"), fds)
+                for fd in fds:
+                    os.close(fd)
+            while _reap():
+                pass
+
+
+def _reap() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def _answer(connection: socket.socket, size: int, fds: list[int]) -> None:
+    """Run one kith in a child of its own, and tell its exit code; does not return."""
+    data = b""
+    while len(data) < size:
+        data += connection.recv(_LONGEST)
+    request = json.loads(data)
+    # A conversation lives on after an event that ends a task.
+    watchdog = Watchdog(request["env"] if request["ends"] else {})
+    child = os.fork()
+    if child == 0:
+        connection.close()
+        _become_kith(request, fds)
+    code, late = wait_watched(child, watchdog)
+    if late:
+        os.write(fds[2], f"\n{OUTLIVED}\n".encode())
+    connection.sendall(str(code).encode())
+    os._exit(0)
+
+
+def _become_kith(request: dict[str, Any], fds: list[int]) -> None:
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+        os.close(fd)
+    faulthandler.enable()
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        mode = "r" if number == 0 else "w"
+        setattr(sys, name, open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False))  # noqa: SIM115
+    sys.argv = ["kith", *request["argv"]]
+    from kith.__main__ import main
+
+    code: Any = 1
+    try:
+        code = main()
+    except SystemExit as ending:
+        code = ending.code or 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code if isinstance(code, int) else 1)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

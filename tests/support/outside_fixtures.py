@@ -1,0 +1,60 @@
+"""What the tests from outside share: kith as a process, and stand-in model servers beside it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kith.features.demo import standin
+from outside import Kith, Serve, Server, StandIn, in_thread
+
+
+@pytest.fixture
+def kith(repository: Path) -> Kith:
+    """kith in the small repository whose `mean` is wrong."""
+    return Kith(repository)
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Starts a stand-in server with a script; kith finds it through the variable that people already set."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(replies: list[Any], dialect: str = "ollama", *options: str) -> Server:
+        number = len(started)
+        script, log = tmp_path / f"script{number}.json", tmp_path / f"requests{number}.jsonl"
+        script.write_text(json.dumps(replies))
+        log.touch()
+        command = [sys.executable, "-m", "kith.features.demo.standin", "--dialect", dialect, "--port", "0"]
+        command += ["--script", str(script), "--log", str(log), *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout
+        url = process.stdout.readline().split()[-1]
+        monkeypatch.setenv("OLLAMA_HOST" if dialect == "ollama" else "OPENAI_BASE_URL", url)
+        return Server(url, log, process.pid)
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """Starts a stand-in that misbehaves as told, and makes its model the one that kith asks."""
+    with ExitStack() as stack:
+
+        def start(script: Any, dialect: str = "ollama", **behaviour: Any) -> standin.Server:
+            server = stack.enter_context(in_thread(script, dialect, **behaviour))
+            provider = "ollama" if dialect == "ollama" else "openai"
+            monkeypatch.setenv("OLLAMA_HOST" if provider == "ollama" else "OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("KITH_MODEL", f"{provider}/standin")
+            return server
+
+        yield start

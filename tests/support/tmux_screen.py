@@ -1,0 +1,70 @@
+"""kith in a real terminal: tmux, its keys and its screen."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mending import blocks
+
+KITH = f"{sys.executable} -m kith"
+
+
+class Screen:
+    """A terminal of 80 columns that runs one program."""
+
+    def __init__(self, folder: Path, command: str, width: int = 80) -> None:
+        self.tmux = ["tmux", "-L", f"kith{os.getpid()}", "-f", "/dev/null"]
+        shown = {
+            name: value for name, value in os.environ.items() if name.startswith(("XDG_", "HOME", "PATH"))
+        }
+        options = [word for name, value in shown.items() for word in ("-e", f"{name}={value}")]
+        ending = f'{command}; echo "exit $?"; sleep 60'
+        self._do("new-session", "-d", "-x", str(width), "-y", "45", *options, "-c", str(folder), ending)
+
+    def _do(self, *words: str) -> str:
+        return subprocess.run([*self.tmux, *words], check=True, capture_output=True, text=True).stdout
+
+    @property
+    def text(self) -> str:
+        return self._do("capture-pane", "-p", "-S", "-200")
+
+    def press(self, *keys: str) -> None:
+        self._do("send-keys", *keys)
+
+    def wait(self, words: str, times: int = 1, seconds: float = 20.0) -> str:
+        """The screen once it shows these words so often, wherever the lines break."""
+        end = time.monotonic() + seconds
+        while " ".join((shown := self.text).split()).count(" ".join(words.split())) < times:
+            assert time.monotonic() < end, f"never saw {words!r} in:\n{shown}"
+            time.sleep(0.05)
+        return shown
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    """Writes a conversation; gives the name of the model that plays it."""
+
+    def write(*replies: Any) -> str:
+        file = tmp_path / "conversation.json"
+        file.write_text(json.dumps([{"text": each} if isinstance(each, str) else each for each in replies]))
+        return f"replay/{file}"
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def no_terminal_is_left() -> Iterator[None]:
+    yield
+    subprocess.run(["tmux", "-L", f"kith{os.getpid()}", "kill-server"], capture_output=True)
+
+
+TWO = blocks('"""Small helpers for numbers."""\n', '"""Helpers."""\n') + blocks(
+    "    return max(low, min(number, high))\n", "    return min(high, max(number, low))\n"
+)
