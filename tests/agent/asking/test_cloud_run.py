@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from in_the_cloud import cloud  # noqa: F401
 from outside import Kith, Server
 
 
