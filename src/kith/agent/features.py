@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Final
+from typing import Any, Final
 
 from kith.core.feature import Feature
 from kith.settings.features import features_off
@@ -27,6 +27,11 @@ def known_features() -> tuple[Feature, ...]:
 def features() -> tuple[Feature, ...]:
     """The features that are on: installed, not switched off, and with all that they need."""
     return tuple(switched_on(known_features(), features_off()))
+
+
+def parts_for(name: str) -> tuple[Any, ...]:
+    """What the features that are on add to the one called `name`."""
+    return tuple(each.extends[name].load() for each in features() if name in each.extends)
 
 
 def switched_on(known: Iterable[Feature], off: Collection[str]) -> Iterable[Feature]:

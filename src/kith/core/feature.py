@@ -1,7 +1,7 @@
 """A feature as one value: what it adds to kith, named here and loaded when it is needed."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
@@ -15,7 +15,7 @@ Takes = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that it can be made as `Lazy[int](...)`
 class Lazy(Generic[T]):
     """Something that a module defines, imported when it is first needed: `kith.features.scan.command:run`."""
 
@@ -72,10 +72,14 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What one feature adds. `needs` are the features without which it is off."""
+    """What one feature adds. `needs` are the features without which it is off.
+
+    `extends`: what it adds to other features, by their names, each of a type that the other one defines.
+    """
 
     name: str
     meaning: str
     needs: tuple[str, ...] = ()
+    extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()

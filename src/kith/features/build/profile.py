@@ -1,13 +1,14 @@
 """What all builds together teach: which roles do well, what tasks cost, where the time goes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.features.build.builds import KIND, read_build
 from kith.features.build.state import Build
 from kith.features.measure.intervals import wilson
+from kith.features.measure.part import Addition, ProfilePart, Scope
 
 
 @dataclass(slots=True)
@@ -95,3 +96,42 @@ def _coverage(pairs: Iterable[tuple[float, float]]) -> dict[str, Any]:
     found = list(pairs)
     means = [round(sum(side) / len(found), 4) for side in zip(*found, strict=True)] if found else [None, None]
     return {"builds": len(found), "before": means[0], "after": means[1]}
+
+
+def build_lines(builds: Builds) -> Iterator[str]:
+    """All builds together; nothing where there was none."""
+    shown = describe_builds(builds)
+    whole, tasks, coverage = shown["builds"], shown["tasks"], shown["coverage"]
+    if not whole["seconds"]:
+        return
+    begun = tasks["good"] + tasks["bad"]
+    yield from (_share("  whole", whole), _share("  tasks", tasks))
+    if begun:
+        left = f", {tasks['skipped']} skipped" if tasks["skipped"] else ""
+        tries, seconds, tokens = (tasks[each] / begun for each in ("tries", "seconds", "tokens"))
+        yield f"    each task: {tries:.1f} tries, {seconds:.0f} s, {tokens:,.0f} tokens{left}"
+    yield f"    of the time in tests: {shown['seconds_in_tests'] / whole['seconds']:.0%}"
+    if coverage["builds"]:
+        yield f"    coverage: {coverage['before']:.1%} -> {coverage['after']:.1%} on average"
+    yield from (_share(f"  {name}", role) for name, role in shown["roles"].items())
+
+
+def _share(name: str, tally: dict[str, Any]) -> str:
+    """`implementer       7 of 9 good, 78% (45% to 94%)`: the share and its 95 % interval."""
+    number = tally["good"] + tally["bad"]
+    if not number:
+        return f"{name:16}  nothing judged yet"
+    low, high = tally["interval"]
+    sure = f"{tally['share']:.0%} ({low:.0%} to {high:.0%})"
+    tokens = f"  {tally['tokens']:,} tokens" if tally["tokens"] else ""
+    return f"{name:16}  {tally['good']} of {number} good, {sure}{tokens}"
+
+
+def read_addition(project: Project, scope: Scope) -> Addition:
+    """All builds together, unless a model or a kind of work is asked for."""
+    whole = scope.model or scope.kind
+    builds = Builds() if whole else read_builds(project, scope.everywhere, scope.since)
+    return Addition(describe_builds(builds), "builds", tuple(build_lines(builds)))
+
+
+PART: Final = ProfilePart(read_addition)

@@ -8,6 +8,7 @@ FEATURE = Feature(
     "coach",
     "how each model is asked: ways tried on recorded tasks, adopted when they win",
     needs=("measure",),
+    extends={"measure": _here("profile:PART")},
     commands=(
         Command(
             "coach",

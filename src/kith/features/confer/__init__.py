@@ -12,6 +12,7 @@ FEATURE = Feature(
         "review",
         "route",
     ),
+    extends={"web": _here("page:PART")},
     commands=(
         Command(
             "confer",

@@ -11,6 +11,7 @@ FEATURE = Feature(
         "route",
         "web",
     ),
+    extends={"web": _here("page:PART")},
     commands=(
         Command(
             "runtime",

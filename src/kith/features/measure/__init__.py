@@ -7,11 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "measure",
     "what calls and tasks took: profiles, benches and probes",
-    needs=(
-        "build",
-        "coach",
-        "web",
-    ),
+    extends={"web": _here("page.part:PART")},
     commands=(
         Command(
             "profile",

@@ -5,7 +5,8 @@ import sys
 from dataclasses import replace
 
 from kith.features.measure.charts import choose_glyphs
-from kith.features.measure.profile import Profile, Scope, read_profile
+from kith.features.measure.part import Scope
+from kith.features.measure.profile import Profile, read_profile
 from kith.features.measure.profile_text import profile_lines
 from kith.memory.log import Log
 from kith.terminal.conversation.talk import Talk

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from kith.agent.features import parts_for
 from kith.agent.project import Project
 from kith.core.errors import UsageError
-from kith.features.build.profile import Builds, describe_builds, read_builds
-from kith.features.coach.coached import read_coaching
 from kith.features.measure.folding import VerdictRow
 from kith.features.measure.intervals import Share, Spread, share_of
 from kith.features.measure.measured import read_measured
+from kith.features.measure.part import Addition, ProfilePart, Scope
 from kith.features.measure.rows import CallRow, LegRow
-from kith.features.measure.series import Experiment, list_experiments
 from kith.features.measure.speeds import Speed, measure_speeds, read_rate, write_rate
 from kith.features.measure.successes import Success, describe_models, measure_successes, tokens_of
 from kith.features.measure.trends import Shift, Trend, find_shifts, find_trends
@@ -32,16 +31,6 @@ _ERRORS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Of what a profile is wanted: all folders, a model (or a part of its name), a kind of work, a time."""
-
-    everywhere: bool = False
-    model: str = ""
-    kind: str = ""
-    since: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Profile:
     """The rows that a profile is of, in the order of time, and what they come to. `root` "": everywhere."""
 
@@ -54,8 +43,7 @@ class Profile:
     successes: tuple[Success, ...]
     trends: tuple[Trend, ...]
     shifts: tuple[Shift, ...]
-    builds: Builds
-    experiments: tuple[Experiment, ...] = ()
+    added: tuple[Addition, ...] = ()
 
 
 def read_profile(project: Project, scope: Scope) -> Profile:
@@ -76,7 +64,7 @@ def read_profile(project: Project, scope: Scope) -> Profile:
         calls = tuple(call for call in calls if call.purpose == scope.kind or call.session in sessions)
         verdicts = tuple(verdict for verdict in verdicts if verdict.kind == scope.kind)
     trends = find_trends(calls, legs)
-    builds = Builds() if scope.model or scope.kind else read_builds(project, scope.everywhere, scope.since)
+    parts: tuple[ProfilePart, ...] = parts_for("measure")
     return Profile(
         str(root or ""),
         scope.since,
@@ -87,17 +75,7 @@ def read_profile(project: Project, scope: Scope) -> Profile:
         measure_successes(legs),
         trends,
         find_shifts(calls, trends),
-        builds,
-        _read_experiments(project, scope),
-    )
-
-
-def _read_experiments(project: Project, scope: Scope) -> tuple[Experiment, ...]:
-    """Those of the models and kinds of work that are wanted; they are no folder's own."""
-    return tuple(
-        each
-        for each in list_experiments(read_coaching(project.log))
-        if scope.model in each.model and scope.kind in ("", each.kind) and each.at >= scope.since
+        tuple(each.read(project, scope) for each in parts),
     )
 
 
@@ -127,7 +105,7 @@ def describe_profile(profile: Profile) -> dict[str, Any]:
         "money": describe_money(profile),
         "errors": describe_errors(profile),
         "days": describe_days(profile),
-        **describe_builds(profile.builds),
+        **{key: value for each in profile.added for key, value in each.data.items()},
     }
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.features.measure.charts import choose_glyphs
-from kith.features.measure.profile import Profile, Scope, describe_profile, read_profile
+from kith.features.measure.part import Scope
+from kith.features.measure.profile import Profile, describe_profile, read_profile
 from kith.features.measure.profile_text import profile_lines
 from kith.features.measure.tables import columns_of, tabulate
 from kith.terminal.folder import find_root
@@ -28,10 +29,10 @@ def profile_command(args: argparse.Namespace) -> int:
     elif args.csv:
         _write_csv(profile, args.rows or "calls", args.csv)
     elif args.html:
-        from kith.features.web.html.profile import profile_page
+        from kith.features.measure.page.profile import profile_page
 
         _write(args.html, profile_page(profile))
-    elif not profile.calls and not profile.builds.builds.seconds:
+    elif not profile.calls and not any(each.lines for each in profile.added):
         place = "anywhere" if args.all else f"in {printable(str(project.root))}"
         print(f"Nothing was measured {place} yet; every task that a model does is.", file=sys.stderr)
     else:

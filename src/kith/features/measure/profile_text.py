@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from kith.core.money import dollars
-from kith.features.build.text import build_lines
 from kith.features.measure.charts import Glyphs, draw_parts, draw_share, draw_time
 from kith.features.measure.intervals import Share, Spread
 from kith.features.measure.profile import (
@@ -43,7 +42,7 @@ def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -
         ("money", _money_lines(profile)),
         ("said yes to their work", _gate_lines(profile)),
         ("errors", _error_lines(profile)),
-        ("builds", build_lines(profile.builds)),
+        *((each.title, each.lines) for each in profile.added),
     ):
         found = list(lines)
         if found:

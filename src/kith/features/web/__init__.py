@@ -7,12 +7,6 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "web",
     "the page, the API and `kith client`; sessions as files",
-    needs=(
-        "build",
-        "coach",
-        "confer",
-        "measure",
-    ),
     commands=(
         Command(
             "serve",

@@ -8,30 +8,28 @@ from fastapi import FastAPI, Request
 from kith import __version__
 from kith.features.web.desk import Desk
 from kith.features.web.html.page import problem_page
+from kith.features.web.part import web_parts
 from kith.features.web.problems import tell_problems
 
 API_VERSION: Final = 1
 # Each module has a `router`; the paths say what it is about.
 _ROUTES: Final = (
-    "web.api.sessions",
-    "web.api.events",
-    "web.api.results",
-    "web.api.answers",
-    "web.api.agent",
-    "web.api.files",
-    "web.api.tools",
-    "web.api.models",
-    "web.api.profile",
-    "web.api.metrics",
-    "web.api.settings",
-    "web.api.health",
-    "gateway.completions",
-    "web.pages.measured",
-    "web.pages.tools",
-    "web.pages.sessions",
-    "web.pages.files",
-    "web.pages.stream",
-    "web.static",
+    "api.sessions",
+    "api.events",
+    "api.results",
+    "api.answers",
+    "api.agent",
+    "api.files",
+    "api.tools",
+    "api.models",
+    "api.metrics",
+    "api.settings",
+    "api.health",
+    "pages.tools",
+    "pages.sessions",
+    "pages.files",
+    "pages.stream",
+    "static",
 )
 
 
@@ -49,7 +47,9 @@ def make_app(desk: Desk) -> FastAPI:
     app.state.desk = desk
     tell_problems(app, problem_page)
     for name in _ROUTES:
-        app.include_router(importlib.import_module(f"kith.features.{name}").router)
+        app.include_router(importlib.import_module(f"kith.features.web.{name}").router)
+    for router in (router for part in web_parts() for router in part.routes):
+        app.include_router(router)
     return app
 
 

@@ -42,14 +42,14 @@ def write_session(log: Log, session: str, format: str) -> str:
     """All that the log has of a session as "html", "md" or "json". Raises UsageError."""
     if format != "json":
         check_extra("web", f"kith export --format {format}")
-    from kith.features.web.html.build import draw_build
     from kith.features.web.html.export import export_data, export_markdown, export_page
+    from kith.features.web.part import draw_panel
 
     seen = read_session(log, session)
     if format == "json":
         return json.dumps(export_data(session, seen), indent=2) + "\n"
     if format == "html":
-        return export_page(session, seen, partial(draw_build, log, session))
+        return export_page(session, seen, partial(draw_panel, log, session))
     return export_markdown(session, seen)
 
 

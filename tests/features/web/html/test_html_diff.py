@@ -11,9 +11,9 @@ from kith.core.decisions import Claimed, Concluded
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Answer, Change, Kept, Message, Plan, Question, Text
 from kith.edits import summarise
 from kith.edits.word_diff import changed_words
+from kith.features.build.page import build_html
+from kith.features.confer.page import council_html
 from kith.features.confer.remembered import Minutes
-from kith.features.web.html.build import build_html
-from kith.features.web.html.council import council_html
 from kith.features.web.html.diff import diff_html
 from kith.features.web.html.plan import plan_html
 from kith.features.web.html.questions import answered_html, question_html

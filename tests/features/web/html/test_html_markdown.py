@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.features.web.html.markdown import MOST, render_markdown
-from kith.features.web.html.markup import Html, element, text
+from kith.view.markup import Html, element, text
 from kith.view.printing import printable
 from paper import read_page
 

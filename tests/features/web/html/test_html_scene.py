@@ -19,8 +19,8 @@ from kith.core.values import (
     Question,
     Ran,
 )
-from kith.features.web.html.markup import Html
 from kith.features.web.html.scene import Scene
+from kith.view.markup import Html
 from kith.view.printing import printable
 from paper import Node, carry_out, read_page
 from played import MODEL, PATH, Told, seen, session, stories, turn

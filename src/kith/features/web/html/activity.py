@@ -8,9 +8,9 @@ from kith.core.events import Delta, Progress
 from kith.features.web.html.drafts import SLOT, Draft
 from kith.features.web.html.entries import read_event
 from kith.features.web.html.lazy_patches import LazyPatch
-from kith.features.web.html.markup import Html, element
 from kith.memory.live import Seen
 from kith.view.lines import status_of
+from kith.view.markup import Html, element
 
 Body = Mapping[str, Any]
 _TURNS: Final = ("Resumed", "RunEnded", "RunStarted")

@@ -7,8 +7,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from kith.features.web.html.listing import select, title_of
-from kith.features.web.html.markup import NOTHING, Html, element
 from kith.features.web.html.patches import Patch
+from kith.view.markup import NOTHING, Html, element
 
 CONTROLLING: Final = frozenset(
     ("Applied", "Named", "Resumed", "RunEnded", "RunStarted")

@@ -7,8 +7,8 @@ from typing import Final, Literal
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, FileChange
 from kith.edits.pieces import Piece, pieces_of
 from kith.features.web.html.diff_rows import has_crlf, table_html
-from kith.features.web.html.markup import NOTHING, Html, element, joined, visible
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined, visible
 
 View = Literal["unified", "split"]
 

@@ -12,8 +12,8 @@ from typing import Final
 
 from kith.edits.pieces import Piece
 from kith.edits.word_diff import Spans, changed_words
-from kith.features.web.html.markup import Html, text, visible
 from kith.features.web.html.syntax import Token, colour_lines
+from kith.view.markup import Html, text, visible
 
 _OPEN_END: Final = '<i class="mark">no line break at the end</i>'
 

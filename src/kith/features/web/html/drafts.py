@@ -7,8 +7,8 @@ from typing import Final
 
 from kith.core.events import Delta
 from kith.features.web.html.markdown import render_markdown
-from kith.features.web.html.markup import NOTHING, Html, element, visible
 from kith.features.web.html.patches import Patch
+from kith.view.markup import NOTHING, Html, element, visible
 
 SLOT: Final = "live"  # the element that holds all drafts
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -21,7 +21,6 @@ from kith.core.events import (
 from kith.core.values import Message, Ran
 from kith.features.web.html.entries import read_body, read_event
 from kith.features.web.html.forks import kind_of, unfold_fork
-from kith.features.web.html.markup import element
 from kith.features.web.html.outputs import clipped
 from kith.features.web.html.panels import Draw
 from kith.features.web.html.receipt import KINDS, describe
@@ -30,6 +29,7 @@ from kith.features.web.html.standalone import standalone_page
 from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen
 from kith.view.lines import line_of
+from kith.view.markup import element
 from kith.view.printing import printable
 from kith.view.quoting import coded, fenced, quoted
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from kith.features.web.html.markup import Html, element, joined, visible
 from kith.features.web.html.syntax import Token, colour_lines
 from kith.view.lines import count
+from kith.view.markup import Html, element, joined, visible
 
 MOST: Final = 5_000  # files in the list, lines of a file
 

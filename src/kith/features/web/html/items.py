@@ -23,20 +23,19 @@ from kith.core.events import (
     Stepped,
     Tasked,
 )
-from kith.features.confer.remembered import read_minutes
-from kith.features.web.html.council import council_html
 from kith.features.web.html.diff import diff_html
 from kith.features.web.html.entries import Entry
 from kith.features.web.html.markdown import render_markdown
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.features.web.html.meter import took
 from kith.features.web.html.outputs import output_html
 from kith.features.web.html.plan import plan_html
 from kith.features.web.html.questions import answered_html
 from kith.features.web.html.receipt import word_status
 from kith.features.web.html.steps import action_html, message_html, ran_html, step_html
+from kith.features.web.part import web_parts
 from kith.memory.applied import short_id
 from kith.view.lines import count, line_of, tasks_text
+from kith.view.markup import NOTHING, Html, element, joined
 
 Parts = Iterable[str]
 
@@ -47,7 +46,8 @@ def entry_html(entry: Entry, whole: str | None = None) -> Html:
         return step_html(entry, whole)
     if entry.kind == "action":
         return action_html(entry, whole)
-    inner = joined(_TELL.get(entry.kind, _note)(entry, whole))
+    drawn = next((each.items[entry.kind] for each in web_parts() if entry.kind in each.items), None)
+    inner = joined(drawn(entry.events) if drawn else _TELL.get(entry.kind, _note)(entry, whole))
     return element("li", inner, id=entry.id, class_=entry.kind, hidden=not inner)
 
 
@@ -155,11 +155,6 @@ def _question(entry: Entry, whole: str | None) -> Parts:
         yield element("p", asked.question.text, class_="plain")
 
 
-def _council(entry: Entry, whole: str | None) -> Parts:
-    """Several models confer: who said what."""
-    yield from (council_html(minutes) for minutes in read_minutes(entry.events).values())
-
-
 def _answer(entry: Entry, whole: str | None) -> Parts:
     """The last word of a task."""
     said = entry.first(Said)
@@ -227,7 +222,6 @@ _TELL: Final[dict[str, Callable[[Entry, str | None], Parts]]] = {
     "change": _change,
     "plan": _plan,
     "question": _question,
-    "council": _council,
     "answer": _answer,
     "end": _end,
     "over": _end,

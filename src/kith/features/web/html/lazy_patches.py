@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from kith.features.web.html.markup import Html, element
 from kith.features.web.html.patches import Patch
+from kith.view.markup import Html, element
 
 _PANELS: Final = frozenset(("build", "meter", "now", "plan", "progress", "question", "receipt", "todo"))
 _BUG: Final = "This cannot be shown (a bug in kith)."

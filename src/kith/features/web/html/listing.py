@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.view.figures import figure
+from kith.view.markup import NOTHING, Html, element, joined
 
 _LONGEST: Final = 160  # characters of a title
 _WORDS: Final = {

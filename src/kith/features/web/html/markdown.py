@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from kith.features.web.html.markup import Html, element, visible
+from kith.view.markup import Html, element, visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

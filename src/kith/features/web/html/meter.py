@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kith.core.money import dollars
-from kith.features.web.html.markup import Html, element, joined
 from kith.view.figures import figure
 from kith.view.lines import count
+from kith.view.markup import Html, element, joined
 from kith.view.meter import Meter
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.view.markup import NOTHING, Html, element, joined
 
 _SHORT_CHARS, _SHORT_LINES = 600, 10  # what is shown at once
 _MOST: Final = 24_000  # characters that one output puts on a page

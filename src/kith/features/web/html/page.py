@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kith.features.web.html.assets import address, assets
-from kith.features.web.html.markup import Html, element, joined, text
+from kith.view.markup import Html, element, joined, text
 
 _STYLES: Final = ("base.css", "steps.css", "review.css")
 _SCRIPTS: Final = ("page.js", "review.js")

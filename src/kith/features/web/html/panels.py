@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from kith.core.values import Plan, Question
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.features.web.html.plan import plan_html
 from kith.features.web.html.questions import question_html
+from kith.view.markup import NOTHING, Html, element, joined
 
 Draw = Callable[[], Html]
 

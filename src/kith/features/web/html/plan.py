@@ -4,7 +4,7 @@ from typing import Final
 
 from kith.core.values import Plan
 from kith.features.web.html.diff import show_path
-from kith.features.web.html.markup import NOTHING, Html, element
+from kith.view.markup import NOTHING, Html, element
 
 _NUMBERED: Final = "numbered"
 

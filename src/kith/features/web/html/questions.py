@@ -11,11 +11,11 @@ from urllib.parse import quote
 from kith.core.values import Answer, Kept, Plan, Question
 from kith.edits.pieces import pieces_of
 from kith.features.web.html.diff import diff_html, show_path
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.features.web.html.plan import plan_html
 from kith.view.always import always_words
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined
 
 _REVISE: Final = "Say what to do differently"
 _DONE: Final = {

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from kith.core.money import dollars
 from kith.features.web.html.entries import read_event
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.features.web.html.meter import took
 from kith.features.web.html.outputs import clipped
 from kith.memory.applied import short_id
@@ -14,6 +13,7 @@ from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 from kith.view.evidence import evidence_lines, read_evidence
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter
 
 # What a receipt is made of; calls are summed up by the meter.

@@ -12,7 +12,6 @@ from kith.features.web.html.drafts import SLOT
 from kith.features.web.html.entries import read_body
 from kith.features.web.html.forks import kind_of
 from kith.features.web.html.lazy_patches import LazyPatch, draw_all, shielded, tell_bug
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.features.web.html.meter import meter_html
 from kith.features.web.html.panels import Draw, build_section, plan_section, question_section
 from kith.features.web.html.patches import Patch
@@ -21,6 +20,7 @@ from kith.features.web.html.story import Story
 from kith.features.web.html.todo import todo_html
 from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Position, Seen
+from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter
 
 NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Final
 
 from kith.features.web.html.assets import assets
-from kith.features.web.html.markup import Html, text
+from kith.view.markup import Html, text
 
 _NO_BAR: Final = ":root { --top: 0rem; }\n"  # the bar above the pages of `kith serve`
 _PAGE: Final = """\

@@ -7,8 +7,8 @@ from kith.core.events import Called, Said, ToolBegan, ToolEnded
 from kith.core.values import Message, Ran, Text, Thinking, ToolCall, ToolResult
 from kith.features.web.html.entries import Entry
 from kith.features.web.html.markdown import render_markdown
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.features.web.html.outputs import clipped, output_html
+from kith.view.markup import NOTHING, Html, element, joined
 
 
 def step_html(entry: Entry, whole: str | None) -> Html:

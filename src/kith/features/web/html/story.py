@@ -8,12 +8,12 @@ from kith.features.web.html.entries import Entry, read_body
 from kith.features.web.html.forks import kind_of, unfold_fork
 from kith.features.web.html.items import entry_html
 from kith.features.web.html.lazy_patches import LazyPatch, shielded
-from kith.features.web.html.markup import Html, element, joined
 from kith.features.web.html.steps import action_html
 from kith.features.web.html.timeline import bar_html, timeline_html
 from kith.memory.live import Seen
 from kith.memory.turns import FORK
 from kith.view.lines import count
+from kith.view.markup import Html, element, joined
 
 Body = Mapping[str, Any]
 _COUNCIL: Final = "council/"  # how the threads of councils are called

@@ -6,7 +6,7 @@ from typing import Final
 from kith.core.events import Called, Judged, ToolEnded
 from kith.core.values import Timing
 from kith.features.web.html.entries import Entry
-from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.view.markup import NOTHING, Html, element, joined
 
 PHASES: Final = ("waiting", "reading", "writing", "tools", "checks")
 _HEIGHT, _WIDTH = 48, 8  # of a bar, in pixels

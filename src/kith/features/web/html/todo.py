@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kith.core.values import TodoItem
-from kith.features.web.html.markup import Html, element
+from kith.view.markup import Html, element
 
 _WORDS = {"pending": "to do", "active": "now", "done": "done"}
 

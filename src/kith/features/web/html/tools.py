@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from kith.agent.direct_tools import DirectTool
 from kith.features.web.html.assets import address
-from kith.features.web.html.markup import NOTHING, Html, element
+from kith.view.markup import NOTHING, Html, element
 
 _LONG: Final = ("content", "new", "old", "text")  # arguments that hold lines
 _EFFECTS: Final = {"read": "answers at once", "write": "makes a change, and asks"}

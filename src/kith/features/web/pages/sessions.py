@@ -10,13 +10,13 @@ from kith.agent.waiting_list import waiting_sessions
 from kith.features.web.api.dependencies import Id, OneDesk
 from kith.features.web.desk import Desk
 from kith.features.web.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
-from kith.features.web.html.markup import element
 from kith.features.web.html.page import frame, page, plain_page
 from kith.features.web.html.scene import NEWEST
 from kith.features.web.pages.stream import Shown
 from kith.features.web.problems import Refused
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
+from kith.view.markup import element
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _MOST: Final = 100  # sessions in the list

@@ -13,14 +13,14 @@ from fastapi.responses import StreamingResponse
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, found
 from kith.features.web.desk import Desk
-from kith.features.web.html.build import draw_build
 from kith.features.web.html.controls import CONTROLLING, Controls
 from kith.features.web.html.entries import read_body
-from kith.features.web.html.markup import Html, element
 from kith.features.web.html.patches import Patch
 from kith.features.web.html.scene import Scene
+from kith.features.web.part import draw_panel
 from kith.features.web.sse import HEADERS, position_of, stream
 from kith.memory.live import Position, Seen
+from kith.view.markup import Html, element
 
 _routes = APIRouter(include_in_schema=False)
 _UNDONE: Final = "SELECT 1 FROM events WHERE kind = 'Applied' AND json_extract(body, '$.undoes') = ? LIMIT 1"
@@ -33,7 +33,7 @@ class Shown:
         """Raises Refused for a session that is not of these projects."""
         project = found(desk, session).root.name
         self.desk, self.watch = desk, desk.watch(session)
-        self.scene = Scene(session, project=project, build=partial(draw_build, desk.log, session))
+        self.scene = Scene(session, project=project, build=partial(draw_panel, desk.log, session))
         self.controls = Controls(session, project)
         self._stands: tuple[bool, bool, bool] | None = None
 

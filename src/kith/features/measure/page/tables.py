@@ -5,11 +5,11 @@ from itertools import groupby
 
 from kith.features.measure.folding import VerdictRow
 from kith.features.measure.intervals import Share
+from kith.features.measure.page.charts import grouped, interval_of, quiet, table
 from kith.features.measure.profile import Profile, describe_errors, describe_gates
 from kith.features.measure.trends import LAST, Shift, Trend
-from kith.features.web.html.charts import grouped, interval_of, quiet, table
-from kith.features.web.html.markup import NOTHING, Html, element
 from kith.view.figures import day, figure
+from kith.view.markup import NOTHING, Html, element
 
 
 def trend_table(trends: Sequence[Trend]) -> Html:

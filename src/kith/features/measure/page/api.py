@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from kith.agent.project import Project
-from kith.features.measure.profile import Profile, Scope, describe_profile, read_profile
+from kith.features.measure.part import Scope
+from kith.features.measure.profile import Profile, describe_profile, read_profile
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, OneProject
 from kith.features.web.api.refusals import problems

@@ -11,14 +11,14 @@ from fastapi.responses import HTMLResponse
 
 from kith.agent.models import list_all
 from kith.agent.project import Project
-from kith.features.measure.profile import Scope
+from kith.features.measure.page.api import read_apart
+from kith.features.measure.page.models import models_html
+from kith.features.measure.page.profile import profile_html
+from kith.features.measure.part import Scope
 from kith.features.measure.successes import Success
 from kith.features.web.api.dependencies import OneDesk, OneProject
-from kith.features.web.api.profile import read_apart
-from kith.features.web.html.markup import Html, element
-from kith.features.web.html.models import models_html
 from kith.features.web.html.page import plain_page
-from kith.features.web.html.profile import profile_html
+from kith.view.markup import Html, element
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STYLES: Final = ("profile.css",)

@@ -5,11 +5,11 @@ from itertools import groupby
 
 from kith.core.sizes import size_text
 from kith.features.measure.intervals import Share
+from kith.features.measure.page.charts import grouped, interval_of, quiet
 from kith.features.measure.successes import Success
-from kith.features.web.html.charts import grouped, interval_of, quiet
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.terminal.models import Row
 from kith.view.figures import figure
+from kith.view.markup import NOTHING, Html, element, joined
 
 
 def models_html(rows: Sequence[Row], notes: Sequence[str] = (), successes: Sequence[Success] = ()) -> Html:

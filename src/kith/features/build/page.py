@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from kith.features.build.builds import KIND, show_build
 from kith.features.web.html.diff import show_path
-from kith.features.web.html.markup import NOTHING, Html, element, joined
+from kith.features.web.part import WebPart
 from kith.memory.log import Log
 from kith.memory.questions import last_kind
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined
 
 _MARKS: Final = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "–"}
 _KINDS: Final = {"done": "good", "active": "now", "rolled back": "bad"}
@@ -22,7 +23,7 @@ def draw_build(log: Log, session: str) -> Html:
 
 
 def build_html(build: Data) -> Html:
-    """A build from what `app.builds.show_build` says of it."""
+    """A build from what `show_build` says of it."""
     tasks, metrics = build["tasks"], build["metrics"]
     done = f"{metrics['done']} of {count(len(tasks), 'task')} done" if tasks else ""
     shown = [element("p", _now(build), class_="now", role="status")]
@@ -138,3 +139,6 @@ def _took(seconds: float) -> str:
 
 def _spaced(step: str) -> str:
     return step.replace("_", " ")
+
+
+PART: Final = WebPart(panel=draw_build)

@@ -5,11 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kith.core.money import dollars
-from kith.features.coach.trials import HORIZON
-from kith.features.measure.profile import Profile, describe_money
-from kith.features.measure.rows import LegRow
-from kith.features.measure.series import Experiment, Planned, count_plans, paid_by, period_of
-from kith.features.web.html.charts import (
+from kith.features.measure.page.charts import (
     COLOURS,
     chart,
     cost_chart,
@@ -19,18 +15,13 @@ from kith.features.web.html.charts import (
     parts_of,
     table,
 )
-from kith.features.web.html.markup import NOTHING, Html, element, joined
-from kith.view.figures import day
+from kith.features.measure.profile import Profile, describe_money
+from kith.features.measure.rows import LegRow
+from kith.features.measure.series import Planned, count_plans, paid_by, period_of
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined
 
-_MOST: Final = 20  # plans, experiments
-STATES: Final = {
-    "proposed": "on trial",
-    "refused": "given up",
-    "canary": "tried on live work",
-    "adopted": "holds",
-    "undone": "taken back",
-}
+_MOST: Final = 20  # plans
 
 
 # --- money -----------------------------------------------------------------------------------
@@ -111,56 +102,3 @@ def _outcomes(plan: Planned) -> list[tuple[str, str, float]]:
         ("lost", "not solved", plan.failed),
         ("unknown", "nothing tells", plan.unknown),
     ]
-
-
-# --- experiments -----------------------------------------------------------------------------
-
-
-def experiments_section(experiments: Sequence[Experiment]) -> Html:
-    """Other ways of asking, in paired trials: pairs won and lost, and where each stands."""
-    if not experiments:
-        return NOTHING
-    shown = experiments[:_MOST]
-    most = max(1, *(each.wins + each.losses for each in shown))
-    rows = [
-        [
-            joined([element("code", each.id), " ", _levers(each)]),
-            f"{each.model}: {each.kind}",
-            _pairs_bar(each, most),
-            str(each.pairs),
-            _standing(each),
-        ]
-        for each in shown
-    ]
-    heads = ("Way", "Model and kind", "Won and lost", "Pairs", "Where it stands")
-    keys = legend(("won: only the new way solved it", "lost: only the present way did"), ("won", "lost"))
-    means = (
-        f"Each pair is one task done both ways; those that end alike tell nothing. At most {HORIZON} pairs "
-        "decide. Error left: how likely a way that is no better may still be accepted, by the looks to come."
-    )
-    drawn = joined([keys, table(heads, rows, "Experiments")])
-    return chart("", drawn, means)
-
-
-def _levers(experiment: Experiment) -> str:
-    words = [
-        f"{name} {'on' if value is True else 'off' if value is False else value}"
-        for name, value in experiment.levers.items()
-        if name != "wording"
-    ]
-    return ", ".join([*words, *(["in other words"] if experiment.levers.get("wording") else [])])
-
-
-def _pairs_bar(experiment: Experiment, most: int) -> Html:
-    won, lost = experiment.wins, experiment.losses
-    bar = parts_of([("won", "won", won), ("lost", "lost", lost)], most)
-    return joined([f"{won} : {lost} ", bar])
-
-
-def _standing(experiment: Experiment) -> Html:
-    state, following = STATES.get(experiment.state, experiment.state), experiment.why
-    if experiment.state == "proposed":
-        look = f"next look at {experiment.next_look} pairs, " if experiment.next_look else ""
-        following = f"{look}error left {experiment.error_left:.1%}"
-    said = element("span", following, class_="dim says") if following else NOTHING
-    return joined([f"{state} since {day(experiment.at)}", said])

@@ -5,12 +5,12 @@ from typing import Final
 
 from kith.core.money import dollars
 from kith.features.measure.intervals import Share
+from kith.features.measure.page.svg import TOP, Field, draw_parts, draw_share, path_of, plot, round_top
 from kith.features.measure.series import Bin, Cached, Paid
-from kith.features.measure.svg import TOP, Field, draw_parts, draw_share, path_of, plot, round_top
 from kith.features.measure.trends import Shift
-from kith.features.web.html.markup import NOTHING, Html, element, joined
 from kith.view.figures import day, figure
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined
 
 BANDED: Final = 4  # values of a bin, with fewer of which there is no band
 COLOURS: Final = 6  # that series have: the others share the last

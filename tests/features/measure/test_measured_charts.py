@@ -16,21 +16,21 @@ from kith.core.decisions import Coached, Compared, Routed
 from kith.core.events import Called, Engaged, RunStarted
 from kith.core.values import Timing, Usage
 from kith.features.coach.coached import read_coaching
+from kith.features.coach.profile import error_left, list_experiments
 from kith.features.measure.measured import read_measured
-from kith.features.measure.profile import Scope, read_profile
+from kith.features.measure.page.models import models_html
+from kith.features.measure.page.profile import profile_html
+from kith.features.measure.page.svg import Field, draw_share, plot, round_step, round_top
+from kith.features.measure.part import Scope
+from kith.features.measure.profile import read_profile
 from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.series import (
     bin_values,
     cached_by,
     count_plans,
-    error_left,
-    list_experiments,
     paid_by,
     period_of,
 )
-from kith.features.measure.svg import Field, draw_share, plot, round_step, round_top
-from kith.features.web.html.models import models_html
-from kith.features.web.html.profile import profile_html
 from kith.memory.log import LOG_FILE, Log
 from kith.models.discovery.catalogue import Entry
 from measuring import MODELS, a_task, write

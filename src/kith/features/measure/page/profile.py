@@ -5,14 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from kith.features.measure.intervals import Spread
-from kith.features.measure.profile import Profile, describe_caches
-from kith.features.measure.rows import CallRow
-from kith.features.measure.series import bin_values, cached_by, period_of
-from kith.features.measure.speeds import Speed, read_rate, write_rate
-from kith.features.measure.successes import Success
-from kith.features.measure.trends import LAST
-from kith.features.web.html.chart_sections import cost_section, experiments_section, routes_section
-from kith.features.web.html.charts import (
+from kith.features.measure.page.charts import (
     cache_chart,
     chart,
     grouped,
@@ -23,11 +16,18 @@ from kith.features.web.html.charts import (
     speed_chart,
     table,
 )
-from kith.features.web.html.markup import NOTHING, Html, element, joined
-from kith.features.web.html.profile_tables import error_table, gate_table, shift_table, trend_table
+from kith.features.measure.page.sections import cost_section, routes_section
+from kith.features.measure.page.tables import error_table, gate_table, shift_table, trend_table
+from kith.features.measure.profile import Profile, describe_caches
+from kith.features.measure.rows import CallRow
+from kith.features.measure.series import bin_values, cached_by, period_of
+from kith.features.measure.speeds import Speed, read_rate, write_rate
+from kith.features.measure.successes import Success
+from kith.features.measure.trends import LAST
 from kith.features.web.html.standalone import standalone_page
 from kith.view.figures import day, figure
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element, joined
 
 _DRAWN: Final = 8  # calls, from which on a line says anything
 _RATES: Final = ((write_rate, "Writing"), (read_rate, "Reading"))
@@ -60,7 +60,10 @@ def _parts(profile: Profile) -> Iterator[Html]:
         yield _model(profile, model)
     yield section("Money", cost_section(profile))
     yield section("Who was asked", routes_section(profile.legs))
-    yield section("Experiments of the coach", experiments_section(profile.experiments))
+    for each in profile.added:
+        if each.page:
+            title, draw = each.page
+            yield section(title, draw.load()(each.found))
     yield section(f"The last {LAST} against those before", trend_table(profile.trends))
     yield section("What changed", shift_table(profile.shifts))
     yield section("Who said yes to their work", gate_table(profile.verdicts))

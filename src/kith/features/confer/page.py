@@ -1,14 +1,17 @@
 """A council in columns: what each member said, which claims held, and what decided."""
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kith.core.decisions import Claimed, Concluded
+from kith.core.events import Event
 from kith.core.money import dollars
 from kith.core.values import Message
-from kith.features.confer.remembered import Minutes
+from kith.features.confer.remembered import Minutes, read_minutes
 from kith.features.web.html.markdown import render_markdown
-from kith.features.web.html.markup import NOTHING, Html, element
+from kith.features.web.part import WebPart
 from kith.view.lines import count
+from kith.view.markup import NOTHING, Html, element
 
 _MARKS: Final = {"confirmed": ("✓", "good"), "refuted": ("✗", "bad"), "unchecked": ("·", "dim")}
 _BY: Final = {
@@ -106,3 +109,11 @@ def _conclusion(concluded: Concluded) -> Html:
         element("p", " · ".join(filter(None, costs)), class_="dim"),
         class_="conclusion",
     )
+
+
+def councils_html(events: Iterable[Event]) -> Iterator[Html]:
+    """The councils that these events tell of."""
+    return (council_html(minutes) for minutes in read_minutes(events).values())
+
+
+PART: Final = WebPart(items={"council": councils_html})

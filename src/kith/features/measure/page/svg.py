@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final
 
-from kith.features.web.html.markup import Html, element
+from kith.view.markup import Html, element
 
 WIDTH, HEIGHT = 400, 200  # of a plot, in its own units: about a pixel where it is drawn small
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 26, 40  # around the plotted field

@@ -1,0 +1,36 @@
+"""What another feature adds to the page and the API, as `Feature.extends["web"]`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from fastapi import APIRouter
+
+from kith.agent.features import parts_for
+from kith.core.events import Event
+from kith.memory.log import Log
+from kith.view.markup import NOTHING, Html
+
+
+@dataclass(frozen=True, slots=True)
+class WebPart:
+    """Routes; how items of a session's log are drawn, by their kind; and a panel beside that log.
+
+    `panel` draws how the work of a session stands, given the log and the session; nothing for other sessions.
+    """
+
+    routes: tuple[APIRouter, ...] = ()
+    items: Mapping[str, Callable[[Iterable[Event]], Iterable[Html]]] = field(default_factory=dict)
+    panel: Callable[[Log, str], Html] | None = None
+
+
+@cache
+def web_parts() -> tuple[WebPart, ...]:
+    """What the features that are on add."""
+    return parts_for("web")
+
+
+def draw_panel(log: Log, session: str) -> Html:
+    """How the work of a session stands, drawn by the feature whose session it is."""
+    drawn = (each.panel(log, session) for each in web_parts() if each.panel)
+    return next(filter(None, drawn), NOTHING)
