@@ -81,10 +81,12 @@ def beget() -> None:
     """Fork a child for every request, until stdin ends."""
     for name in LOADED:
         importlib.import_module(name)
+    from kith.agent.features import parts_for
     from kith.features.web.app import _ROUTES
 
     for name in _ROUTES:
-        importlib.import_module(f"kith.features.{name}")
+        importlib.import_module(f"kith.features.web.{name}")
+    parts_for("web")
     codes: dict[int, int | None] = {}
     for line in sys.stdin:
         request = json.loads(line)
