@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from in_the_cloud import cloud
 from kith.agent.mentions import Named, find_named
 from kith.context.shown import files_shown
 from kith.core.values import say
 from outside import Kith, Serve, Server
 
-__all__ = ["cloud"]
 SECRET = "TOKEN=ghp_a8Xk29LmQz7Rt4Vb1Nc6Wd3Ye5Uf0Hg1234\n"
 
 

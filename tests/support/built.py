@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from outside import Kith
-from tmux_screen import KITH, Screen, no_terminal_is_left, script  # noqa: F401
 
 TASKS = {
     "tasks": [

@@ -13,6 +13,15 @@ import pytest
 from kith.features.demo import standin
 from outside import Kith, Serve, Server, StandIn, in_thread
 
+FIXED = {
+    "calls": [
+        {"name": "edit", "args": {"path": "utils.py", "old": "(len(numbers) + 1)", "new": "len(numbers)"}}
+    ]
+}
+
+
+PRICES = '["vllm/standin"]\ninput = 10\noutput = 50\n'
+
 
 @pytest.fixture
 def kith(repository: Path) -> Kith:
@@ -58,3 +67,28 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
             return server
 
         yield start
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    """Writes a conversation; gives the name of the model that plays it."""
+
+    def write(*replies: Any) -> str:
+        file = tmp_path / "conversation.json"
+        file.write_text(json.dumps([{"text": each} if isinstance(each, str) else each for each in replies]))
+        return f"replay/{file}"
+
+    return write
+
+
+@pytest.fixture
+def cloud(serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A stand-in that counts as one in the cloud: `kith -m far/standin`."""
+    server = serve([FIXED, "Mended."] * 3, "vllm")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    config = home / ".config" / "kith"
+    config.mkdir(parents=True)
+    endpoint = f'[endpoints.far]\nkind = "vllm"\nurl = "{server.url}"\ncloud = true\n'
+    (config / "config.toml").write_text(endpoint)
+    (config / "prices.toml").write_text(PRICES)
+    return server

@@ -1,13 +1,11 @@
 """kith in a real terminal: tmux, its keys and its screen."""
 
-import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -45,18 +43,6 @@ class Screen:
             assert time.monotonic() < end, f"never saw {words!r} in:\n{shown}"
             time.sleep(0.05)
         return shown
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Any:
-    """Writes a conversation; gives the name of the model that plays it."""
-
-    def write(*replies: Any) -> str:
-        file = tmp_path / "conversation.json"
-        file.write_text(json.dumps([{"text": each} if isinstance(each, str) else each for each in replies]))
-        return f"replay/{file}"
-
-    return write
 
 
 @pytest.fixture(autouse=True)

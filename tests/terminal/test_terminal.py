@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mending import DONE, NEW, OLD, blocks, edit
-from tmux_screen import KITH, TWO, Screen, no_terminal_is_left, script  # noqa: F401
+from tmux_screen import KITH, TWO, Screen, no_terminal_is_left  # noqa: F401
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 CHECK = "python3 -m unittest -q"

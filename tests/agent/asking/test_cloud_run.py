@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from in_the_cloud import cloud  # noqa: F401
 from outside import Kith, Server
 
 

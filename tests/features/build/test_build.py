@@ -13,7 +13,7 @@ import pytest
 
 from built import ADVISED, MENDED, PLANNED, SECOND, SIMPLE, SPECIFIED, TRIED, _step
 from outside import Kith
-from tmux_screen import KITH, Screen, no_terminal_is_left, script  # noqa: F401
+from tmux_screen import KITH, Screen, no_terminal_is_left  # noqa: F401
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_failure_is_reviewed_and_mended(kith: Kith, script: Any) -> None:  # noqa: F811
+def test_a_failure_is_reviewed_and_mended(kith: Kith, script: Any) -> None:
     said = kith("build", "-m", script(*WHOLE), "--yes", "--commit", "add", "a", "median")
     assert "def median" in (kith.folder / "utils.py").read_text()
     shown = " ".join(said.stderr.split())
@@ -49,7 +49,7 @@ def test_a_failure_is_reviewed_and_mended(kith: Kith, script: Any) -> None:  # n
 
 
 @pytest.mark.slow
-def test_without_retries_the_task_is_rolled_back_and_nothing_changes(kith: Kith, script: Any) -> None:  # noqa: F811
+def test_without_retries_the_task_is_rolled_back_and_nothing_changes(kith: Kith, script: Any) -> None:
     before = files_of(kith.folder)
     model = script(PLANNED, *SPECIFIED, *TRIED)
     said = kith("build", "-m", model, "--yes", "--max-retries", "0", "add a median", code=1)
@@ -57,7 +57,7 @@ def test_without_retries_the_task_is_rolled_back_and_nothing_changes(kith: Kith,
     assert "rolled back" in said.stderr and "test_even" in said.stderr
 
 
-def test_nobody_to_agree_means_nothing_is_built(kith: Kith, script: Any) -> None:  # noqa: F811
+def test_nobody_to_agree_means_nothing_is_built(kith: Kith, script: Any) -> None:
     before = files_of(kith.folder)
     kith("build", "-m", script(PLANNED), "add a median", code=3)
     assert files_of(kith.folder) == before
@@ -66,7 +66,7 @@ def test_nobody_to_agree_means_nothing_is_built(kith: Kith, script: Any) -> None
 @pytest.mark.slow
 def test_a_threshold_that_cannot_be_measured_is_said_before_any_code_is_written(
     kith: Kith,
-    script: Any,  # noqa: F811
+    script: Any,
 ) -> None:
     if subprocess.run(["python3", "-c", "import coverage"], capture_output=True).returncode == 0:
         pytest.skip("python3 has coverage here")
@@ -75,7 +75,7 @@ def test_a_threshold_that_cannot_be_measured_is_said_before_any_code_is_written(
 
 
 @pytest.mark.slow
-def test_a_killed_build_goes_on(kith: Kith, script: Any) -> None:  # noqa: F811
+def test_a_killed_build_goes_on(kith: Kith, script: Any) -> None:
     """Killed while the reviewer thinks: finished steps are kept, and the model is asked only for the rest."""
     waiting = {"text": ADVISED, "delay": 30}
     command = ["build", "-m", script(*WHOLE[: len(WHOLE) - 4], waiting), "--yes", "add a median"]
@@ -101,7 +101,7 @@ def test_a_killed_build_goes_on(kith: Kith, script: Any) -> None:  # noqa: F811
 def test_the_tasks_can_be_edited_before_anything_is_written(
     repository: Path,
     sandbox: None,
-    script: Any,  # noqa: F811
+    script: Any,
 ) -> None:
     editor = repository.parent / "editor"
     editor.write_text("#!/bin/sh\nsed -i 's/Add a median/Add a better median/' \"$1\"\n")
@@ -141,7 +141,7 @@ def test_a_folder_without_a_build_has_a_status(repository: Path) -> None:
     assert "unittest" in shown["checks"][0]["command"] and shown["waiting"] == []
 
 
-def test_where_nothing_may_be_written_nothing_is_built(repository: Path, script: Any) -> None:  # noqa: F811
+def test_where_nothing_may_be_written_nothing_is_built(repository: Path, script: Any) -> None:
     (repository / ".kith").mkdir()
     (repository / ".kith" / "config.toml").write_text("read_only = true\n")
     Kith(repository)("trust", "--yes")
