@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).parent.parent))
 from overdue import OUTLIVED, Watchdog, wait_watched
 
 LOADED = (
-    *("kith.faces.cli", "kith.faces.run", "kith.faces.commands", "kith.faces.conversation.desk"),
+    *("kith.faces.cli", "kith.faces.one_task", "kith.faces.commands", "kith.faces.conversation.desk"),
     *("kith.faces.terminal", "kith.faces.build", "kith.faces.status"),
     *("kith.app.tasks", "kith.app.builds", "kith.app.models"),
     *("kith.models.providers.ollama", "kith.models.providers.openai_like", "kith.models.replay", "httpx2"),
