@@ -117,6 +117,6 @@ def test_version_loads_nothing_but_the_package() -> None:
 
 
 def test_the_app_loads_nothing_heavy() -> None:
-    loaded = loaded_by("import kith.agent.tasks, kith.terminal.run")
+    loaded = loaded_by("import kith.agent.tasks, kith.terminal.one_task")
     assert not loaded & HEAVY
     assert not loaded & SELDOM

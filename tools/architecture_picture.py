@@ -23,7 +23,8 @@ rect { fill: #f6f8fa; stroke: #8c959f } .feature { fill: #ddf4ff } .core { fill:
 
 def packages() -> list[str]:
     """The packages of the kernel that hold code; `features` stands for all features."""
-    return sorted(each.name for each in SOURCE.iterdir() if len(list(each.glob("*.py"))) > 1) + ["features"]
+    kernel = (each.name for each in SOURCE.iterdir() if len(list(each.glob("*.py"))) > 1)
+    return [*sorted(kernel), "features"]
 
 
 def imports() -> dict[str, set[str]]:
@@ -85,7 +86,9 @@ def draw() -> str:
     names = sorted(each.name for each in (SOURCE / "features").iterdir() if (each / "__init__.py").exists())
     parts, y = list[str](), float(MARGIN)
     for row in stack:
-        shown = [(name, SOURCE / "features" / name, "feature") for name in names] if row == ["features"] else []
+        shown = (
+            [(name, SOURCE / "features" / name, "feature") for name in names] if row == ["features"] else []
+        )
         shown = shown or [(name, SOURCE / name, "core" if name == "core" else "") for name in row]
         for begin in range(0, len(shown), 4):
             line = shown[begin : begin + 4]

@@ -81,6 +81,24 @@ def test_what_changed_lately_comes_first(repository: Path, tell: Tell) -> None:
     assert text.index("\nomega_report.py\n```") < text.index("\nalpha_report.py\n```")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_late_changes_count_after_a_huge_first_commit(tmp_path: Path, tell: Tell) -> None:
+    root = tmp_path / "huge"
+    root.mkdir()
+    for number in range(4_001):
+        (root / f"{number}_{'x' * 110}.txt").touch()
+    for name in ("alpha", "omega"):
+        (root / f"{name}_report.py").write_text("def report():\n    return 1\n" * 3)
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-C", str(root)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "All"]):
+        subprocess.run([*git, *words], check=True)
+    (root / "omega_report.py").write_text("def report():\n    return 2\n" * 3)
+    subprocess.run([*git, "commit", "-qam", "Again"], check=True)
+    text = tell(root, "the report is wrong")
+    assert text.index("\nomega_report.py\n```") < text.index("\nalpha_report.py\n```")
+
+
 @pytest.mark.parametrize("words", ["hi", "thanks, that works", "Run the tests and tell me what fails."])
 def test_words_about_nothing_bring_no_excerpts(repository: Path, tell: Tell, words: str) -> None:
     assert "utils.py" in tell(repository, words) and EXCERPTS not in tell(repository, words)

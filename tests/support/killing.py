@@ -238,7 +238,7 @@ def resume(world: World) -> list[str]:
 
 def kill_many(base: Path, count: int, seed: int, say: bool = False) -> list[Outcome]:
     """`count` kills in one world below `base`; the moments are spread over an undisturbed task's time."""
-    import kith.terminal.run  # noqa: F401  (loaded once, for all that are forked from this process)
+    import kith.terminal.one_task  # noqa: F401  (loaded once, for all that are forked from this process)
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may ignore them
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

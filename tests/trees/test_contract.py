@@ -314,6 +314,28 @@ def test_by_products_of_a_check_are_left_out_until_they_change_again(
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("true", {"new.txt"}),
+        ("echo '*.txt' >> .gitignore", {".gitignore"}),
+        ("echo '*.txt' >> .git/info/exclude", set()),
+        ("git add -f build/new.bin", {"new.txt", "build/new.bin"}),
+    ],
+)
+def test_ignore_rules_of_the_trial_count(
+    begin: Callable[[], AbstractAsyncContextManager[Trial]], command: str, shown: set[str]
+) -> None:
+    async def main() -> None:
+        async with begin() as trial:
+            await trial.write("new.txt", b"new\n")
+            await trial.write("build/new.bin", b"new\n")
+            await trial.exec(Command(command))
+            assert {change.path for change in await trial.changes()} == shown
+
+    asyncio.run(main())
+
+
 def test_commits_made_in_the_trial_are_told(
     begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path
 ) -> None:

@@ -12,7 +12,6 @@ from kith.core.run import Run
 from kith.core.values import Changes
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
-from kith.features.refactor.make import rename_by_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +294,8 @@ def _insert_lines(text: _Text, direct: InsertText, above: int, below: int) -> st
 
 
 async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, bytes]]:
+    from kith.features.refactor.make import rename_by_scope  # every refactoring: few tasks are one
+
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
     if not direct.old.replace("$", "_").isidentifier():

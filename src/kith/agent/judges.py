@@ -137,7 +137,7 @@ class _Checks:
 
     async def gates(self, claimed: Sequence[str] = (), tries: Tries = "none") -> list[Gate]:
         claims = Claims(self.checking.request, tuple(claimed), tries)
-        chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate()]
+        chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate(self.run)]
         checks = await self._find()
         for check in checks:
             allowed = await self._may_run(check)

@@ -109,7 +109,7 @@ async def run_in(
         await project.recover(session)
     else:
         options = _options(project, task, session.past())
-        commit = await find_commit(project, session.past())
+        commit = await find_commit(project.root, begins=session.past().started is None)
         run.emit(project.started(task.words, options | {"commit": commit}))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.

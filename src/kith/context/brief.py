@@ -1,6 +1,5 @@
 """The block in front of a task: the repository's layout and the parts the task is likely about."""
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +13,6 @@ from kith.context.showing import ALL, Showing, show_signatures
 from kith.context.snippets import fit_blocks, snippets
 from kith.context.words import Words, find_words, stems_of
 from kith.core.errors import TreeError
-from kith.core.loops import leave
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
 
@@ -59,14 +57,10 @@ async def brief(
     if budget_tokens < _LEAST:
         return ""
     words = find_words(task)
-    changed = asyncio.ensure_future(_changed_lately(run))
-    try:
-        files = await run.workspace.files()
-        recent = await changed
-    finally:
-        await leave(changed)
+    files = await run.workspace.files()
     if not files:
         return ""
+    recent = await _changed_lately(run, len(files))
     holding = await _files_with(run, words.names, len(files))
     ranked = rank(task, files, recent, dict.fromkeys(holding, 1), fitting(words))
     scores = {each.path: each.score for each in ranked}
@@ -90,9 +84,10 @@ def _is_for_agents(path: str) -> bool:
     return name in _NOTES or (top in _KEPT and "/" in path)
 
 
-async def _changed_lately(run: Run) -> Mapping[str, int]:
-    """In how many of the last 50 commits each file changed."""
+async def _changed_lately(run: Run, size: int) -> Mapping[str, int]:
+    """In how many of the last 50 commits each file changed; a large tree's first one made them all."""
     words = ["log", "-n50", "--format=", "--name-only", "--no-renames", "-z"]
+    words += ["--min-parents=1"] if size > _SEARCHED else []
     return Counter(await list_paths(run, words, _GIT_LIMITS) or ())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kith.context.budget import fit_middle
-from kith.gates.signals import DIALECTS, FAILED_TESTS, LIBRARY, PYTEST, TROUBLE, Dialect
+from kith.gates.signals import DIALECTS, LIBRARY, PYTEST, TROUBLE, Dialect, failed_tests
 
 _TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -34,7 +34,7 @@ def distil(output: str, command: str, limit_chars: int) -> str:
 def failing_tests(output: str) -> frozenset[str]:
     """The names of the tests that failed, as the tool that ran them spells them; best effort."""
     text = clean_output(output)
-    return frozenset(name for pattern in FAILED_TESTS for name in pattern.findall(text))
+    return frozenset(name for pattern in failed_tests() for name in pattern.findall(text))
 
 
 def clean_output(output: str) -> str:

@@ -2,19 +2,26 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Final
 
+# Compiling all patterns takes 20 ms, and most tasks need none: each is compiled when it is first used.
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Signal:
     """Lines that match weigh `weight`, and so do `after` lines below, one less."""
 
-    pattern: re.Pattern[str]
+    line: str
     weight: int
     after: int = 0
 
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.line)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Dialect:
     """One tool's way of speaking.
 
@@ -22,10 +29,22 @@ class Dialect:
     all failures.
     """
 
-    sign: re.Pattern[str]
-    begins: re.Pattern[str]
-    ends: re.Pattern[str]
+    signs: str
+    beginnings: str
+    endings: str
     signals: tuple[Signal, ...]
+
+    @cached_property
+    def sign(self) -> re.Pattern[str]:
+        return re.compile(self.signs, re.M)
+
+    @cached_property
+    def begins(self) -> re.Pattern[str]:
+        return re.compile(self.beginnings)
+
+    @cached_property
+    def ends(self) -> re.Pattern[str]:
+        return re.compile(self.endings)
 
 
 _NEVER = r"(?!)"
@@ -34,8 +53,7 @@ _NEVER = r"(?!)"
 def _dialect(
     sign: str, begins: str, *signals: tuple[str, int] | tuple[str, int, int], ends: str = _NEVER
 ) -> Dialect:
-    rows = tuple(Signal(re.compile(pattern), *numbers) for pattern, *numbers in signals)
-    return Dialect(re.compile(sign, re.M), re.compile(begins), re.compile(ends), rows)
+    return Dialect(sign, begins, ends, tuple(Signal(*row) for row in signals))
 
 
 # Frames of installed code; relative paths are the project's.
@@ -127,10 +145,11 @@ TROUBLE: Final = re.compile(
     re.I,
 )
 
-# How each tool names a test that failed; the one group that matched is the name.
-FAILED_TESTS: Final = tuple(
-    re.compile(pattern, re.M)
-    for pattern in (
+
+@cache
+def failed_tests() -> tuple[re.Pattern[str], ...]:
+    """How each tool names a test that failed; the one group that matched is the name."""
+    names = (
         r"^(?:FAILED|ERROR) (\S+?::.+?|\S+\.py)(?: - .*)?$",
         r"^(\S+::\S+) (?:FAILED|ERROR)\b",
         r"^(?:FAIL|ERROR): \w+ \(([\w.]+)\)",
@@ -142,4 +161,4 @@ FAILED_TESTS: Final = tuple(
         r"^\s*● (.+ › .+)$",
         r"^\s*✖ (.+?)(?: \([\d.]+ ?ms\))?$",
     )
-)
+    return tuple(re.compile(name, re.M) for name in names)

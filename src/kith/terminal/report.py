@@ -72,12 +72,13 @@ def waiting_line(session: str) -> str:
 def print_words(text: str) -> None:
     """A model's words: drawn as the Markdown they are on a terminal, and as they came elsewhere."""
     from kith.terminal.rendering.look import Look
-    from kith.terminal.rendering.markdown import READABLE, render_markdown
 
     look = Look.choose()
     if look.is_plain:
         print(wrapped(text, sys.stdout))
     else:
+        from kith.terminal.rendering.markdown import READABLE, render_markdown
+
         width = min(shutil.get_terminal_size().columns, READABLE)
         print(look.paint(render_markdown(text, width, look.glyphs)), end="", flush=True)
 

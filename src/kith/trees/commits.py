@@ -18,15 +18,15 @@ _AUTHOR: Final = {
 }
 
 
-async def clean_commit(root: Path) -> str:
+async def clean_commit(root: Path, patience: float = _PATIENCE) -> str:
     """The commit that the tree at `root` is, file by file.
 
     "" where it is none: something was changed or is not tracked, there is no commit, no git, or git takes
-    longer than 0.3 s.
+    longer than `patience` (seconds).
     """
     ask = run_git(root, "status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty")
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(patience):
             ran = await ask
     except (TimeoutError, TreeError):
         return ""

@@ -173,6 +173,9 @@ class CopyGround:
         finally:
             remove_tree(fresh)
 
+    def has_own_history(self) -> bool:
+        return True  # its repository is a copy
+
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         ran = await run_git(self.tree, *args, input=input)
         return ran.stdout if ran.ok else None

@@ -15,7 +15,7 @@ from kith.trees.files import FileState
 from kith.trees.git import git_argv, git_env
 from kith.trees.launch import BASE
 from kith.trees.layers import Entry, Layers
-from kith.trees.listing import SKIPPED, list_files
+from kith.trees.listing import SKIPPED, ignored, list_files
 from kith.trees.names import holds_repository
 from kith.trees.sandbox import capture_boxed, run_boxed
 from kith.trees.trial import SideTrial
@@ -120,9 +120,11 @@ class OverlayGround:
         return replace(touched, present=own)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
-        asked = sorted(paths)
-        if not asked:
+        if not paths:
             return set()
+        if self._rules_hold():  # then git on the host says it, and of files that it lists it has said it
+            return await ignored(self.root, set(paths).difference(await list_files(self.root)))
+        asked = sorted(paths)
         names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)  # "./": a leading ":" is magic
         argv = ["sh", "-c", _IGNORED, "sh", *git_argv("check-ignore", "-z", "--stdin")]
         done = await self._capture(argv, names)
@@ -132,6 +134,18 @@ class OverlayGround:
         if not (self.root / ".git").exists():
             found |= {path for path in asked if not SKIPPED.isdisjoint(path.split("/"))}
         return found
+
+    def _rules_hold(self) -> bool:
+        """Whether the trial has the user's repository with all of its ignore rules, and no others."""
+        if self.has_own_history() or not (self.root / ".git").exists():
+            return False
+        entries = self.layers.scan()
+        changed = any(path.rpartition("/")[2] == ".gitignore" for path in entries)
+        return not changed and not self.layers.may_hide(entries)
+
+    def has_own_history(self) -> bool:
+        below = self.box.overlay is not None and (self.box.overlay / BASE).is_symlink()
+        return below or os.path.lexists(self.layers.upper / ".git")
 
     async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
         return await run_boxed(replace(self.box, scratch=None) if clean else self.box, command, limits)

@@ -56,6 +56,9 @@ class Ground(Protocol):
     async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
         """Run a command; with `clean`, what earlier ones left in /tmp and in their home is not there."""
 
+    def has_own_history(self) -> bool:
+        """False while nothing has written into the trial's repository, so that it is the user's."""
+
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         """What a git command in the trial printed, None when it failed."""
 
@@ -176,6 +179,8 @@ class SideTrial:
 
     async def commits(self) -> Sequence[str]:
         """The user's own commits are not among them, wherever the trial's HEAD went."""
+        if not self._ground.has_own_history():
+            return []
         known = await run_git(self.root, "rev-parse", "--not", "--all", "HEAD")
         hidden = [line for line in known.stdout.split() if line.startswith(b"^")]
         async with self._turn:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gating import judge, make_repository
+from gating import in_trial, judge, make_repository, write_all
+from kith.core.run import Run
 from kith.core.values import Verdict
+from kith.core.workspace import Trial
 from kith.gates.soundness import soundness_gate
 
 FILES = {
@@ -15,6 +17,7 @@ FILES = {
     "shop/prices.py": "from shop.cart import total\n",
     "run.sh": "#!/bin/sh\necho done\n",
 }
+MANY = {f"more/m{number}.py": "x = 1\n" for number in range(120)}  # files that git searches sooner
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -124,7 +127,20 @@ def test_ignored_and_generated_modules_are_there(tmp_path: Path) -> None:
 
 
 def test_importers_are_found_in_a_large_tree(tmp_path: Path) -> None:
-    many = {f"more/m{number}.py": "x = 1\n" for number in range(120)}
-    project = make_repository(tmp_path / "project", FILES | many)
+    project = make_repository(tmp_path / "project", FILES | MANY)
     verdict = told(project, shop__cart_py="def add_up(cart):\n    return 0\n")
     assert not verdict.ok and "shop/prices.py:1" in verdict.feedback
+
+
+def test_importers_of_earlier_changes_are_found_too(tmp_path: Path) -> None:
+    project = make_repository(tmp_path / "project", FILES | MANY)
+
+    async def work(home: Run, run: Run) -> Verdict:
+        assert isinstance(run.workspace, Trial)
+        await write_all(run.workspace, {"more/m7.py": "from shop.cart import total\n"})
+        await write_all(run.workspace, {"shop/cart.py": "def add_up(cart):\n    return 0\n"})
+        last = [each for each in await run.workspace.changes() if each.path == "shop/cart.py"]
+        return await soundness_gate(home)(run, tuple(last))
+
+    verdict = in_trial(project, work)
+    assert "more/m7.py:1" in verdict.feedback and "shop/prices.py:1" in verdict.feedback

@@ -26,8 +26,7 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     tool is installed; that shows when it is run.
     """
     names = files if isinstance(files, frozenset) else frozenset(files)
-    # All names as one text: of tens of thousands none is looked at by itself.
-    text = _END.join((*names, ""))
+    text = _as_text(files)
     found = [*_python(names, text, read)] if _has(text, ruff.SUFFIXES) else []
     if _has(text, cppcheck.SUFFIXES):
         if "CMakeLists.txt" in names:
@@ -38,6 +37,11 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     return tuple(found)
 
 
+def _as_text(files: Collection[str]) -> str:
+    """All names as one text: of tens of thousands none is looked at by itself."""
+    return _END.join((*files, ""))
+
+
 def _has(text: str, suffixes: Iterable[str]) -> bool:
     """Whether a name in the text ends so."""
     return any(f"{suffix}{_END}" in text for suffix in suffixes)
@@ -45,11 +49,14 @@ def _has(text: str, suffixes: Iterable[str]) -> bool:
 
 def lint_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_linters` would read: for who reads them beforehand."""
-    return (*sorted(_CLUES.intersection(files)), *_inner_manifests(files))
+    return (*sorted(_CLUES.intersection(files)), *_inner_manifests(_as_text(files)))
 
 
-def _inner_manifests(files: Collection[str]) -> list[str]:
-    inner = (path for path in files if path.endswith("/pyproject.toml"))
+def _inner_manifests(text: str) -> list[str]:
+    """The manifests of projects inside the project, the outermost first; `text` holds all names."""
+    if not _has(text, ["/pyproject.toml"]):
+        return []
+    inner = (path for path in text.split(_END) if path.endswith("/pyproject.toml"))
     return sorted(inner, key=lambda path: (path.count("/"), path))[:_READ_AT_MOST]
 
 
@@ -74,7 +81,7 @@ def _ruff_rules(files: Collection[str], text: str, read: Read, tools: Mapping[st
             return min(own, key=lambda path: (path.count("/"), path))
     if "ruff" in tools:
         return "pyproject.toml"
-    return next((path for path in _inner_manifests(files) if "ruff" in _tools(read(path))), "")
+    return next((path for path in _inner_manifests(text) if "ruff" in _tools(read(path))), "")
 
 
 def _mypy_settings(

@@ -53,13 +53,14 @@ def find_suspects(
     old = {change.path for change in changes if change.before is not None}
     words = _removed_words(before, after, changes)
     importers = _find_importers(before, words, changes, search)
-    lost_before = [lost for path in sorted(old) for lost in _lost_in(before, path)]  # while the search runs
-    touched = importers()
-    lost_before += (lost for path in sorted(touched - old) for lost in _lost_in(before, path))
-    known = {each.fault.detail for each in lost_before}
-    for path in sorted(whole | touched):
-        found += (each for each in _lost_in(after, path) if each.fault.detail not in known)
+    # All that needs no importers is done while the search runs.
+    lost_before, lost_after = [*_all_lost(before, old)], [*_all_lost(after, whole)]
     named = [*_new_names(before, after, old, whole)]
+    touched = importers()
+    lost_before += _all_lost(before, touched - old)
+    lost_after += _all_lost(after, touched - whole)
+    known = {each.fault.detail for each in lost_before}
+    found += (each for each in lost_after if each.fault.detail not in known)
     given = _given_names(after, named, search)
     found += (each for each in named if each.fault.detail not in given)
     familiar = frozenset(each.asks for each in lost_before if not each.sure)
@@ -77,6 +78,10 @@ def _each_once(suspects: Iterable[Suspect]) -> Iterator[Suspect]:
 
 
 # --- imports ---------------------------------------------------------------------------------
+
+
+def _all_lost(view: View, paths: Iterable[str]) -> Iterator[Suspect]:
+    return (lost for path in sorted(paths) for lost in _lost_in(view, path))
 
 
 def _lost_in(view: View, path: str) -> Iterator[Suspect]:

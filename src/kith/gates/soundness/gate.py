@@ -9,7 +9,7 @@ from kith.context.git import list_paths
 from kith.core.errors import TreeError
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.core.workspace import ExecLimits
+from kith.core.workspace import ExecLimits, Trial
 from kith.gates.soundness.confirm import ask_tools, settle
 from kith.gates.soundness.declared import read_declared
 from kith.gates.soundness.fault import Fault
@@ -24,14 +24,15 @@ _MOST_WORDS: Final = 200
 T = TypeVar("T")
 
 
-def soundness_gate() -> Gate:
+def soundness_gate(untouched: Run | None = None) -> Gate:
     """Refuses a change that breaks a file's syntax, or brings imports that lead nowhere, or undefined names.
 
     The figures count the faults by kind: syntax, import, name. What was wrong before does not count.
+    `untouched`: a run on the tree without the change, where git searches faster than on a trial's layers.
     """
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        faults = await find_faults(run, changes)
+        faults = await find_faults(run, changes, untouched)
         counts = Counter(each.kind for each in faults)
         figures = {kind: float(counts[kind]) for kind in ("syntax", "import", "name")}
         return Verdict(not faults, write_letter(faults) if faults else "", BY, figures=figures)
@@ -39,8 +40,8 @@ def soundness_gate() -> Gate:
     return judge
 
 
-async def find_faults(run: Run, changes: Changes) -> tuple[Fault, ...]:
-    """The new faults of a change in the trial that `run.workspace` is."""
+async def find_faults(run: Run, changes: Changes, untouched: Run | None = None) -> tuple[Fault, ...]:
+    """The new faults of a change in the trial that `run.workspace` is; `untouched` as in `soundness_gate`."""
     if not any(is_readable(change.path) for change in changes):
         return ()
     loop = asyncio.get_running_loop()
@@ -54,7 +55,7 @@ async def find_faults(run: Run, changes: Changes) -> tuple[Fault, ...]:
 
     # Parsing takes a while, and a face must stay alive meanwhile.
     suspects = await asyncio.to_thread(
-        find_suspects, changes, files, read, lambda *sought: begin(_search(run, files, *sought))
+        find_suspects, changes, files, read, lambda *sought: begin(_search(run, untouched, files, *sought))
     )
     if not suspects.found:
         return ()
@@ -70,7 +71,7 @@ async def _read(run: Run, path: str) -> bytes | None:
 
 
 async def _search(
-    run: Run, files: Sequence[str], words: frozenset[str], endings: Collection[str]
+    run: Run, untouched: Run | None, files: Sequence[str], words: frozenset[str], endings: Collection[str]
 ) -> Iterable[str]:
     """The files that may hold one of the words: all of them, or what git finds in a large tree."""
     if len(files) < _WORTH_GREP or len(words) > _MOST_WORDS or not run.workspace.confined:
@@ -78,13 +79,20 @@ async def _search(
     wanted = [part for word in sorted(words) for part in ("-e", word)]
     where = [f"*{ending}" for ending in sorted(endings)]
     # `grep --untracked` would walk the whole tree; what git does not track is the rest of the known files.
-    found, tracked = await asyncio.gather(
-        list_paths(run, ["grep", "-lIzF", *wanted, "--", *where], _GREP_LIMITS),
-        list_paths(run, ["ls-files", "-z", "--", *where], _GREP_LIMITS),
+    found, tracked, changed = await asyncio.gather(
+        list_paths(untouched or run, ["grep", "-lIzF", *wanted, "--", *where], _GREP_LIMITS),
+        list_paths(untouched or run, ["ls-files", "-z", "--", *where], _GREP_LIMITS),
+        _changed_paths(run),
     )
     if found is None or tracked is None:
         return files
-    return {*found, *set(files).difference(tracked)}
+    return {*found, *changed, *set(files).difference(tracked)}
+
+
+async def _changed_paths(run: Run) -> Iterable[str]:
+    """The files of the trial that differ from the tree, those of earlier changes among them."""
+    trial = run.workspace
+    return [change.path for change in await trial.changes()] if isinstance(trial, Trial) else ()
 
 
 def write_letter(faults: Sequence[Fault]) -> str:

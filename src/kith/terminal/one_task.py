@@ -1,0 +1,66 @@
+"""One task from its words to the exit code, as text, JSON or a stream of events."""
+
+import argparse
+import json
+from pathlib import Path
+
+from kith.agent.filling import Explained, explain_task
+from kith.agent.project import Project
+from kith.agent.tasks import Task, run_task
+from kith.core.codec import encode
+from kith.core.errors import EXIT_DONE
+from kith.core.loops import run_loop
+from kith.core.run import new_id
+from kith.terminal.arguments import settings_flags
+from kith.terminal.report import print_event, print_text, print_waiting
+from kith.terminal.signals import run_until_signal
+from kith.terminal.terminal import choose_voice
+from kith.view.printing import printable
+
+UNFINISHED = ("limit", "unavailable")  # what ended so can be gone on with
+
+
+def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
+    """Do one task and print its result on stdout; progress goes to stderr."""
+    project = Project.open(root, settings_flags(args))
+    if args.explain_prompt:
+        print_costs(run_loop(explain_task(project, task)), args.output_format)
+        return EXIT_DONE
+    format = args.output_format
+    voice, answerer, asked = choose_voice(format == "text", args.yes)
+    wanted = Task(task, plan=args.plan, resume=args.resume or "")
+    listeners = [voice.hear] if format != "stream-json" else [print_event]
+    id = project.log.find(wanted.resume) if wanted.resume else new_id()
+    try:
+        result = run_until_signal(run_task(project, wanted, answerer, listeners, id))
+    except (SystemExit, KeyboardInterrupt):
+        report = project.report(id)
+        if format == "json":
+            print(json.dumps(report, indent=2))
+        elif format == "text":
+            print_waiting(report)
+        raise
+    finally:
+        voice.close()
+    if format == "json":
+        print(json.dumps(result.report, indent=2))
+    elif format == "text":
+        again = f"kith run --resume {id}" if result.report["status"] in UNFINISHED else ""
+        print_text(result.report, asked=asked, again=again)
+    return result.code
+
+
+def print_costs(explained: Explained, format: str) -> None:
+    """What each part of the prompt costs, and how much of the window it takes."""
+    total, window = sum(cost.tokens for cost in explained.costs), explained.window
+    if format != "text":
+        print(json.dumps({**encode(explained), "total": total}, indent=2))
+        return
+    width = max(len(cost.part) for cost in explained.costs)
+    for cost in explained.costs:
+        share = f"{cost.tokens / window:6.1%}" if window else ""
+        print(f"{cost.part:{width}}  {cost.tokens:>7,}  {share}".rstrip())
+    share = f"{total / window:6.1%} of a window of {window:,}" if window else "window unknown"
+    print(f"{'together':{width}}  {total:>7,}  {share}")
+    how = "counted by the server" if explained.exact else "estimated"
+    print(printable(f"\nTokens, {how}, for {explained.model or 'no model'}."))
