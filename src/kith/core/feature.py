@@ -1,7 +1,7 @@
 """A feature as one value: what it adds to kith, named here and loaded when it is needed."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
@@ -72,10 +72,25 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What one feature adds. `needs` are the features without which it is off."""
+    """One feature: `needs` are the features without which it is off; the rest is what it adds.
+
+    The kernel defines the type of each part where it asks for it; core knows only how to load one.
+    """
 
     name: str
     meaning: str
     needs: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()
+    # Chooses the models of a task that names none: agent.asking.routes.Router.
+    router: Lazy[Any] | None = None
+    # Finds how one model is asked for one kind of work: agent.asking.adaptation.Adapt.
+    adapt: Lazy[Any] | None = None
+    # Hears that a task asked in such a way is over: agent.asking.adaptation.Settle.
+    settle: Lazy[Any] | None = None
+    # Lets several models play one role: agent.asking.panels.Panels, made from the session's Terms.
+    panels: Lazy[Any] | None = None
+    # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.
+    notes: Lazy[Any] | None = None
+    # Kinds of sessions besides tasks that a worker process does: agent.session_kinds.SessionKind.
+    kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)

@@ -16,4 +16,5 @@ FEATURE = Feature(
             "[REQUEST ...]",
         ),
     ),
+    kinds={"build": _here("kind:KIND")},
 )
