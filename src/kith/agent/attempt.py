@@ -1,10 +1,12 @@
 """plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from kith.agent.claims import claimed_tests
 from kith.agent.deciding import decide
+from kith.agent.features import find_part
 from kith.agent.judges import Judges
 from kith.agent.keeping import kept_trial
 from kith.agent.plan import PlanRejected, agree_on_plan, with_request
@@ -22,6 +24,8 @@ from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 
 Planning = Literal["no", "yes", "show"]
+# Tells what stands out in a change, in the run's trial; with a role, its model is asked as well.
+TellNotes = Callable[[Run, Changes, Role | None, Thread], Awaitable[None]]
 
 BESIDE = (
     "Nothing was changed: your edits stood beside tool calls, and only edits in a reply without tool calls "
@@ -222,9 +226,9 @@ def _mends(tried: Tried) -> bool:
 
 async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
     """What a reviewer would say, beside the diff."""
-    from kith.features.review.notes import tell_notes  # linters and their readers, when there is a change
-
-    await tell_notes(run, changes, role, thread)
+    tell: TellNotes | None = find_part(lambda feature: feature.notes)
+    if tell:
+        await tell(run, changes, role, thread)
 
 
 async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:

@@ -1,19 +1,23 @@
 """The features that are installed: those that come with kith, those of other packages, and which are on."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from kith.core.feature import Feature
+from kith.core.errors import UsageError
+from kith.core.feature import Feature, Lazy
 from kith.settings.features import features_off
 
 ENTRY_POINTS: Final = "kith.features"
 _PACKAGE: Final = "kith.features"
+
+T = TypeVar("T")
+Part = Callable[[Feature], Lazy[T] | None]  # which part of a feature is asked for
 
 
 @cache
@@ -32,6 +36,20 @@ def features() -> tuple[Feature, ...]:
 def parts_for(name: str) -> tuple[Any, ...]:
     """What the features that are on add to the one called `name`."""
     return tuple(each.extends[name].load() for each in features() if name in each.extends)
+
+
+def find_part(part: Part[T]) -> T | None:
+    """This part of the first feature that is on and has it, loaded; None where none has."""
+    return next((found.load() for each in features() if (found := part(each))), None)
+
+
+def need_part(part: Part[T], asked: str) -> T:
+    """The same, for what the person `asked`. Raises UsageError where the feature is off or not installed."""
+    if (found := find_part(part)) is not None:
+        return found
+    names = [each.name for each in known_features() if part(each)]
+    lacking = f"the feature {names[0]}, which is off" if names else "a feature that is not installed"
+    raise UsageError(f"{asked} needs {lacking}; see kith features.")
 
 
 def switched_on(known: Iterable[Feature], off: Collection[str]) -> Iterable[Feature]:

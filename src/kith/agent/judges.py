@@ -23,6 +23,8 @@ from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find
 
 # Commits the applied paths of the real tree under a message.
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
+# Looks once more at a change that the gates let pass; it decides nothing.
+Audit = Callable[[Run, Changes], Awaitable[None]]
 
 
 class Gates(Protocol):
@@ -69,7 +71,7 @@ class Judges:
     commit: Commit
     must_check: bool = False
     review: bool = False
-    audit: Callable[[Run, Changes], Awaitable[None]] | None = None
+    audit: Audit | None = None
     named: Sequence[str] = ()
     ending: Gate | None = None
     stands: Callable[[], Awaitable[Sequence[Stands]]] = no_stands

@@ -10,6 +10,7 @@ from kith.core.errors import UsageError
 from kith.core.model import Model, Role, Tool
 from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED, Policy, Rule
 from kith.core.values import Sampling
+from kith.settings.values import ROUTE
 
 _CONFINED, _ASKED = (
     "Commands run in a sandbox without network unless you name hosts.",
@@ -107,7 +108,7 @@ def read_role(name: str, text: str, where: str = "") -> RoleSpec:
         words.strip("\n") + "\n",
         tools,
         given["policy"],
-        "" if given.get("model", "route") == "route" else given["model"],
+        "" if given.get("model", ROUTE) == ROUTE else given["model"],
         (small[0] if small else words).strip("\n") + "\n",
         _names(given["small-tools"]) if "small-tools" in given else tools,
         panel,

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
+from kith.agent.asking.adaptation import USUAL, Adaptation, adapt, settle
+from kith.agent.asking.routes import Pinned, Route, need_router
 from kith.agent.asking.terms import Terms
 from kith.agent.asking.worker import make_worker
 from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt
@@ -29,10 +30,6 @@ from kith.core.loops import leave
 from kith.core.model import Emit, Prompt, Role
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict
-from kith.features.coach.ask import look_at
-from kith.features.coach.choice import find_strategy
-from kith.features.coach.strategy import ORIGINAL, Strategy, phrase
-from kith.features.route.pins import is_routed, pin
 from kith.memory.applied import holds
 from kith.memory.log import Log
 from kith.memory.past import Past
@@ -40,10 +37,6 @@ from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened as Opened
 from kith.tools.hooks import Said
-from kith.tools.symbols import Look
-
-if TYPE_CHECKING:
-    from kith.features.route.relay import Relay
 
 THREAD = "task"
 
@@ -59,20 +52,29 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A task at work: in which session, on which terms it asks models in the cloud.
-
-    `relay` is there where kith chooses the models, `look` where an index can be asked. `judges` decide about
-    the change, and `standing` tells the model how their checks stood before it.
-    """
+    """A task in its session `id`, with what the log tells of it; `held`: a model that is open already."""
 
     project: Project
     run: Run
     id: str
-    terms: Terms
-    judges: Judges
-    standing: Standing
-    relay: "Relay | None" = None
-    look: Look | None = None
+    task: Task
+    past: Past
+    held: Opened | None = None
+
+    @property
+    def words(self) -> str:
+        """The task as the person put it."""
+        return self.past.started.task if self.past.started else self.task.words
+
+    @property
+    def kind(self) -> str:
+        """Which sort of work it is, as it was told when the task began."""
+        return self.past.routes[-1].kind if self.past.routes else kind_of(self.words)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no model has been told of the task yet."""
+        return not (self.task.resume and self.past.task_said)
 
     @property
     def ending(self) -> Gate | None:
@@ -82,6 +84,25 @@ class Job:
         from kith.agent.hooks import ProjectHooks
 
         return ProjectHooks(self.project, self.id).gate()
+
+    def now(self) -> "Job":
+        """The task as its log tells of it now."""
+        return replace(self, past=self.project.log.past(self.id))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """With what models are asked to do a task.
+
+    `route` is where they come from, `judges` decide about the change, `standing` tells how their checks stood
+    before it, and `known` is what an index knows.
+    """
+
+    terms: Terms
+    route: Route
+    judges: Judges
+    standing: Standing
+    known: Known
 
 
 async def run_task(
@@ -114,35 +135,33 @@ async def run_in(
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past))
-    work = _do(project, run, session.id, task, past, opened)
+    work = _do(Job(project, run, session.id, task, past, opened))
     code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
-    if any(call.strategy for call in session.past().calls):
-        from kith.features.coach.strategies import settle_live  # with all that learns
-
-        settle_live(project, session.listeners)
+    settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
 
 
-async def _do(project: Project, run: Run, id: str, task: Task, past: Past, opened: Opened | None) -> Outcome:
+async def _do(job: Job) -> Outcome:
+    project, run, task, past = job.project, job.run, job.task, job.past
     if past.applied:
         there = holds(project.log.applied(str(project.root)), past.applied[-1].change_id)
         since = "" if there else ", and was taken back since"
         return Outcome("done", f"The change had been applied already{since}.")
     if not task.resume:
         await project.tell_state(run)
-    said = await _hear_hooks(project, run, id, task, past)
+    said = await _hear_hooks(job)
     if said.refusal:
         return Outcome("rejected", said.no)
     if done := await _do_directly(project, run, task):
         return done
     if said.words:
-        task = replace(task, words=f"{task.words}\n\n{said.words}")
+        job = replace(job, task=replace(task, words=f"{task.words}\n\n{said.words}"))
     if project.servers or not project.settings.mcp:
-        return await _ask_model(project, run, id, task, past, opened)
+        return await _ask_model(job)
     from kith.features.mcp.held_servers import with_servers  # few people have any
 
     async with with_servers(project) as project:
-        return await _ask_model(project, run, id, task, past, opened)
+        return await _ask_model(replace(job, project=project))
 
 
 async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None:
@@ -162,56 +181,46 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
         await judges.aclose()
 
 
-async def _hear_hooks(project: Project, run: Run, id: str, task: Task, past: Past) -> Said:
+async def _hear_hooks(job: Job) -> Said:
     """What hooks say of a task that begins."""
-    if task.resume or not project.settings.hooks:
+    if job.task.resume or not job.project.settings.hooks:
         return Said()
     from kith.agent.hooks import ProjectHooks  # few people have any
 
-    told = {"task": task.words, "first": past.tasks == 1}
-    return await ProjectHooks(project, id).tell(run, "start", told)
+    told = {"task": job.task.words, "first": job.past.tasks == 1}
+    return await ProjectHooks(job.project, job.id).tell(job.run, "start", told)
 
 
-async def _ask_model(
-    project: Project, run: Run, id: str, task: Task, past: Past, held: Opened | None
-) -> Outcome:
+async def _ask_model(job: Job) -> Outcome:
     # Git looks at the tree while the model's client is loaded and its server asked.
-    room, opened = (held.window if held else 0) or ASSUMED_WINDOW, held
-    terms = Terms(project, run, id)
-    relay = _make_relay(terms) if is_routed(project.settings) else None
-    judges = project.judges(run, past.started.task if past.started else task.words)
-    standing = Standing(judges)
+    project, run, held = job.project, job.run, job.held
+    room = (held.window if held else 0) or ASSUMED_WINDOW
+    terms = Terms(project, run, job.id)
+    chooses = project.settings.is_routed and held is None
+    route: Route = need_router().route(terms) if chooses else Pinned(terms, held)
+    judges = project.judges(run, job.words)
     if not project.settings.read_only:
         await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:
-        begin = partial(_open_task, project, run, task, past, known, standing)
-        first = begin(room) if _is_new(task, past) else None
-        opening = asyncio.ensure_future(first) if first else None
+        asking = _Asking(terms, route, judges, Standing(judges), known)
+        opening = asyncio.ensure_future(_open_task(job, asking, room)) if job.is_new else None
         try:
-            opened = opened or await (
-                _set_out(relay, id, task, past) if relay else project.open_model(run.emit)
-            )
-            past = project.log.past(id) if relay else past
-            if task.resume:
-                run.emit(Notice(f"Going on with session {id}."))
-            elif not relay:
-                run.emit(pin(project.settings, opened, _kind_of(task, past)))
+            opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")
+            job = job.now() if chooses else job
+            if job.task.resume:
+                run.emit(Notice(f"Going on with session {job.id}."))
             words = await opening if opening else ""
-            strategy = find_strategy(project, opened, _kind_of(task, past), id, past)
             if opening:
-                if 0 < opened.window < room or strategy.id:
-                    words = await begin(opened.window, strategy)
-                words = await _add_named(terms, opened, task, past, words)
-                if not past.threads.get(THREAD):
+                adaptation = adapt(project, opened, job.kind, job.id, job.past)
+                if 0 < opened.window < room or adaptation.id:
+                    words = await _open_task(job, asking, opened.window, adaptation)
+                words = await _add_named(job, terms, opened, words)
+                if not job.past.threads.get(THREAD):
                     words = _begin(project, run, opened.window, words)
-            offered = past.started is not None and past.started.options.get("symbols") == "yes"
-            # A tool that was offered stays, even where the index was lost since.
-            look = (known.look or look_nowhere) if offered else None
-            job = Job(project, run, id, terms, judges, standing, relay, look)
-            return await _work(job, replace(task, words=words), past, opened)
+            return await _work(job, asking, words, opened)
         finally:
-            for each in relay.opened.values() if relay else filter(None, [opened]):
-                project.learn(run, id, each)
+            for each in route.opened.values():
+                project.learn(run, job.id, each)
                 if each is not held:
                     await each.aclose()
             await judges.aclose()
@@ -219,81 +228,53 @@ async def _ask_model(
                 await leave(opening)
 
 
-async def _add_named(terms: Terms, opened: Opened, task: Task, past: Past, words: str) -> str:
+async def _add_named(job: Job, terms: Terms, opened: Opened, words: str) -> str:
     """The words that begin a task, and the files that are named in it."""
-    if "@" not in task.words:
+    if "@" not in job.task.words:
         return words
     from kith.agent.mentions import read_named  # few tasks name files
 
-    named = await read_named(terms, opened, task.words, past.threads.get(THREAD, ()))
+    named = await read_named(terms, opened, job.task.words, job.past.threads.get(THREAD, ()))
     return "\n\n".join(filter(None, (words, named)))
 
 
-def _kind_of(task: Task, past: Past) -> str:
-    """Which sort of work it is, as it was told when the task began."""
-    return past.routes[-1].kind if past.routes else kind_of(past.started.task if past.started else task.words)
-
-
-def _make_relay(terms: Terms) -> "Relay":
-    from kith.features.route.relay import Relay  # with all that learns: not for those who named their model
-
-    return Relay(terms, terms.run)
-
-
-async def _set_out(relay: "Relay", id: str, task: Task, past: Past) -> Opened:
-    """The model that a task begins with, or goes on with, where kith chooses."""
-    from kith.features.route.choose import describe_task, look_around
-
-    relay.choice = await look_around(relay.terms.project, relay.run.emit)
-    known = await describe_task(relay.terms.project, relay.run, task.words)
-    return await relay.begin(known, past.routes, f"{id}/{past.tasks}")
-
-
-def _is_new(task: Task, past: Past) -> bool:
-    """Whether no model has been told of the task yet."""
-    return not (task.resume and past.task_said)
-
-
-async def _work(job: Job, task: Task, past: Past, opened: Opened) -> Outcome:
-    """The task whose first message is written: answered, or done in a trial."""
-    project, relay = job.project, job.relay
+async def _work(job: Job, asking: _Asking, words: str, opened: Opened) -> Outcome:
+    """The task that begins with `words`: answered, or done in a trial."""
+    project, route = job.project, asking.route
     run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
-    leg = await _leg(job, opened, past)
+    leg = await _leg(job, asking, opened)
     if project.settings.read_only:
-        return await chat(run, leg.role, leg.thread, task.words or None, job.ending)
+        return await chat(run, leg.role, leg.thread, words or None, job.ending)
 
     async def relieve(given_up: GivenUp) -> Leg | None:
-        following = await relay.follow(given_up) if relay else None
-        return await _leg(job, following, project.log.past(job.id)) if following else None
+        following = await route.follow(given_up)
+        return await _leg(job.now(), asking, following) if following else None
 
-    judges = replace(job.judges, ending=job.ending)
-    if relay:
-        from kith.features.route.auditor import auditor
-
-        judges = replace(judges, audit=auditor(relay, leg.goal, f"{job.id}/{past.tasks}"))
-    earlier = None if _is_new(task, past) else _progress_of(past)
-    return await attempt(run, leg, task.words, judges, plan=task.plan, earlier=earlier, relief=relieve)
+    audit = route.audit(leg.goal, f"{job.id}/{job.past.tasks}")
+    judges = replace(asking.judges, ending=job.ending, audit=audit)
+    earlier = None if job.is_new else _progress_of(job.past)
+    return await attempt(run, leg, words, judges, plan=job.task.plan, earlier=earlier, relief=relieve)
 
 
-async def _leg(job: Job, opened: Opened, past: Past) -> Leg:
+async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:
     """A model's part of the task: the first one goes on in the conversation, a later one begins its own."""
+    project, past, terms, route = job.project, job.past, asking.terms, asking.route
     handed = sum(bool(each.after) for each in past.routes)
     threads = [THREAD, *(f"{THREAD}.{past.relays - n + 1}" for n in reversed(range(handed)))]
     said = [message for name in threads for message in past.threads.get(name, ())]
     goal = goal_of(past.started.task if past.started else "", said)
     thread = Thread(threads[-1], past.threads.get(threads[-1], ()))
-    kind = _kind_of(Task(goal), past)
-    strategy = find_strategy(job.project, opened, kind, job.id, past)
-    await job.terms.admit(opened)
-    known = gather(job.project.settings)
-    if job.project.servers:
-        await job.project.servers.connect(opened.window, job.run.emit)
-    role = make_worker(job.project, opened, past, known, job.look, job.terms, strategy, thread)
-    role = replace(role, tools=job.standing.telling(role.tools))
-    told = tell_known(known, opened.window)
-    if job.relay is None or not job.relay.more:
-        return Leg(role, thread, goal, known=told)
-    return Leg(job.relay.hopeful(role), thread, goal, last=False, known=told)
+    adaptation = adapt(project, opened, job.kind, job.id, past)
+    await terms.admit(opened)
+    known = gather(project.settings)
+    if project.servers:
+        await project.servers.connect(opened.window, job.run.emit)
+    offered = past.started is not None and past.started.options.get("symbols") == "yes"
+    # A tool that was offered stays, even where the index was lost since.
+    look = (asking.known.look or look_nowhere) if offered else None
+    role = make_worker(project, opened, past, known, look, terms, adaptation, thread)
+    role = route.watch(replace(role, tools=asking.standing.telling(role.tools)))
+    return Leg(role, thread, goal, last=not route.more, known=tell_known(known, opened.window))
 
 
 def _begin(project: Project, run: Run, window: int, words: str) -> str:
@@ -303,23 +284,14 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
     return "\n\n".join(filter(None, (tell_known(known, window), words)))
 
 
-async def _open_task(
-    project: Project,
-    run: Run,
-    task: Task,
-    past: Past,
-    known: Known,
-    standing: Standing,
-    window: int,
-    strategy: Strategy = ORIGINAL,
-) -> str:
+async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
     """The task as the model gets it, after how the checks stand, or what became of its last change."""
-    words = with_news(project, past, phrase(task.words, strategy.levers), window)
-    if past.threads.get(THREAD):
+    words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
+    if job.past.threads.get(THREAD):
         return words
-    checks = "" if project.settings.read_only else await standing.first_words()
-    fitting = await known.fitting()
-    return await open_task(run, words, opening_room(window), fitting, look_at(strategy), checks)
+    checks = "" if job.project.settings.read_only else await asking.standing.first_words()
+    fitting = await asking.known.fitting()
+    return await open_task(job.run, words, opening_room(window), fitting, adaptation.showing, checks)
 
 
 # --- going on after a crash --------------------------------------------------------------
@@ -391,13 +363,8 @@ def first_worker(project: Project, opened: Opened) -> Role:
 
 async def open_first(project: Project) -> Opened:
     """The model that a task would begin with, most likely."""
-    if not is_routed(project.settings):
-        return await project.open_model(lambda event: None)
-    from kith.features.route.choose import look_around
-
-    return await project.open_model(
-        lambda event: None, (await look_around(project, lambda event: None)).arms[0]
-    )
+    name = await need_router().first_choice(project) if project.settings.is_routed else ""
+    return await project.open_model(lambda event: None, name)
 
 
 def _progress_of(past: Past) -> Progress:

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kith.agent.direct_tools import edit_with
 from kith.agent.index import look_nowhere
 from kith.agent.kept_back import make_redactor
 from kith.agent.project import Project
+from kith.agent.session_kinds import find_kind, need_kind
 from kith.agent.steering import nobody_here
 from kith.agent.tasks import Task, run_task
+from kith.agent.waiting import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.core.loops import run_loop
@@ -24,7 +27,7 @@ from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.questions import can_resume, was_cut_off
+from kith.memory.questions import can_resume, last_kind, was_cut_off
 from kith.memory.session import Listener, Session
 from kith.settings import Settings, find_folders
 from kith.tools import standard_tools
@@ -180,40 +183,25 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
         await _go_on(project, session, listener)
         return letter.resume
     match letter.kind:
-        case "build":
-            from kith.features.build.builds import run_build
-
-            await run_build(project, letter.words, nobody_here, [listener], id=session)
-        case "confer":
-            from kith.features.confer.councils import Motion, run_confer
-
-            named = tuple(str((letter.flags or {}).get("model", "")).split(","))
-            motion = Motion(letter.words, named if len(named) > 1 else ())
-            await run_confer(project, motion, nobody_here, [listener], id=session)
-        case "apply":
-            from kith.agent.waiting import apply_waiting, find_waiting
-
-            waiting = await find_waiting(project, f"{session}-")
-            await apply_waiting(project, waiting, nobody_here, [listener])
-        case "tool":
-            from kith.agent.direct_tools import edit_with
-
-            await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
-        case _:
+        case "run":
             first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
             task = Task(f"{letter.words}{first}", letter.plan)
             await run_task(project, task, nobody_here, [listener], id=session)
+        case "apply":
+            waiting = await find_waiting(project, f"{session}-")
+            await apply_waiting(project, waiting, nobody_here, [listener])
+        case "tool":
+            await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
+        case kind:
+            await need_kind(kind).begin(project, letter, nobody_here, [listener], session)
     return True
 
 
 async def _go_on(project: Project, session: str, listener: Listener) -> None:
     """Go on with the last task, from where its log ends."""
-    from kith.features.build.builds import KIND, resume_build
-
-    started = project.log.past(session).started
-    if started and started.options.get("kind") == KIND:
-        agree = started.options.get("agree") == "yes"
-        await resume_build(project, session, nobody_here, [listener], agree=agree)
+    kind = find_kind(last_kind(project.log, session))
+    if kind and kind.resume:
+        await kind.resume(project, session, nobody_here, [listener])
     else:
         await run_task(project, Task("", resume=session), nobody_here, [listener])
 

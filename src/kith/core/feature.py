@@ -72,9 +72,10 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What one feature adds. `needs` are the features without which it is off.
+    """One feature: `needs` are the features without which it is off; the rest is what it adds.
 
-    `extends`: what it adds to other features, by their names, each of a type that the other one defines.
+    The kernel defines the type of each part where it asks for it; core knows only how to load one. `extends`:
+    what it adds to other features, by their names, each of a type that the other one defines.
     """
 
     name: str
@@ -83,3 +84,15 @@ class Feature:
     extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()
+    # Chooses the models of a task that names none: agent.asking.routes.Router.
+    router: Lazy[Any] | None = None
+    # Finds how one model is asked for one kind of work: agent.asking.adaptation.Adapt.
+    adapt: Lazy[Any] | None = None
+    # Hears that a task asked in such a way is over: agent.asking.adaptation.Settle.
+    settle: Lazy[Any] | None = None
+    # Lets several models play one role: agent.asking.panels.Panels, made from the session's Terms.
+    panels: Lazy[Any] | None = None
+    # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.
+    notes: Lazy[Any] | None = None
+    # Kinds of sessions besides tasks that a worker process does: agent.session_kinds.SessionKind.
+    kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)

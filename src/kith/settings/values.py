@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from kith.core.values import Sampling
 from kith.settings.brought import Brought
+
+ROUTE: Final = "route"  # in place of a model's name: kith chooses for each task
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,11 @@ class Settings:
     config: Path = Path()
     origin: Mapping[str, str] = field(default_factory=dict)
     brought: Brought = Brought()  # what the project's folder holds for kith
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether kith chooses the model of each task, instead of the person."""
+        return self.model == ROUTE
 
     @property
     def reachable(self) -> tuple[str, ...]:

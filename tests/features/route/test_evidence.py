@@ -11,8 +11,9 @@ from kith.features.measure.beta import Beta, Count
 from kith.features.measure.rows import LegRow
 from kith.features.route.learned import Evidence, fold, sorts_of, who
 from kith.features.route.plans import Errors
-from kith.features.route.priors import billions, expected, expected_after_a_miss
+from kith.features.route.priors import expected, expected_after_a_miss
 from kith.features.route.takes import Taken, Takes
+from kith.models.parameters import billions
 
 EDIT = sorts_of("edit-small")
 

@@ -4,19 +4,19 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from kith.agent.asking.panels import Panels, open_panels
 from kith.agent.asking.roles import find_role, make_player
+from kith.agent.asking.routes import need_router
 from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Cast, Player, RoleSpec
 from kith.core.errors import LimitError, ModelError, NoModelError
 from kith.core.events import Called, Notice
 from kith.core.run import Run
-from kith.features.confer.payoff import Payoff
-from kith.features.confer.seats import seat_panel, weigh_councils
-from kith.features.route.pins import ROUTE
-from kith.features.route.priors import billions
+from kith.models.parameters import billions
 from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
+from kith.settings.values import ROUTE
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 
@@ -44,7 +44,7 @@ class _Company:
     terms: Terms
     look: Look | None
     opened: dict[str, Opened] = field(default_factory=dict)
-    paying: dict[str, Payoff] = field(default_factory=dict)  # whether councils pay, by purpose
+    panels: Panels | None = None  # from the first role on that names one
 
     async def play(self, name: str) -> Player:
         """Who plays the role called `name`: one model, whose turn it is, or a panel."""
@@ -55,18 +55,17 @@ class _Company:
         await self._open(names, name)
         there = [self.opened[each] for each in names if each in self.opened]
         seats = [(one, play(self.terms, spec, one, self.look, readers=there)) for one in there]
-        run = self.terms.hide(self.terms.run, *there)
-        return seat_panel(self.terms.project, run, seats) if len(seats) > 1 else seats[0][1]
+        return self._panels(name).seat(seats) if len(seats) > 1 else seats[0][1]
 
     def _names(self, spec: RoleSpec) -> tuple[str, ...]:
         """Which models play a role: one, or a panel where that is known to pay or not known not to."""
-        if not spec.panel:
-            return (spec.model or self.terms.project.settings.model,)
-        if spec.purpose not in self.paying:
-            payoff = self.paying[spec.purpose] = weigh_councils(self.terms.project, spec.purpose)
-            if not payoff.pays:
-                self.terms.run.emit(Notice(f"{payoff.why} The {spec.name} answers alone.", "warning"))
-        return spec.panel if self.paying[spec.purpose].pays else spec.panel[:1]
+        if spec.panel:
+            return self._panels(spec.name).members(spec)
+        return (spec.model or self.terms.project.settings.model,)
+
+    def _panels(self, role: str) -> Panels:
+        self.panels = self.panels or open_panels(self.terms, role)
+        return self.panels
 
     async def _open(self, names: Sequence[str], role: str) -> None:
         """Open what is not open yet; a panel goes on without those that cannot be. Raises where none can."""
@@ -85,13 +84,10 @@ class _Company:
 
     async def _play_in_turn(self, spec: RoleSpec) -> Player:
         """Whoever's turn it is, where kith chooses."""
-        from kith.features.route.turns import RELIEVED, take_turn  # with all that learns
-
-        one, relay = await take_turn(self.terms, spec, self.opened)
-        await self.terms.admit(one)
-        player = play(self.terms, spec, one, self.look)
-        role = relay.hopeful(player.role) if relay.more and spec.name == RELIEVED else player.role
-        return replace(player, role=role, leg=relay.handovers + 1)
+        turn = await need_router().take_turn(self.terms, spec, self.opened)
+        await self.terms.admit(turn.opened)
+        player = play(self.terms, spec, turn.opened, self.look)
+        return replace(player, role=turn.watch(player.role), leg=turn.leg)
 
     async def part(self) -> None:
         """Let go of the models, and keep what they taught."""

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from kith.agent.asking.adaptation import USUAL, Adaptation
 from kith.agent.asking.own_words import in_own_words
 from kith.agent.asking.roles import find_role, make_player
+from kith.agent.asking.routes import find_router
 from kith.agent.asking.terms import Terms, budget_of
 from kith.agent.knowledge import Knowledge, offers_skills, skill_tool
 from kith.agent.nested_notes import with_nested
@@ -14,8 +16,6 @@ from kith.agent.roles import offer
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Thread
 from kith.core.values import Message
-from kith.features.coach.ask import dress
-from kith.features.coach.strategy import ORIGINAL, Strategy
 from kith.memory.past import Past
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
@@ -29,7 +29,7 @@ def make_worker(
     known: Knowledge,
     look: Look | None = None,
     terms: Terms | None = None,
-    strategy: Strategy = ORIGINAL,
+    adaptation: Adaptation = USUAL,
     thread: Thread | None = None,
 ) -> Role:
     """The worker, played by `opened`; `look` asks the index, `terms` are those of the session if it has one.
@@ -49,7 +49,8 @@ def make_worker(
     remote = terms.hook(remote, opened) if terms else remote
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), remote)
     veiled = terms is not None and terms.veils(opened)
-    role = dress(make_player(project, spec, opened, model, tools + remote, veiled=veiled).role, strategy)
+    player = make_player(project, spec, opened, model, tools + remote, veiled=veiled)
+    role = adaptation.dress(player.role)
     if terms and thread:
         known_since = partial(_since, thread, _summed_up(past))
         telling = with_nested(project, role.tools, known_since, opened.window, terms.run.emit)
@@ -72,8 +73,5 @@ def _summed_up(past: Past) -> int:
 
 def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
     """What a model in the cloud hands work to local ones with, where some were named."""
-    if not (opened.facts.cloud and terms.project.settings.route.local):
-        return ()
-    from kith.features.route.helpers import delegation_tools
-
-    return delegation_tools(terms, opened)
+    router = find_router() if opened.facts.cloud and terms.project.settings.route.local else None
+    return router.errands(terms, opened) if router else ()

@@ -17,4 +17,5 @@ FEATURE = Feature(
             "[REQUEST ...]",
         ),
     ),
+    kinds={"build": _here("kind:KIND")},
 )

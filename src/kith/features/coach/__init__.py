@@ -37,4 +37,6 @@ FEATURE = Feature(
             "ID",
         ),
     ),
+    adapt=_here("choice:adapt"),
+    settle=_here("strategies:settle_live"),
 )

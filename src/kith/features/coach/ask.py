@@ -1,20 +1,22 @@
 """A strategy, applied: the two places at which it touches a task, and nothing else.
 
-The task's first message: `look_at` decides what of the project is shown, and `phrase` (of routing/strategies)
-what stands around the task's words. And who answers: `dress` gives a role its tools, sampling, steps, and
-words at the end of its system prompt. Both are the same in every request of a task, so that a server's cache
-of the prompt holds.
+The task's first message: `look_at` decides what of the project is shown, and `phrase` (of strategy.py) what
+stands around the task's words. And who answers: `dress` gives a role its tools, sampling, steps, and words at
+the end of its system prompt. Both are the same in every request of a task, so that a server's cache of the
+prompt holds.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
+from kith.agent.asking.adaptation import USUAL, Adaptation
 from kith.context.showing import Showing
 from kith.core.errors import LimitError
 from kith.core.events import Called, Event
 from kith.core.model import Emit, Model, Prompt, Role
 from kith.core.values import Reply, Sampling
-from kith.features.coach.strategy import EditForm, Levers, Strategy
+from kith.features.coach.strategy import EditForm, Levers, Strategy, phrase
 
 # Without these tools a reply without tool calls ends the loop, and its edits are taken from its text.
 _WRITING: Final = frozenset({"edit", "write", "done"})
@@ -68,6 +70,18 @@ class Stamped:
             emit(replace(event, strategy=self.strategy) if isinstance(event, Called) else event)
 
         return await self.model(prompt, listen)
+
+
+def adaptation_of(strategy: Strategy) -> Adaptation:
+    """The strategy as the kernel applies it to a task."""
+    if not strategy.id:
+        return USUAL
+    return Adaptation(
+        strategy.id,
+        look_at(strategy),
+        partial(phrase, levers=strategy.levers),
+        partial(dress, strategy=strategy),
+    )
 
 
 def look_at(strategy: Strategy) -> Showing:

@@ -33,4 +33,6 @@ FEATURE = Feature(
             "decide. Who confers: /config confer.models",
         ),
     ),
+    panels=_here("seats:RolePanels"),
+    kinds={"confer": _here("kind:KIND")},
 )

@@ -1,11 +1,13 @@
 """What a council needs from the house: who is how able, whether councils pay here, and a role that is one."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from kith.agent.asking.panels import Panels
+from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
-from kith.agent.roles import Player
+from kith.agent.roles import Player, RoleSpec
 from kith.core.events import Notice
 from kith.core.run import Run
 from kith.features.confer.checks import check_objection
@@ -15,7 +17,8 @@ from kith.features.confer.remembered import read_others, read_results
 from kith.features.measure.measured import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.learned import fold, sorts_of, who
-from kith.features.route.priors import billions, expected
+from kith.features.route.priors import expected
+from kith.models.parameters import billions
 from kith.models.stack import Opened
 
 
@@ -38,6 +41,28 @@ def weigh_councils(project: Project, kind: str) -> Payoff:
         return Payoff(kind, len(results), 0)
     others = [*results_of(measured_legs(project), sessions), *read_others(project.log, kind, sessions)]
     return weigh(kind, results, others)
+
+
+@dataclass(frozen=True, slots=True)
+class RolePanels(Panels):
+    """The panels of one session; `paying` tells by purpose whether they are worth it."""
+
+    terms: Terms
+    paying: dict[str, bool] = field(default_factory=dict)
+
+    def members(self, spec: RoleSpec) -> tuple[str, ...]:
+        """The panel of a role, or only its first model where councils are known not to pay."""
+        if spec.purpose not in self.paying:
+            payoff = weigh_councils(self.terms.project, spec.purpose)
+            self.paying[spec.purpose] = payoff.pays
+            if not payoff.pays:
+                self.terms.run.emit(Notice(f"{payoff.why} The {spec.name} answers alone.", "warning"))
+        return spec.panel if self.paying[spec.purpose] else spec.panel[:1]
+
+    def seat(self, seats: Sequence[tuple[Opened, Player]]) -> Player:
+        """The role, played by all of them; none looks at what is kept from one of them."""
+        run = self.terms.hide(self.terms.run, *(opened for opened, _ in seats))
+        return seat_panel(self.terms.project, run, seats)
 
 
 def seat_panel(project: Project, run: Run, seats: Sequence[tuple[Opened, Player]]) -> Player:

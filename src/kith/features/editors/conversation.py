@@ -29,7 +29,6 @@ from kith.features.editors.updates import Updates
 from kith.features.editors.wire import Wire
 from kith.features.mcp.held_servers import hold_servers
 from kith.features.route.command import show_why, why_text
-from kith.features.route.pins import is_routed
 from kith.memory.applied import short_id
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.session import Session
@@ -173,7 +172,7 @@ class Conversation:
         project = self._chosen()
         with Session(project.log, self.id) as session:
             session.listeners.append(self.updates.hear)
-            if not is_routed(project.settings):  # else each task opens those that it needs
+            if not project.settings.is_routed:  # else each task opens those that it needs
                 with suppress(NoModelError):  # the run itself says what to do about it
                     self._opened = self._opened or await project.open_model(session.emit)
             result = await run_in(project, session, task, self._asker.answer, self._opened)

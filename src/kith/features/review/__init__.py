@@ -28,4 +28,5 @@ FEATURE = Feature(
             "--apply proposes what was suggested as one change.",
         ),
     ),
+    notes=_here("notes:tell_notes"),
 )

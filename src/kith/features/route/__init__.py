@@ -31,4 +31,5 @@ FEATURE = Feature(
             takes="session",
         ),
     ),
+    router=_here("router:ROUTER"),
 )

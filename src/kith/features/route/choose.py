@@ -23,8 +23,8 @@ from kith.features.route.hopeless import Habits, step_cap
 from kith.features.route.learned import Evidence, fold
 from kith.features.route.learner import Arm, Task, choose
 from kith.features.route.plans import Utility, price_of
-from kith.features.route.priors import billions
 from kith.memory.spending import paid_today
+from kith.models.parameters import billions
 from kith.models.stack import Opened
 from kith.settings import Settings
 

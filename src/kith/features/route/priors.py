@@ -4,7 +4,6 @@
 # and 0.5 logits unexplained, so what they say is worth no more than four outcomes.
 
 import math
-import re
 from typing import Final
 
 from kith.features.measure.beta import chance_of, logit
@@ -15,7 +14,6 @@ _AFTER_A_MISS: Final = -0.6  # logits: what is left is harder (-0.3 to -1.4 on o
 _MANY_FILES: Final = -1.5  # logits: a guess, until there is data
 _MANY: Final = ("edit-multi", "refactor")
 _TYPICAL: Final = 7.0  # billions of parameters, of a model that does not tell
-_SIZE: Final = re.compile(r"(?<![\w.])(?:(\d+)x)?(\d+(?:\.\d+)?)\s*([bm])(?![a-z0-9])")
 
 
 def expected(kind: str, parameters: float | None = None, *, frontier: bool = False) -> float:
@@ -35,12 +33,3 @@ def expected_after_a_miss(first: float) -> float:
 def expected_before_a_miss(after: float) -> float:
     """The inverse: the chance at first, from the one where another model has failed."""
     return chance_of(logit(min(max(after, 0.01), 0.99)) - _AFTER_A_MISS)
-
-
-def billions(words: str) -> float | None:
-    """The size that a model's name or description tells ("qwen3:4b", "14.8B", "8x7b"), in 1e9 parameters."""
-    found = _SIZE.search(words.lower())
-    if not found:
-        return None
-    experts, number, unit = found.groups()
-    return int(experts or 1) * float(number) * (1.0 if unit == "b" else 0.001)

@@ -2,17 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from random import Random
 
 from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.judges import Audit
 from kith.agent.relay import GivenUp
 from kith.core.decisions import Routed
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Notice
 from kith.core.model import Role
 from kith.core.run import Run
-from kith.features.route.choose import Choice, decide, habits_of
+from kith.core.values import Changes
+from kith.features.route.audit import audit
+from kith.features.route.choose import Choice, decide, describe_task, habits_of, look_around
 from kith.features.route.hopeful import Hopeful
 from kith.features.route.learner import Task
+from kith.memory.consents import Consent
 from kith.models.stack import Opened
 
 # What keeps a model from being asked at all, or for good; another one may be there.
@@ -21,10 +27,11 @@ _ABSENT = (ModelError, NoModelError)
 
 @dataclass(slots=True)
 class Relay:
-    """The models that a task goes to. `plan` is what is left of it: its first model works on the task now.
+    """A route that follows a plan, by what was measured.
 
-    `run` is where its decisions are told. `asked` are the models that had their turn, `opened` those that
-    this process knows. `handovers`: how often another one took over.
+    `plan` is what is left of it: its first model works on the task now. `run`: where its decisions are told.
+    `asked` are the models that had their turn, `opened` those that this process knows. `handovers`: how often
+    another one took over.
     """
 
     terms: Terms
@@ -38,7 +45,13 @@ class Relay:
     handovers: int = 0
     verifiable: bool = True
 
-    async def begin(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
+    async def begin(self, words: str, routes: Sequence[Routed], seed: str) -> Opened:
+        """The model to begin a task in these words with, of all that there are; see `set_out`."""
+        project = self.terms.project
+        self.choice = await look_around(project, self.run.emit)
+        return await self.set_out(await describe_task(project, self.run, words), routes, seed)
+
+    async def set_out(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
         """The model to begin with; where `routes` say that this was decided, the one to go on with.
 
         Raises what keeps the last model away when there is none that could be asked.
@@ -74,11 +87,34 @@ class Relay:
         """Whether somebody could take over from the model that works now."""
         return bool(self.plan[1:] or self._spare())
 
-    def hopeful(self, role: Role) -> Role:
-        """The role, stopped when the model that works now is in vain."""
+    def watch(self, role: Role) -> Role:
+        """The role, stopped when the model that works now is in vain and another one could take over."""
+        if not self.more:
+            return role
         opened, cap = self.opened[self.plan[0]], self.terms.project.settings.route.cap
         habits = habits_of(self.choice.legs, opened, self.kind, cap=cap)
         return replace(role, model=Hopeful(role.model, habits, role.purpose))
+
+    def audit(self, goal: str, seed: str) -> Audit | None:
+        """The frontier model, for a share of what the others solve; None for all else."""
+        share = self.terms.project.settings.route.audit
+        if not self.choice.frontier or not self.verifiable or Random(f"{seed}/audit").random() >= share:
+            return None
+        return partial(self._look_again, goal)
+
+    async def _look_again(self, goal: str, run: Run, changes: Changes) -> None:
+        """Within consent and money: what nobody asked for is worth no question and needs no excuse."""
+        frontier = self.choice.frontier
+        if self.plan[0] == frontier:  # it would look at its own work
+            return
+        try:
+            opened = self.opened.get(frontier) or await self.terms.open(frontier)
+        except _ABSENT:
+            return
+        self.opened[frontier] = opened
+        facts = opened.facts
+        if opened.door is None or self.terms.is_agreed(Consent(facts.name, facts.server, "review")):
+            await audit(run, self.terms.wrap(opened, tells=False), goal, changes)
 
     # --- who is there ------------------------------------------------------------------------
 

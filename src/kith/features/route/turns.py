@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from kith.agent.asking.routes import Turn
 from kith.agent.asking.terms import Terms
 from kith.agent.relay import GivenUp
 from kith.agent.roles import RoleSpec
@@ -19,13 +20,11 @@ from kith.models.stack import Opened
 _STEPS: Final[Mapping[str, str]] = {role: str(step) for step, role in ROLES.items()}
 # Whose work is judged by tests, whatever the words of the task are like.
 _JUDGED: Final = ("spec-author", "implementer", "refiner")
+_RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
 
 
-RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
-
-
-async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> tuple[Opened, Relay]:
-    """The model whose turn it is in a role, and the relay of its task; `opened` are those of the cast.
+async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
+    """The model whose turn it is in a role; `opened` are those of the cast.
 
     Raises ModelError, NoModelError when nobody can be asked.
     """
@@ -38,15 +37,16 @@ async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> 
     relay = Relay(
         terms, replace(terms.run, path=(where,)), await look_around(project, terms.run.emit), opened
     )
-    one = await relay.begin(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
-    if spec.name == RELIEVED and build.task and relay.plan[1:]:
+    one = await relay.set_out(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
+    if spec.name == _RELIEVED and build.task and relay.plan[1:]:
         first = next((each.plan for each in routes if not each.after), relay.plan)
         tries = -(-(project.settings.build.max_retries + 1) // len(first))
         if build.piece.refusals >= tries * (relay.handovers + 1):
             tried = f"{build.piece.refusals} tries" if build.piece.refusals > 1 else "one try"
             why = f"after {tried}, {_first_line(build.piece.refusal)}"
             one = await relay.follow(GivenUp(one.facts.name, why)) or one
-    return one, relay
+    watched = spec.name == _RELIEVED
+    return Turn(one, relay.handovers + 1, relay.watch if watched else lambda role: role)
 
 
 def _describe(spec: RoleSpec, build: Build, root: str) -> Task:

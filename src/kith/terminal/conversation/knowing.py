@@ -6,8 +6,10 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from kith.agent.features import features
 from kith.core.errors import KithError
 from kith.core.loops import run_loop
+from kith.settings.values import ROUTE
 from kith.terminal.conversation.completion import Offer, Sources
 from kith.terminal.conversation.files import Listing, ProjectFiles
 from kith.terminal.conversation.modes import MEANINGS
@@ -106,8 +108,9 @@ def _commands(project: "Project") -> Iterable[Offer]:
 def _models(project: "Project") -> Iterable[Offer]:
     from kith.agent.models import list_names
 
-    names = run_loop(list_names(project.settings))
-    return [*((name, "") for name in names), ("route", "kith chooses for each task")]
+    found = [(name, "") for name in run_loop(list_names(project.settings))]
+    routed = any(each.router for each in features())
+    return [*found, (ROUTE, "kith chooses for each task")] if routed else found
 
 
 def _sessions(project: "Project") -> Iterable[Offer]:

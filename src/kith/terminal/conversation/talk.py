@@ -307,9 +307,7 @@ class Talk:
 
     async def open_model(self) -> None:
         """Have the model ready, where it is not chosen for each task."""
-        from kith.features.route.pins import is_routed
-
-        if self.opened is None and not is_routed(self.project.settings):
+        if self.opened is None and not self.project.settings.is_routed:
             self.voice.wait_for_model()
             with suppress(NoModelError):  # the run itself says what to do about it
                 self.opened = await self.project.open_model(self.hear)

@@ -17,13 +17,13 @@ from kith.core.run import Run, new_id
 from kith.core.values import Answer, Question, Reply
 from kith.features.gateway.answering.open_models import Held, OpenModels
 from kith.features.gateway.answering.request import PURPOSE, ChatRequest
-from kith.features.route.pins import ROUTE
 from kith.memory.consents import Consent
 from kith.memory.session import Session
 from kith.models.dialects.choice import read_choice
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import Sending
 from kith.settings import Settings
+from kith.settings.values import ROUTE
 
 _TITLE: Final = 80  # characters of what is asked that the log keeps
 
@@ -131,7 +131,7 @@ async def _ask_in_turn(loan: _Loan, request: ChatRequest) -> Reply:
 
     project, chosen = loan.project, loan.project.settings
     if not (chosen.route.local or chosen.route.frontier):  # nothing to choose from
-        usual = "" if chosen.model == ROUTE else chosen.model
+        usual = "" if chosen.is_routed else chosen.model
         return await _ask_one(loan, replace(request, model=usual))
     heard = False
 
@@ -142,7 +142,7 @@ async def _ask_in_turn(loan: _Loan, request: ChatRequest) -> Reply:
 
     task = Task(kind_of(request.words), request.words, str(project.root), False)
     relay = Relay(loan, loan.run, await look_around(project, loan.run.emit))
-    one: Opened | None = await relay.begin(task, (), loan.session)
+    one: Opened | None = await relay.set_out(task, (), loan.session)
     while True:
         assert one is not None
         try:

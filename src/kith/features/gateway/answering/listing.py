@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from kith.agent.models import list_all
-from kith.features.route.pins import ROUTE
 from kith.memory.log import Log
 from kith.settings import Settings
+from kith.settings.values import ROUTE
 
 
 @dataclass(frozen=True, slots=True)

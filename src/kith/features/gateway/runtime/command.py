@@ -10,7 +10,6 @@ from typing import Final
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.loops import run_loop
-from kith.features.route.pins import ROUTE
 from kith.features.web.place import LOOPBACK, Place, given_token, is_loopback, listen
 from kith.features.web.tokens import new_token
 from kith.terminal.arguments import settings_flags
@@ -37,7 +36,7 @@ def runtime_command(args: argparse.Namespace) -> int:
     ):
         flags = {**settings_flags(args), "max_task_seconds": args.max_seconds}
         project = Project.open(Path(folder), flags)
-        if project.settings.model == ROUTE:
+        if project.settings.is_routed:
             raise UsageError("kith runtime serves one model; name it with -m.")
         place = Place(args.host or LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
         _say_hello(place, token, chosen=bool(given))

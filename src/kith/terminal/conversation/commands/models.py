@@ -1,10 +1,12 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from kith.agent.asking.routes import need_router
+from kith.agent.features import features
 from kith.core.money import dollars
-from kith.features.route.pins import is_routed
+from kith.settings.values import ROUTE
 from kith.terminal.conversation.commands.columns import in_rows
 from kith.terminal.conversation.commands.reading import CHOSEN_HERE
 from kith.view.printing import printable
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     from kith.agent.asking.switch import Reading
     from kith.terminal.conversation.talk import Talk
     from kith.terminal.models import Row
-
-_ROUTE: Final = "route"
 
 
 async def model(talk: "Talk", rest: str) -> None:
@@ -25,7 +25,9 @@ async def model(talk: "Talk", rest: str) -> None:
     chosen, held = talk.project.settings, talk.opened
     origin = {**chosen.origin, "model": CHOSEN_HERE}
     project = replace(talk.project, settings=replace(chosen, model=name, origin=origin))
-    opened = None if is_routed(project.settings) else await project.open_model(talk.hear)
+    if project.settings.is_routed:
+        need_router()
+    opened = None if project.settings.is_routed else await project.open_model(talk.hear)
     talk.voice.rest()
     talk.project, talk.opened = project, opened
     talk.status.begin_with(*((opened.facts.name, opened.window) if opened else ("", 0)))
@@ -68,8 +70,8 @@ async def _pick(talk: "Talk") -> str:
         return ""
     names = [each.name for each in found.rows]
     rows = [(each.name, *_figures(each)) for each in found.rows]
-    if talk.project.settings.route.local:
-        names, rows = [*names, _ROUTE], [*rows, (_ROUTE, "", "", "kith chooses for each task")]
+    if talk.project.settings.route.local and any(each.router for each in features()):
+        names, rows = [*names, ROUTE], [*rows, (ROUTE, "", "", "kith chooses for each task")]
     at = names.index(now) if now in names else 0
     words = f"The model is {printable(now)}. Which one from now on?" if now else "Which model?"
     chosen = await talk.terminal.pick(words, in_rows(rows, talk.terminal.width - 4), at)

@@ -68,9 +68,7 @@ async def compact(talk: "Talk", rest: str) -> None:
 
 async def open_own(talk: "Talk") -> "Opened":
     """The model of the conversation, opened. Raises NoModelError, UsageError where kith chooses it anew."""
-    from kith.features.route.pins import is_routed
-
-    if is_routed(talk.project.settings):
+    if talk.project.settings.is_routed:
         raise UsageError("kith chooses the model of each task here; name one first: /model NAME")
     if talk.opened is None:
         talk.opened = await talk.project.open_model(talk.hear)
