@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kith.core import decisions, events, values
 from kith.core.codec import KINDS, decode_event, encode_event
-from kith.core.events import Event, RunEnded, is_transient
+from kith.core.events import Event, RunEnded, RunStarted, is_transient
+from kith.core.options import Options
 
 words = st.text(st.characters(), max_size=20)  # lone surrogates included: file names need not be UTF-8
 json_values = st.recursive(
@@ -74,6 +75,13 @@ def test_every_kind_is_known() -> None:
 def test_a_field_from_the_future_is_left_out() -> None:
     body = json.dumps({"status": "done", "text": "ok", "mood": "sunny"})
     assert decode_event("RunEnded", body) == RunEnded("done", "ok")
+
+
+def test_options_of_an_older_log_are_read() -> None:
+    told = {"read_only": "yes", "symbols": "no", "goal": "yes", "check": "make\npytest -q", "plan": "show"}
+    body = json.dumps({"task": "t", "root": "/p", "model": "m", "version": "0.1.0", "options": told})
+    read = Options(plan="show", read_only=True, check=("make", "pytest -q"), goal=True, symbols=False)
+    assert decode_event("RunStarted", body) == RunStarted("t", "/p", "m", "0.1.0", read)
 
 
 def test_a_kind_from_the_future_is_refused() -> None:

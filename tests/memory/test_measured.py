@@ -24,6 +24,7 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
+from kith.core.options import Options
 from kith.core.values import Answer, FileChange, Question, Ran, Usage
 from kith.memory.log import Log
 from kith.memory.measured import Measured, read_measured
@@ -51,8 +52,8 @@ def tell(log: Log, *events: Event | tuple[str, Event], session: str = "s", pace:
     write(log, rows)
 
 
-def started(words: str = "fix mean", kind: str = "", **options: str) -> RunStarted:
-    return RunStarted(words, "/p", "", "0", {"kind": kind} | options if kind else options)
+def started(words: str = "fix mean", kind: str = "") -> RunStarted:
+    return RunStarted(words, "/p", "", "0", Options(kind))
 
 
 def call(model: str = SMALL.model, **changes: object) -> Called:

@@ -18,7 +18,6 @@ SAID: Final = "They said of it:"
 TAKEN_BACK: Final = "Your last change was taken back: the files are as they were before it."
 LATER: Final = "Since then, these files were changed:"
 READ_AGAIN: Final = "Read before you edit them again."
-NEWS: Final = "news"  # the option of a fork's first event in which its news stand
 _MOST: Final = 12_000  # characters of all that the person ran
 
 
@@ -30,8 +29,8 @@ def with_news(project: Project, past: Past, words: str, window: int) -> str:
 
 def news_of(project: Project, last: Past, room: int = _MOST) -> str:
     """What the model cannot know of its last change, at some length; "" when it holds as it was made."""
-    if last.started and NEWS in last.started.options:
-        return last.started.options[NEWS]
+    if last.started and last.started.options.news is not None:
+        return last.started.options.news
     if not last.applied:
         return _with_words(NOT_APPLIED, last) if last.touched else ""
     if not holds(project.log.applied(str(project.root)), last.applied[-1].change_id):

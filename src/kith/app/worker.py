@@ -20,6 +20,7 @@ from kith.app.tasks import Task, run_task
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.core.loops import run_loop
+from kith.core.options import Options
 from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
@@ -123,7 +124,7 @@ class _Job:
                 own.emit(Notice(why, "warning"))
                 return
             kind = APPLY if self.letter.kind == "apply" else self.letter.kind
-            own.emit(RunStarted(self.letter.words, str(self.root), "", "", {"kind": kind}))
+            own.emit(RunStarted(self.letter.words, str(self.root), "", "", Options(kind)))
             own.emit(RunEnded("failed", why))
 
 
@@ -211,9 +212,8 @@ async def _go_on(project: Project, session: str, listener: Listener) -> None:
     from kith.app.builds import KIND, resume_build
 
     started = project.log.past(session).started
-    if started and started.options.get("kind") == KIND:
-        agree = started.options.get("agree") == "yes"
-        await resume_build(project, session, nobody_here, [listener], agree=agree)
+    if started and started.options.kind == KIND:
+        await resume_build(project, session, nobody_here, [listener], agree=started.options.agree)
     else:
         await run_task(project, Task("", resume=session), nobody_here, [listener])
 

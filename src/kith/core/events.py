@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from kith.core.decisions import Claimed, Coached, Compared, Concluded, Delegated, Routed
 from kith.core.evidence import CheckEvidence
+from kith.core.options import Options
 from kith.core.values import (
     Answer,
     BuildTask,
@@ -35,7 +36,7 @@ class RunStarted:
     root: str
     model: str
     version: str
-    options: dict[str, str] = field(default_factory=dict)
+    options: Options = Options()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,7 @@ class Draft:
     def checks(self) -> tuple[str, ...]:
         """The commands that decided, or would have: those that ran, else those that the person named."""
         ran = dict.fromkeys(ran.command for each in self.verdicts.values() for ran in each.ran[-1:])
-        named = self.started.options.get("check", "").split("\n")
-        return tuple(ran) or tuple(each for each in named if each not in ("", "none"))
+        return tuple(ran) or tuple(each for each in self.started.options.check if each != "none")
 
     def row(self) -> LegRow:
         """The part as a row; one that is not over yet earns nothing."""
@@ -192,7 +191,7 @@ class Draft:
             usage=self.usage,
             evaluated=self.evaluated,
             words=self.words,
-            commit=self.started.options.get("commit", ""),
+            commit=self.started.options.commit,
             check=self.checks,
             failures=dict(self.failures),
         )

@@ -247,7 +247,7 @@ class Log:
         """The ids of changes that an undo did not find in the files any more."""
         query = """
             SELECT json_extract(body, '$.options.gone') FROM events
-            WHERE kind = 'RunStarted' AND json_extract(body, '$.options.gone') IS NOT NULL
+            WHERE kind = 'RunStarted' AND json_extract(body, '$.options.gone') <> ''
         """
         return {str(id) for (id,) in self.query(query)}
 

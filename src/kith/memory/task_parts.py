@@ -76,7 +76,7 @@ class Task:
 
     @property
     def kind(self) -> str:
-        return self.started.options.get("kind", "run")
+        return self.started.options.command
 
     def piece_of(self, path: Path) -> str | None:
         """Which piece of the work happens in a step; None for what is nobody's part."""

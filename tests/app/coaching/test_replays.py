@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kith.app.coaching.replays import in_peace, is_busy
 from kith.core.events import RunEnded, RunStarted
+from kith.core.options import Options
 from kith.core.run import new_id
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
@@ -19,7 +20,7 @@ def test_a_task_that_is_at_work_makes_the_machine_busy(tmp_path: Path) -> None:
         assert is_busy(log)
         session.emit(RunEnded("done", ""))
         assert not is_busy(log)
-        session.emit(RunStarted("replay", "/", "m", "1", {"kind": "replay"}))
+        session.emit(RunStarted("replay", "/", "m", "1", Options("replay")))
         assert not is_busy(log)
 
 

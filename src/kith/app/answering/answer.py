@@ -15,6 +15,7 @@ from kith.app.project import Project
 from kith.core.errors import KithError, ModelError, NoModelError
 from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
 from kith.core.model import Emit
+from kith.core.options import Options
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Question, Reply
 from kith.memory.consents import Consent
@@ -50,7 +51,7 @@ async def answer(
 
         run = Run(tell, _nobody, project.tree)
         title = textwrap.shorten(request.words, _TITLE, placeholder=" ...") or "(nothing was said)"
-        run.emit(RunStarted(title, "", request.model, __version__, {"kind": PURPOSE}))
+        run.emit(RunStarted(title, "", request.model, __version__, Options(PURPOSE)))
         try:
             _check_name(project.settings, request.model)
             reply = await _ask(_Loan(project, run, session.id, models), request)

@@ -18,6 +18,7 @@ from kith.core.events import (
     Said,
     ToolEnded,
 )
+from kith.core.options import Options
 from kith.core.values import Message, Ran
 from kith.faces.html.entries import read_body, read_event
 from kith.faces.html.forks import kind_of, unfold_fork
@@ -89,7 +90,7 @@ def _unfolded(seen: Seen) -> Iterable[Seen]:
 
 def _blocks(event: Event, task: str) -> Iterator[str]:
     match event:
-        case RunStarted(options={"kind": "fork"}):  # its name is the other session's
+        case RunStarted(options=Options(kind="fork")):  # its name is the other session's
             return
         case Named(title):
             yield f"**Called:** {coded(title)}"
