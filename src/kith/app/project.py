@@ -271,7 +271,7 @@ class Project:
         opened = await look(provider, self.log.card, chosen.window, emit, self._price)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
-            emit(Notice(f"Asking {opened.facts.name}{window}."))
+            emit(Notice(f"Asking {opened.facts.name}{window}.", topic="model"))
         return replace(opened, asked_as=wanted)
 
     def _price(self, model: str, usage: Usage) -> float | None:

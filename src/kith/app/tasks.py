@@ -194,7 +194,7 @@ async def _ask_model(
             )
             past = project.log.past(id) if relay else past
             if task.resume:
-                run.emit(Notice(f"Going on with session {id}."))
+                run.emit(Notice(f"Going on with session {id}.", topic="resumed"))
             elif not relay:
                 run.emit(pin(project.settings, opened, _kind_of(task, past)))
             words = await opening if opening else ""

@@ -48,6 +48,10 @@ class TreeError(KithError):
     """A path, a file or the disk refused; nothing was changed."""
 
 
+class AbsentError(TreeError):
+    """The file that is to be read or taken away is not there."""
+
+
 class BusyError(KithError):
     """Another kith holds what this one needs."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kith.core.events import Event
 from kith.core.policy import Policy
-from kith.core.values import Effect, Message, Reply, Sampling, ToolResult
+from kith.core.values import Effect, Fault, Message, Reply, Sampling, ToolResult
 
 if TYPE_CHECKING:
     from kith.core.run import Run
@@ -18,12 +18,14 @@ Emit = Callable[[Event], None]
 class Beforehand:
     """What came of a look at a call before anything else: its arguments, perhaps others than were sent.
 
-    `refusal` says to the model why it is not run; `words` are added to its result.
+    `refusal` says to the model why it is not run, and `fault` whose fault that is; `words` are added to its
+    result.
     """
 
     args: Mapping[str, Any]
     words: str = ""
     refusal: str = ""
+    fault: Fault = "denied"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,4 +25,97 @@ def _started(data: Data) -> Data:
 
 
 _FLAGS: Final = ("read_only", "goal", "symbols", "agree", "quiet")
-_CHANGES: Final[Mapping[str, Callable[[Data], Data]]] = {"RunStarted": _started}
+
+
+def _stepped(data: Data) -> Data:
+    """A step's name held its kind, and behind that its number or the id of its task."""
+    if "kind" in data:
+        return data
+    kind, _, rest = str(data["name"]).partition(" ")
+    if kind == "attempt" and rest.isdecimal():
+        return {**data, "kind": kind, "attempt": int(rest)}
+    return {**data, "kind": kind, "task": rest}
+
+
+def _routed(data: Data) -> Data:
+    return data if "cause" in data else {**data, "cause": _known(_CAUSES, str(data["why"]))}
+
+
+def _ended(data: Data) -> Data:
+    hopeless = "cause" not in data and _known(_CAUSES, str(data["text"])) == "hopeless"
+    return {**data, "cause": "hopeless"} if hopeless else data
+
+
+_CAUSES: Final = {
+    "stopped as hopeless": "hopeless",
+    "it failed": "failed",
+    "it cannot be asked": "absent",
+}
+
+
+def _noticed(data: Data) -> Data:
+    return data if "topic" in data else {**data, "topic": _known(_TOPICS, str(data["text"]))}
+
+
+_TOPICS: Final = {"Asking ": "model", "Going on with session ": "resumed"}
+
+
+def _tool_ended(data: Data) -> Data:
+    return data if data["ok"] or "fault" in data else {**data, "fault": _fault(str(data.get("line", "")))}
+
+
+def _judged(data: Data) -> Data:
+    if data["ok"] or data["gate"] != "edits" or "fault" in data:
+        return data
+    return {**data, "fault": _fault(str(data.get("feedback", "")))}
+
+
+def _said(data: Data) -> Data:
+    """What tools answered told the model, and nobody else, why they did not do it."""
+    message = data["message"]
+    if message["role"] != "tool" or not any(_is_old_result(part) for part in message["parts"]):
+        return data
+    return {**data, "message": {**message, "parts": [_result(part) for part in message["parts"]]}}
+
+
+def _is_old_result(part: Data) -> bool:
+    return part["type"] == "ToolResult" and not part["ok"] and "fault" not in part
+
+
+def _result(part: Data) -> Data:
+    if not _is_old_result(part):
+        return part
+    # What the loop refused had no line for people.
+    unusable = "" if "line" in part["detail"] else "malformed"
+    return {**part, "fault": _fault(str(part["text"])) or unusable}
+
+
+def _fault(text: str) -> str:
+    return _known(_FAULTS, text) or ("absent" if any(words in text for words in _ABSENT) else "")
+
+
+_FAULTS: Final = {
+    "This is not allowed": "forbidden",
+    "This was not allowed": "denied",
+    "Not run. You ": "repeated",
+    "Not run: your reply was cut": "cut",
+    "Interrupted, outcome unknown": "interrupted",
+}
+_ABSENT: Final = ("does not exist", "no such file")
+
+
+def _known(beginnings: Mapping[str, str], text: str) -> str:
+    """What a sentence that begins so meant."""
+    return next((meaning for words, meaning in beginnings.items() if text.startswith(words)), "")
+
+
+_CHANGES: Final[Mapping[str, Callable[[Data], Data]]] = {
+    "RunStarted": _started,
+    "RunEnded": _ended,
+    "Stepped": _stepped,
+    "Said": _said,
+    "Routed": _routed,
+    "ToolEnded": _tool_ended,
+    "Judged": _judged,
+    "Notice": _noticed,
+}

@@ -11,6 +11,10 @@ Stop = Literal["end", "tools", "length"]
 # call: a program outside of the trial is asked to act.
 Effect = Literal["read", "write", "exec", "net", "call"]
 Decision = Literal["allow", "ask", "deny"]
+# Why a call did not do what was asked: its arguments cannot be used (malformed), or were cut at the token
+# limit; the policy forbids it, or a person or a hook denied it; kith stopped meanwhile (interrupted); it is
+# repeated in vain; a file that it names is not there (absent).
+Fault = Literal["", "malformed", "cut", "forbidden", "denied", "interrupted", "repeated", "absent"]
 
 
 # --- what was said ---------------------------------------------------------------------------
@@ -47,12 +51,16 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call: `text` is for the model, `detail` for people and the receipt."""
+    """The answer to one call: `text` is for the model, `detail` for people and the receipt.
+
+    `fault`: why it did not do what was asked, where that is known.
+    """
 
     call_id: str
     text: str
     ok: bool = True
     detail: Mapping[str, Any] = field(default_factory=dict)
+    fault: Fault = ""
 
 
 Part = Text | Thinking | ToolCall | ToolResult

@@ -14,9 +14,7 @@ from kith.routing.rows import CallRow, LegRow
 _EDITS: Final = frozenset({"edit", "write"})  # tools
 _GUARDS: Final = frozenset({"untouched", "tests-only"})  # gates against writing where one may not
 _STATIC: Final = frozenset({"lint", "types", "secrets", "size", "limits"})  # gates that run no test
-_ABSENT: Final = ("does not exist", "no such file")
 _CANCELLED: Final = "cancelled"
-_REFUSED, _DENIED, _REPEATED = "This is not allowed", "This was not allowed", "Not run. You "
 
 
 @dataclass(slots=True)
@@ -199,17 +197,17 @@ class Draft:
 
 def _sort_of(event: ToolEnded, began: bool) -> str:
     """Which failure a tool's no is; "" for one that is none of the model's."""
-    if event.line.startswith(_REPEATED):
+    if event.fault == "repeated":
         return "loop"
-    if event.line.startswith(_DENIED):
+    if event.fault == "denied":
         return ""  # the person said no
-    if event.line.startswith(_REFUSED):
+    if event.fault == "forbidden":
         return "wrong_file" if event.name in _EDITS else ""
     if not began:
         return "malformed_call"
     if event.name not in _EDITS:
         return ""
-    return "wrong_file" if any(words in event.line for words in _ABSENT) else "malformed_edit"
+    return "wrong_file" if event.fault == "absent" else "malformed_edit"
 
 
 def _is_good(judged: Judged) -> bool:
@@ -227,8 +225,7 @@ def _mends(judged: Judged) -> bool:
 def _sort_of_no(event: Judged) -> str:
     """Which failure a gate's no is."""
     if event.gate == "edits":
-        absent = any(words in event.feedback for words in _ABSENT)
-        return "wrong_file" if absent else "malformed_edit"
+        return "wrong_file" if event.fault == "absent" else "malformed_edit"
     if any(ran.timed_out for ran in event.ran):
         return "timeout"
     if event.gate in _GUARDS:

@@ -113,8 +113,8 @@ class Past:
                 self._hear(thread, message)
             case Forked():
                 self._copy(event)
-            case Stepped(name, "began") if name.startswith("attempt "):
-                self.attempts = int(name.removeprefix("attempt "))
+            case Stepped(state="began", attempt=number) if number:
+                self.attempts = number
             case Planned(plan):
                 self.plan = plan
             case TodoSet(items):
@@ -307,7 +307,7 @@ def tells(kind: str, body: str) -> bool:
     if kind == "ToolBegan":
         return '"effect":"write"' in body
     if kind == "ToolEnded":
-        return not body.endswith('"ran":null}')
+        return '"ran":{' in body
     return kind in _TELLING
 
 
