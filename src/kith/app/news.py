@@ -9,7 +9,7 @@ from kith.context.rooms import output_room
 from kith.core.values import Ran
 from kith.edits.left_out import tell_left_out
 from kith.memory.applied import holds
-from kith.memory.past import NOBODY, Past
+from kith.memory.past import Past
 
 NOT_APPLIED: Final = "Your last change was not applied: the files are as they were before it."
 ELSEWHERE: Final = "Another model finished your last task. It changed"
@@ -47,7 +47,7 @@ def news_of(project: Project, last: Past, room: int = _MOST) -> str:
 def _with_words(told: str, last: Past) -> str:
     """What became of a change, and what the person said as they decided it."""
     said = last.said
-    if said is None or not said.text or said.by == NOBODY or said.choice == "revise":
+    if said is None or not said.text or said.unasked or said.choice == "revise":
         return told  # what sends a change back is a message of its own
     return f"{told}\n{SAID} {said.text}"
 

@@ -20,6 +20,7 @@ from kith.core.values import (
     Ran,
     Spoken,
     Stop,
+    Subject,
     Timing,
     TodoItem,
     Usage,
@@ -215,10 +216,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The first answer to a question."""
+    """The first answer to a question; `subject` is the question's."""
 
     question_id: str
     answer: Answer
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True, slots=True)

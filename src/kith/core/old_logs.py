@@ -3,6 +3,8 @@
 What is a field today stood in a sentence, or in a text that several values were joined into.
 """
 
+import json
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -60,6 +62,31 @@ def _noticed(data: Data) -> Data:
 _TOPICS: Final = {"Asking ": "model", "Going on with session ": "resumed"}
 
 
+def _answered(data: Data) -> Data:
+    """The id of a question held what it was about, and one that nobody was asked had a name as its author."""
+    if "subject" in data:
+        return data
+    answer = data["answer"]
+    unasked = answer.get("by") == _NOBODY
+    return {**data, "answer": {**answer, "unasked": unasked}, "subject": _subject(str(data["question_id"]))}
+
+
+def _subject(id: str) -> Data | None:
+    mark, _, rest = id.partition(".")
+    told = rest.partition(".")[0]
+    if mark == SUBJECTS["FolderFiles"]:
+        return {"type": "FolderFiles", "digest": told}
+    if mark == SUBJECTS["Consent"]:
+        padded = told + "=" * (-len(told) % 4)
+        model, server, group = json.loads(urlsafe_b64decode(padded))
+        return {"type": "Consent", "model": model, "server": server, "group": group}
+    return None
+
+
+_NOBODY: Final = "a run without a terminal"
+SUBJECTS: Final = {"FolderFiles": "trust", "Consent": "cloud"}  # how such ids began, up to a dot
+
+
 def _tool_ended(data: Data) -> Data:
     return data if data["ok"] or "fault" in data else {**data, "fault": _fault(str(data.get("line", "")))}
 
@@ -114,6 +141,7 @@ _CHANGES: Final[Mapping[str, Callable[[Data], Data]]] = {
     "RunEnded": _ended,
     "Stepped": _stepped,
     "Said": _said,
+    "Answered": _answered,
     "Routed": _routed,
     "ToolEnded": _tool_ended,
     "Judged": _judged,

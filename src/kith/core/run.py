@@ -55,7 +55,7 @@ class Run:
         """Put a question to the person; it and the answer are logged, without the contents of files."""
         self.emit(Asked(replace(question, changes=())))
         answer = await self.answerer(question)
-        self.emit(Answered(question.id, replace(answer, changes=None)))
+        self.emit(Answered(question.id, replace(answer, changes=None), question.subject))
         return answer
 
     @contextmanager

@@ -291,13 +291,33 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """The files that a folder brings along for kith, by the digest of all of them ("": whatever they are)."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A model at an address may be sent what work of one group holds."""
+
+    model: str
+    server: str
+    group: str
+
+
+Subject = FolderFiles | Consent
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Something only a person can answer. `choices` empty means free text.
 
     `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
     `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
     allows from then on, of calls with this `effect`. `evidence` is what speaks for the change; `held_back`:
-    it is too little for a yes that was given beforehand, which needs at least the grade `required`.
+    it is too little for a yes that was given beforehand, which needs at least the grade `required`. `subject`
+    is what an answer is about that outlasts the task.
     """
 
     id: str
@@ -312,6 +332,7 @@ class Question:
     evidence: Evidence | None = None
     held_back: bool = False
     required: Grade = "unproven"
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +348,7 @@ class Answer:
     """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any.
 
     Whoever holds no contents says "some" by the pieces that are `kept` of each file.
-    `by`: the face in which it was given.
+    `by`: the face in which it was given. `unasked`: it is the answer of one where nobody could be asked.
     """
 
     choice: str
@@ -335,6 +356,7 @@ class Answer:
     changes: Changes | None = None
     kept: tuple[Kept, ...] = ()
     by: str = ""
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

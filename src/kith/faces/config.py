@@ -8,10 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
+from kith.core.values import Consent
 from kith.faces.folder import find_root
 from kith.faces.lines import from_home, wrapped
 from kith.faces.printing import printable
-from kith.memory.consents import Consent, agreed
+from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, describe_settings, find_folders, load_settings
 

@@ -37,7 +37,6 @@ from kith.memory.asides import APPLY, is_aside
 LASTING = frozenset(
     ("RunStarted", "RunEnded", "Resumed", "Said", "Compacted", "Forked", "Named", "TodoSet", "Routed")
 )
-NOBODY = "a run without a terminal"  # who answers where nobody can be asked
 # Others that the fold looks at; ToolBegan and ToolEnded are told apart by their text.
 _TELLING = LASTING | {
     *("Stepped", "Planned", "Proposed", "Applied", "Called"),

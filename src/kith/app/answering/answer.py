@@ -17,8 +17,7 @@ from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
 from kith.core.model import Emit
 from kith.core.options import Options
 from kith.core.run import Run, new_id
-from kith.core.values import Answer, Question, Reply
-from kith.memory.consents import Consent
+from kith.core.values import Answer, Consent, Question, Reply
 from kith.memory.session import Session
 from kith.models.dialects.choice import read_choice
 from kith.models.stack import Opened
@@ -185,4 +184,4 @@ def _without_words(emit: Emit) -> Emit:
 
 
 async def _nobody(question: Question) -> Answer:
-    return Answer("no", "there is nobody who could say")
+    return Answer("no", "there is nobody who could say", unasked=True)

@@ -7,8 +7,7 @@ from kith.app.asking.relay import Relay
 from kith.app.asking.terms import Terms
 from kith.core.errors import ModelError, NoModelError
 from kith.core.run import Run
-from kith.core.values import Changes
-from kith.memory.consents import Consent
+from kith.core.values import Changes, Consent
 from kith.models.stack import Opened
 from kith.workflows.audit import audit
 

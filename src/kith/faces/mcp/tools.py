@@ -21,7 +21,7 @@ from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer
 from kith.faces.mcp import results
-from kith.faces.mcp.calls import TOO_LATE, Attendant, Call
+from kith.faces.mcp.calls import Attendant, Call
 from kith.faces.report import waiting_line
 from kith.faces.review import as_json
 from kith.faces.scan import text_of
@@ -177,7 +177,7 @@ class Offered:
     def _applied(self, result: Result, call: Call) -> results.Applied:
         report, said = result.report, self._said(call)
         text = report["text"]
-        if not report["applied"] and said and said.by == TOO_LATE:
+        if not report["applied"] and said and said.unasked:
             waited = f"{self.attendant.patience_s:.0f} seconds"
             text = f"Nobody answered within {waited}, so nothing was applied. {HOW} Call again for that."
         feedback = said.text if said else ""
