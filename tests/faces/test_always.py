@@ -7,7 +7,7 @@ import pytest
 from outside import Kith
 
 from kith.core.events import Answered, Asked, RunStarted
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, CallTarget, Question
 from kith.faces.acp.asking import _offered
 from kith.faces.always import always_words
 from kith.faces.html.questions import question_html
@@ -20,7 +20,13 @@ ASKED = Question(
     "q", "tool", "Allow bash: npm  test", ("yes", "always", "no"), effect="exec", pattern="npm test <b>"
 )
 HOSTS = Question(
-    "q", "tool", "Allow bash: a.org: x", ("yes", "always", "no"), effect="net", pattern="a.org b.org"
+    "q",
+    "tool",
+    "Allow bash to reach a.org b.org",
+    ("yes", "always", "no"),
+    effect="net",
+    pattern="a.org b.org",
+    target=CallTarget("x", ("a.org", "b.org")),
 )
 ONCE = Question("q", "tool", "Allow bash: x", ("yes", "no"), effect="exec")
 

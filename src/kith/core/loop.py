@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kith.core.calls import split_call
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
-from kith.core.hosts import split_target
 from kith.core.model import Beforehand, Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import Fault, Message, Question, Text, ToolCall, ToolResult, say
+from kith.core.values import CallTarget, Fault, Message, Question, Text, ToolCall, ToolResult, say
 
 INTERRUPTED = (
     "Interrupted, outcome unknown: kith stopped before this call was answered, and it is not run twice. "
@@ -127,17 +125,18 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     if looked.refusal:
         return _refusal(run, call, looked.refusal, looked.fault)
     effect, target = tool.effect_for(looked.args), tool.target(looked.args)
-    shown = split_call(target)[1] if effect == "call" else target
+    shown = target.text if effect == "call" else str(target)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
-        what = tool.name if effect == "call" else target or "anything"
+        what = tool.name if effect == "call" else shown or "anything"
         refused = f"to {_TO_DO.get(effect, effect)} {what}"
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.", "forbidden")
     if decision == "ask":
-        words = _question(run, tool.name, effect, shown)
+        words = _question(run, tool.name, target)
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
-        answer = await run.ask(Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern))
+        question = Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern, target=target)
+        answer = await run.ask(question)
         if answer.choice not in ("yes", "always"):
             words = f"This was not allowed: {answer.text or 'the person said no'}."
             return _refusal(run, call, words, "denied")
@@ -170,12 +169,10 @@ async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> Tool
     return replace(answered, call_id=call.id, text=text, detail=detail)
 
 
-def _question(run: Run, name: str, effect: str, target: str) -> str:
-    """What a person is asked of a call; its command stands last, behind a colon, as it will run."""
-    hosts, command = split_target(target) if effect == "net" else ((), target)
-    held = "" if not hosts or run.workspace.confined else UNHELD
-    reach = f" to reach {' '.join(hosts)}{held}" if hosts else ""
-    return f"Allow {name}{reach}: {command}" if command else f"Allow {name}{reach}"
+def _question(run: Run, name: str, target: CallTarget) -> str:
+    """What a person is asked of a call."""
+    held = "" if run.workspace.confined else UNHELD
+    return f"Allow {name} to reach {' '.join(target.hosts)}{held}" if target.hosts else f"Allow {name}"
 
 
 def _refusal(run: Run, call: ToolCall, text: str, fault: Fault) -> ToolResult:

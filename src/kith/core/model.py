@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kith.core.events import Event
 from kith.core.policy import Policy
-from kith.core.values import Effect, Fault, Message, Reply, Sampling, ToolResult
+from kith.core.values import CallTarget, Effect, Fault, Message, Reply, Sampling, ToolResult
 
 if TYPE_CHECKING:
     from kith.core.run import Run
@@ -42,7 +42,7 @@ class Tool:
     schema: Mapping[str, Any]  # JSON Schema of the arguments: an object
     effect: Effect
     fn: "Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]"
-    target: Callable[[Mapping[str, Any]], str] = lambda args: ""
+    target: Callable[[Mapping[str, Any]], CallTarget] = lambda args: CallTarget()
     # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
     effect_of: Callable[[Mapping[str, Any]], Effect] | None = None
     beforehand: "Callable[[Mapping[str, Any], Run], Awaitable[Beforehand]] | None" = None

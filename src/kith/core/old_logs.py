@@ -62,6 +62,21 @@ def _noticed(data: Data) -> Data:
 _TOPICS: Final = {"Asking ": "model", "Going on with session ": "resumed"}
 
 
+def _asked(data: Data) -> Data:
+    """A question's text began with warnings, a line each, and ended with the command, behind a colon."""
+    question = data["question"]
+    if "warnings" in question:
+        return data
+    text = str(question["text"])
+    if question["kind"] == "change":
+        *warnings, text = text.split("\n")
+        return {**data, "question": {**question, "warnings": warnings, "text": text}}
+    words, colon, target = text.partition(": ")
+    if question["kind"] != "tool" or not colon:
+        return data
+    return {**data, "question": {**question, "text": words, "target": {"text": target}}}
+
+
 def _answered(data: Data) -> Data:
     """The id of a question held what it was about, and one that nobody was asked had a name as its author."""
     if "subject" in data:
@@ -141,6 +156,7 @@ _CHANGES: Final[Mapping[str, Callable[[Data], Data]]] = {
     "RunEnded": _ended,
     "Stepped": _stepped,
     "Said": _said,
+    "Asked": _asked,
     "Answered": _answered,
     "Routed": _routed,
     "ToolEnded": _tool_ended,

@@ -291,6 +291,23 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class CallTarget:
+    """What a call is about: files, a command line, or arguments as JSON.
+
+    `hosts` are those that a command wants to reach, `tool` says which one of another program's tools it is.
+    """
+
+    text: str = ""
+    hosts: tuple[str, ...] = ()
+    tool: str = ""
+
+    def __str__(self) -> str:
+        """All of it in one line, as rules and patterns see it."""
+        before = f"{' '.join(self.hosts)}: " if self.hosts else f"{self.tool} " if self.tool else ""
+        return f"{before}{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
 class FolderFiles:
     """The files that a folder brings along for kith, by the digest of all of them ("": whatever they are)."""
 
@@ -313,6 +330,7 @@ Subject = FolderFiles | Consent
 class Question:
     """Something only a person can answer. `choices` empty means free text.
 
+    `warnings` are to be read before anything else. Of a call, `target` is what it is about, as it will run.
     `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
     `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
     allows from then on, of calls with this `effect`. `evidence` is what speaks for the change; `held_back`:
@@ -333,6 +351,8 @@ class Question:
     held_back: bool = False
     required: Grade = "unproven"
     subject: Subject | None = None
+    warnings: tuple[str, ...] = ()
+    target: CallTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)

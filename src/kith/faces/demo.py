@@ -12,6 +12,7 @@ from kith.app.project import Project
 from kith.app.tasks import Task, run_task
 from kith.core.loops import run_loop
 from kith.core.values import Answer, Question
+from kith.faces.question_text import question_text
 from kith.faces.report import print_text
 from kith.faces.signals import run_until_signal
 from kith.faces.terminal import PlainVoice, TerminalVoice
@@ -68,7 +69,7 @@ async def _agree(question: Question) -> Answer:
     if question.kind == "change":
         show_changes(ConsoleScreen(Console(stderr=True, highlight=False)), question.changes)
     answer = "all" if question.kind == "change" else "yes"
-    print(f"{question.text} (not a terminal: {answer})", file=sys.stderr)
+    print(f"{question_text(question)} (not a terminal: {answer})", file=sys.stderr)
     return Answer(answer)
 
 

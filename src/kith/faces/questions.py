@@ -6,6 +6,7 @@ from kith.core.values import Answer, Question
 from kith.faces.always import always_words
 from kith.faces.approving.change import DIFFERENT, ask_change
 from kith.faces.printing import whole
+from kith.faces.question_text import question_text
 from kith.faces.rendering.spans import Span
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ async def ask(screen: "Screen", question: Question) -> Answer:
 
 def _show_words(screen: "Screen", question: Question) -> None:
     """The words of a question; of a long call its beginning stands below it, too, where it is seen."""
-    text = whole(question.text)
+    text = whole(question_text(question))
     if question.kind != "tool":
         screen.show(text, style="bold")
         return

@@ -17,6 +17,7 @@ from kith.faces.acp.wire import Wire
 from kith.faces.always import always_words
 from kith.faces.evidence_text import word_evidence
 from kith.faces.printing import printable
+from kith.faces.question_text import question_text
 
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
 _OPTIONS: Final[dict[str, tuple[PermissionOptionKind, str]]] = {
@@ -74,12 +75,12 @@ class Asker:
 
     def _contents(self, question: Question) -> tool_calls.Contents:
         if question.kind == "change":
-            careful = question.text.rpartition("\n")[0]
+            careful = "\n".join(question.warnings)
             evidence = word_evidence(question.evidence) if question.evidence else ""
             warned = [tool_calls.words(words) for words in (careful, evidence) if words]
             return [*warned, *tool_calls.diffs(question.changes, self._root)]
         shown = question.draft or self._updates.plan_words() if question.kind == "plan" else ""
-        parts = [question.text, shown, always_words(question)]
+        parts = [question_text(question), shown, always_words(question)]
         return [tool_calls.words("\n\n".join(filter(None, parts)))]
 
 

@@ -23,6 +23,7 @@ from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
 from kith.faces.acp.buffers import read_small
 from kith.faces.lines import count, line_of
 from kith.faces.printing import printable
+from kith.faces.question_text import question_text
 from kith.faces.quoting import fenced
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
@@ -159,7 +160,7 @@ def absolute(root: Path, path: str) -> str:
 
 
 def _question(question: Question) -> str:
-    text = question.text.split("\n")[0]
+    text = question_text(question).split("\n")[0]
     if question.kind != "change" or not question.files:
         return printable(text)
     added, removed = (sum(getattr(file, way) for file in question.files) for way in ("added", "removed"))

@@ -10,6 +10,7 @@ from kith.core.values import Answer, Question
 from kith.faces.always import always_words
 from kith.faces.client.remote import Find, follow, reach
 from kith.faces.prompts import ConsoleScreen
+from kith.faces.question_text import question_text
 from kith.faces.questions import ask
 from kith.faces.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 
@@ -93,7 +94,7 @@ class Asking:
             return await self._person(question)
         choices = "yes|always|no" if "always" in question.choices else "yes|no"
         waits = f"It waits for an answer: kith client answer {self._session} {choices}"
-        for line in filter(None, (*question.text.split("\n"), always_words(question), waits)):
+        for line in filter(None, (*question_text(question).split("\n"), always_words(question), waits)):
             self._voice.hear(Notice(line), ())
         return None
 

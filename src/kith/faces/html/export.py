@@ -30,6 +30,7 @@ from kith.faces.html.scene import Scene
 from kith.faces.html.standalone import standalone_page
 from kith.faces.lines import line_of
 from kith.faces.printing import printable
+from kith.faces.question_text import question_text
 from kith.faces.quoting import coded, fenced, quoted
 from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen
@@ -109,7 +110,7 @@ def _blocks(event: Event, task: str) -> Iterator[str]:
             yield f"**{'Taken back' if undoes else 'Applied'}**"
             yield fenced("".join(file.diff for file in files), "diff")
         case Asked(question):
-            yield f"**kith asks:** {coded(question.text)}"
+            yield f"**kith asks:** {coded(question_text(question))}"
         case Answered(answer=answer):
             yield f"**Answer:** {answer.choice}" + (f": {coded(answer.text)}" if answer.text else "")
         case RunEnded(status, words):

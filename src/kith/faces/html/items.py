@@ -35,6 +35,7 @@ from kith.faces.html.questions import answered_html
 from kith.faces.html.receipt import word_status
 from kith.faces.html.steps import action_html, message_html, ran_html, step_html
 from kith.faces.lines import count, line_of, tasks_text
+from kith.faces.question_text import question_text
 from kith.memory.applied import short_id
 from kith.memory.councils import read_minutes
 
@@ -152,7 +153,7 @@ def _question(entry: Entry, whole: str | None) -> Parts:
     if asked and answered:
         yield answered_html(asked.question, answered.answer)
     elif asked:
-        yield element("p", asked.question.text, class_="plain")
+        yield element("p", question_text(asked.question), class_="plain")
 
 
 def _council(entry: Entry, whole: str | None) -> Parts:

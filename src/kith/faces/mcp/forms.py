@@ -10,6 +10,7 @@ from kith.faces.always import always_words
 from kith.faces.evidence_text import word_evidence
 from kith.faces.lines import count
 from kith.faces.printing import printable
+from kith.faces.question_text import question_text
 
 LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not show whole
 _UNSAID: Final = ("edit", "some")  # choices that need more than a word
@@ -23,7 +24,7 @@ def words_of(question: Question, warnings: Sequence[str] = ()) -> str:
 def _lines(question: Question, warnings: Sequence[str]) -> Iterator[str]:
     if question.evidence:
         yield word_evidence(question.evidence)
-    yield printable(question.text)
+    yield printable(question_text(question))
     yield from map(printable, warnings)
     if always := always_words(question):
         yield always

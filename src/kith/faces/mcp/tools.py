@@ -22,6 +22,7 @@ from kith.core.run import new_id
 from kith.core.values import Answer
 from kith.faces.mcp import results
 from kith.faces.mcp.calls import Attendant, Call
+from kith.faces.question_text import question_text
 from kith.faces.report import waiting_line
 from kith.faces.review import as_json
 from kith.faces.scan import text_of
@@ -213,7 +214,7 @@ class Offered:
         text, status = report["text"], report["status"]
         if call.waiting:
             question = self.attendant.desk.question(call.session)
-            status, text = "waiting", f"{question.text if question else ''} {HOW}".strip()
+            status, text = "waiting", f"{question_text(question) if question else ''} {HOW}".strip()
         elif past.ended is None:
             text = "The process that worked on this ended without a word; `kith doctor` may say why."
         after = report["receipt"]["checks"]["after"]

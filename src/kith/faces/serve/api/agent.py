@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kith.core.values import Question
+from kith.faces.question_text import question_text
 from kith.faces.quoting import quoted
 from kith.faces.serve.api import versioned
 from kith.faces.serve.api.dependencies import OneDesk, who
@@ -119,7 +120,7 @@ async def _outcome(desk: Desk, session: str, question: Question | None, seconds:
     )
     why = _why(stands, seconds, desk.is_working(session))
     error = None if question or stands.status == "done" else why
-    message = question.text if question else stands.text
+    message = question_text(question) if question else stands.text
     return Outcome(success=error is None, message=message, data=data, error=error)
 
 
