@@ -171,8 +171,9 @@ async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> Tool
 
 def _question(run: Run, name: str, target: CallTarget) -> str:
     """What a person is asked of a call."""
-    held = "" if run.workspace.confined else UNHELD
-    return f"Allow {name} to reach {' '.join(target.hosts)}{held}" if target.hosts else f"Allow {name}"
+    if not target.hosts:
+        return f"Allow {name}"
+    return f"Allow {name} to reach {' '.join(target.hosts)}{'' if run.workspace.confined else UNHELD}"
 
 
 def _refusal(run: Run, call: ToolCall, text: str, fault: Fault) -> ToolResult:
