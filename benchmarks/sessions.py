@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said, ToolBegan, ToolEnded
+from kith.core.options import Options
 from kith.core.values import (
     CacheUse,
     FileChange,
@@ -60,7 +61,7 @@ def conversation(steps_of_task: int) -> Iterator[Event]:
     task = 0
     while True:
         task += 1
-        yield RunStarted(f"Mend part {task}", "/project", MODEL, "0.1.0", {"plan": "no"})
+        yield RunStarted(f"Mend part {task}", "/project", MODEL, "0.1.0", Options(plan="no"))
         yield Said("task", say(f"# Task\nMend part {task}"))
         yield from steps(task, steps_of_task)
         yield Said("task", Message("assistant", (Text(WORDS),), MODEL))

@@ -11,6 +11,7 @@ from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.errors import BusyError, UsageError
 from kith.core.events import Applied, Notice, Resumed, RunEnded, RunStarted, ToolEnded
+from kith.core.options import Options
 from kith.core.values import Answer, FileChange, Question, Ran
 from kith.features.measure.measured import read_measured
 from kith.memory.inbox import Inbox, Letter
@@ -90,15 +91,15 @@ def test_only_conversations_are_gone_on_with(project: Project) -> None:
     with pytest.raises(UsageError, match="is no conversation but a undo"):
         find_conversation(project, undo.id)
     with Session(project.log, "elsewhere") as session:
-        session.emit(RunStarted("x", "/other", "", "0", {"plan": "no"}))
+        session.emit(RunStarted("x", "/other", "", "0", Options(plan="no")))
     with pytest.raises(UsageError, match="belongs to /other; use -C"):
         find_conversation(project, "else")
 
 
-def run_aside(project: Project, id: str, command: str, **options: str) -> None:
+def run_aside(project: Project, id: str, command: str, *, quiet: bool = False) -> None:
     ran = Ran(command, 1, "``` printed\n", 0.1)
     with Session(project.log, id) as session:
-        session.emit(RunStarted(f"!{command}", str(project.root), "", "0", {"kind": "command", **options}))
+        session.emit(RunStarted(f"!{command}", str(project.root), "", "0", Options("command", quiet=quiet)))
         session.emit(ToolEnded("c", "bash", False, 0.1, command, ran))
         session.emit(RunEnded("done", ""))
 
@@ -106,7 +107,7 @@ def run_aside(project: Project, id: str, command: str, **options: str) -> None:
 def test_what_the_person_ran_is_told_with_the_next_task_and_once(project: Project) -> None:
     do(project, "write", "talk")
     run_aside(project, "talk", "make")
-    run_aside(project, "talk", "secret", quiet="yes")
+    run_aside(project, "talk", "secret", quiet=True)
     past = project.log.past("talk")
     assert [ran.command for ran in past.untold] == ["make"] and past.tasks == 1
     assert past.ended and past.applied and past.commands == []
@@ -120,7 +121,7 @@ def test_what_the_person_ran_is_told_with_the_next_task_and_once(project: Projec
 
 def test_a_command_cuts_no_task_in_two(project: Project) -> None:
     with Session(project.log, "talk") as session:
-        session.emit(RunStarted("a task", str(project.root), "", "0", {"plan": "no"}))
+        session.emit(RunStarted("a task", str(project.root), "", "0", Options(plan="no")))
     run_aside(project, "talk", "ls")
     log = project.log
     assert was_cut_off(log, "talk") and can_resume(log, "talk") and last_kind(log, "talk") == "run"
@@ -136,12 +137,12 @@ def test_a_command_cuts_no_task_in_two(project: Project) -> None:
 def test_a_command_that_was_killed_hides_nothing_of_the_task_that_goes_on(project: Project) -> None:
     root = str(project.root)
     events = [
-        RunStarted("a task", root, "", "0", {"plan": "no"}),
-        RunStarted("!sleep", root, "", "0", {"kind": "command"}),
+        RunStarted("a task", root, "", "0", Options(plan="no")),
+        RunStarted("!sleep", root, "", "0", Options("command")),
         Resumed(),
         Applied("c1", (FileChange("a.py", 1, 0, ""),)),
         RunEnded("done", "x"),
-        RunStarted("!touch", root, "", "0", {"kind": "command"}),
+        RunStarted("!touch", root, "", "0", Options("command")),
         Applied("c2", (FileChange("b.py", 1, 0, ""),)),
         RunEnded("done", ""),
     ]
@@ -156,7 +157,7 @@ def test_a_command_that_was_killed_hides_nothing_of_the_task_that_goes_on(projec
 
 def test_what_cannot_be_read_is_said(project: Project) -> None:
     with Session(project.log, "talk") as session:
-        session.emit(RunStarted("a task", str(project.root), "", "0", {"plan": "no"}))
+        session.emit(RunStarted("a task", str(project.root), "", "0", Options(plan="no")))
         session.emit(Notice("x"))
     project.log.query("UPDATE events SET body = 'x' WHERE kind = 'Notice'")
     assert tell_damage(project.log, "talk") == ""

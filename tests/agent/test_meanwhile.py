@@ -58,10 +58,10 @@ def test_a_new_file_that_somebody_else_made_is_never_written_over(repository: Pa
 
 def test_the_question_warns_of_what_runs_by_itself(repository: Path) -> None:
     _, asked = propose(repository, Change(".envrc", None, b"payload\n"))
-    assert asked[0].text.startswith("Careful with .envrc: a shell runs") and asked[0].files[0].warning
+    assert ".envrc" in asked[0].warnings[0] and asked[0].files[0].warning
     _, asked = propose(repository, Change(".husky/a\nb", None, b"x\n"))
     assert not asked, "a name that hides its end is refused before anybody is asked"
     _, asked = propose(repository, Change("here", None, b"utils.py", SYMLINK, SYMLINK))
-    assert "symbolic link" in asked[0].text
+    assert "symbolic link" in asked[0].warnings[0]
     _, asked = propose(repository, Change(".exrc", None, b"x\n", FILE), allow_file=(".e*",))
-    assert asked[0].text == "Apply this change?" and not asked[0].files[0].warning
+    assert not asked[0].warnings and not asked[0].files[0].warning

@@ -12,7 +12,7 @@ from kith.agent.permits import ProjectPermits, decide_here, forget, remembered
 from kith.agent.project import UNCONFINED, Project
 from kith.agent.tasks import Task, run_task
 from kith.core.events import Notice, ToolEnded
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, CallTarget, Question
 from kith.memory.permits import Permit, permitted
 
 
@@ -124,7 +124,7 @@ def test_the_folder_is_part_of_the_question(repository: Path) -> None:
     (repository / "sub" / "a.txt").write_text("alpha\n")
     person = Person(["no"])
     play(repository, person, {"command": "make", "folder": "sub"})
-    assert person.asked[0].text == "Allow bash: cd sub && make"
+    assert person.asked[0].target == CallTarget("cd sub && make")
 
 
 def test_a_link_a_secret_or_a_strange_setting_is_asked_about(repository: Path, tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_hosts_are_remembered_alone_only_where_a_sandbox_holds_to_them(repositor
     project = Project.open(repository, {})
     boxed = ProjectPermits(project.log, repository, confined=True)
     free = ProjectPermits(project.log, repository, confined=False)
-    target = "pypi.org: pip install x"
+    target, listing = CallTarget("pip install x", ("pypi.org",)), CallTarget("ls", ("pypi.org",))
     assert boxed.pattern("net", target) == "pypi.org"
-    assert free.pattern("net", target) == target
+    assert free.pattern("net", target) == str(target)
     assert permitted(project.log, repository) == ()
-    assert not boxed.allows("net", "pypi.org: ls") and not free.allows("net", "pypi.org: ls")
+    assert not boxed.allows("net", listing) and not free.allows("net", listing)
 
 
 @pytest.mark.slow
@@ -202,5 +202,7 @@ def test_always_for_hosts_covers_them_and_no_others(repository: Path, sandbox: N
 
 def test_a_model_that_may_not_see_private_files_is_asked_about_everything(repository: Path) -> None:
     log = Project.open(repository, {}).log
-    assert ProjectPermits(log, repository, confined=False).allows("exec", "cat utils.py")
-    assert not ProjectPermits(log, repository, confined=False, veiled=True).allows("exec", "cat utils.py")
+    assert ProjectPermits(log, repository, confined=False).allows("exec", CallTarget("cat utils.py"))
+    assert not ProjectPermits(log, repository, confined=False, veiled=True).allows(
+        "exec", CallTarget("cat utils.py")
+    )

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kith.core import decisions, events, values
 from kith.core.codec import KINDS, decode_event, encode_event
-from kith.core.events import Event, RunEnded, is_transient
+from kith.core.events import Event, RunEnded, RunStarted, is_transient
+from kith.core.options import Options
 
 words = st.text(st.characters(), max_size=20)  # lone surrogates included: file names need not be UTF-8
 json_values = st.recursive(
@@ -49,6 +50,10 @@ st.register_type_strategy(
 )
 
 
+TOOL_ENDED = {"call_id": "c", "name": "edit", "ok": False, "seconds": 0.1}
+JUDGED = {"ok": False, "attempt": 1, "feedback": "Edit 1 (a.py): there is no such file."}
+
+
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
 def test_round_trip(kind: type) -> None:
     @settings(deadline=None)
@@ -74,6 +79,52 @@ def test_every_kind_is_known() -> None:
 def test_a_field_from_the_future_is_left_out() -> None:
     body = json.dumps({"status": "done", "text": "ok", "mood": "sunny"})
     assert decode_event("RunEnded", body) == RunEnded("done", "ok")
+
+
+def test_options_of_an_older_log_are_read() -> None:
+    told = {"read_only": "yes", "symbols": "no", "goal": "yes", "check": "make\npytest -q", "plan": "show"}
+    body = json.dumps({"task": "t", "root": "/p", "model": "m", "version": "0.1.0", "options": told})
+    read = Options(plan="show", read_only=True, check=("make", "pytest -q"), goal=True, symbols=False)
+    assert decode_event("RunStarted", body) == RunStarted("t", "/p", "m", "0.1.0", read)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "field", "meaning"),
+    [
+        ("Stepped", {"name": "attempt 2", "state": "began"}, "attempt", 2),
+        ("Stepped", {"name": "check T1", "state": "began"}, "task", "T1"),
+        ("Stepped", {"name": "check T1", "state": "began"}, "kind", "check"),
+        ("RunEnded", {"status": "failed", "text": "stopped as hopeless: 40 steps"}, "cause", "hopeless"),
+        ("Notice", {"text": "Asking qwen."}, "topic", "model"),
+        ("Notice", {"text": "Committed as 123."}, "topic", ""),
+        ("Routed", {"kind": "docs", "plan": ["m"], "why": "it failed: gone"}, "cause", "failed"),
+        ("ToolEnded", {**TOOL_ENDED, "line": "a.py does not exist."}, "fault", "absent"),
+        ("ToolEnded", {**TOOL_ENDED, "line": "This is not allowed in chat mode."}, "fault", "forbidden"),
+        ("Judged", {**JUDGED, "gate": "edits"}, "fault", "absent"),
+        ("Judged", {**JUDGED, "gate": "tests"}, "fault", ""),
+    ],
+)
+def test_what_only_a_sentence_of_an_older_log_says(
+    kind: str, body: dict[str, object], field: str, meaning: object
+) -> None:
+    assert getattr(decode_event(kind, json.dumps(body)), field) == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "detail", "fault"),
+    [
+        ("This was not allowed: the person said no.", {}, "denied"),
+        ("edit: argument 'new' is missing", {}, "malformed"),
+        ("Not run. You have made exactly this call", {"line": "..."}, "repeated"),
+        ("the old text is not in the file", {"line": "..."}, ""),
+    ],
+)
+def test_why_a_tool_of_an_older_log_did_nothing(text: str, detail: dict[str, str], fault: str) -> None:
+    result = values.ToolResult("c", text, False, detail)
+    told = json.loads(encode_event(events.Said("task", values.Message("tool", (result,)))))
+    del told["message"]["parts"][0]["fault"]
+    said = decode_event("Said", json.dumps(told))
+    assert isinstance(said, events.Said) and said.message.results[0].fault == fault
 
 
 def test_a_kind_from_the_future_is_refused() -> None:

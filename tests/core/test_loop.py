@@ -15,7 +15,7 @@ from kith.core.loop import INTERRUPTED, begin_turn, check_args, converse
 from kith.core.model import Emit, Prompt, Role, Tool
 from kith.core.policy import READ_ONLY, TRIAL, Policy, Rule
 from kith.core.run import Limits, Run, Thread
-from kith.core.values import Answer, Message, Question, Reply, Text, ToolCall, ToolResult, say
+from kith.core.values import Answer, CallTarget, Message, Question, Reply, Text, ToolCall, ToolResult, say
 from kith.core.workspace import Workspace
 from kith.features.demo.replay import Replay
 
@@ -42,7 +42,7 @@ class Story:
             self.used.append(f"{name} {args['name']}")
             return ToolResult("", f"{name}: {args['name']}")
 
-        return Tool(name, name, SCHEMA, effect, use, lambda args: str(args["name"]))
+        return Tool(name, name, SCHEMA, effect, use, lambda args: CallTarget(str(args["name"])))
 
     def _done(self) -> Tool:
         async def use(args: Mapping[str, Any], run: Run) -> ToolResult:

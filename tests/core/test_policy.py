@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.policy import READ_ONLY, TRIAL, Policy, Rule
+from kith.core.values import CallTarget
 
 rules = st.lists(
     st.builds(
@@ -18,19 +19,19 @@ effects = st.sampled_from(["read", "write", "exec", "net"])
 
 
 def test_read_only_reads() -> None:
-    assert READ_ONLY.decide("read", "anything") == "allow"
-    assert {READ_ONLY.decide(effect, "x") for effect in ("write", "exec", "net")} == {"deny"}
+    assert READ_ONLY.decide("read", CallTarget("anything")) == "allow"
+    assert {READ_ONLY.decide(effect, CallTarget("x")) for effect in ("write", "exec", "net")} == {"deny"}
 
 
 def test_a_trial_asks_before_it_reaches_the_network() -> None:
-    assert TRIAL.decide("exec", "rm -rf .") == "allow"
-    assert TRIAL.decide("net", "http://example.org") == "ask"
+    assert TRIAL.decide("exec", CallTarget("rm -rf .")) == "allow"
+    assert TRIAL.decide("net", CallTarget("http://example.org")) == "ask"
 
 
 @given(rules, effects)
 def test_the_order_of_rules_does_not_matter(table: tuple[Rule, ...], effect: str) -> None:
     one, two = Policy("one", table), Policy("two", table[::-1])
-    assert one.decide(effect, "a.py") == two.decide(effect, "a.py")
+    assert one.decide(effect, CallTarget("a.py")) == two.decide(effect, CallTarget("a.py"))
 
 
 STRICTNESS = ["allow", "ask", "deny"]
@@ -40,7 +41,7 @@ STRICTNESS = ["allow", "ask", "deny"]
 def test_one_more_rule_can_only_tighten_what_is_matched(
     table: tuple[Rule, ...], effect: str, decision: str
 ) -> None:
-    matched = any(rule.matches(effect, "x") for rule in table)
-    before = Policy("p", table).decide(effect, "x")
-    after = Policy("p", (*table, Rule("*", "*", decision))).decide(effect, "x")
+    matched = any(rule.matches(effect, CallTarget("x")) for rule in table)
+    before = Policy("p", table).decide(effect, CallTarget("x"))
+    after = Policy("p", (*table, Rule("*", "*", decision))).decide(effect, CallTarget("x"))
     assert after == (max(before, decision, key=STRICTNESS.index) if matched else decision)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.events import Notice, RunStarted
+from kith.core.values import Consent
 from kith.memory.cache_file import CacheFile
 from kith.memory.index import open_index
 from kith.memory.log import Log
@@ -74,7 +75,8 @@ def test_an_event_that_is_none_costs_only_itself(log: Log, kind: str, body: str)
     assert [type(record.event).__name__ for record in log.events("s")] == ["RunStarted", "Notice"]
     assert log.left_out("s") == 1
     assert log.past("s").started == RunStarted("task", "/p", "", "0") and log.sessions()[0].task == "task"
-    assert log.paid(0.0) == 0 and not log.applied_ids() and not log.answers("") and not log.of_kind("run")
+    assert not log.applied_ids() and not log.answers(Consent) and not log.of_kind("run")
+    assert log.paid(0.0) == 0
     assert log.left_out("s") == 1
 
 

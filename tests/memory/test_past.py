@@ -25,6 +25,7 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
+from kith.core.options import Options
 from kith.core.values import FileChange, Message, Ran, Text, TodoItem, Usage, say
 from kith.memory.log import Log
 from kith.memory.past import Past, fold
@@ -32,9 +33,9 @@ from kith.memory.session import Session
 
 FILES = (FileChange("a.py", 1, 1, "diff"),)
 EVENTS: tuple[Event, ...] = (
-    RunStarted("task", "/p", "m", "0", {"plan": "no", "symbols": "yes"}),
-    RunStarted("task", "/p", "m", "0", {"plan": "no", "symbols": "yes"}),
-    RunStarted("!make", "/p", "", "0", {"kind": "command"}),
+    RunStarted("task", "/p", "m", "0", Options(plan="no", symbols=True)),
+    RunStarted("task", "/p", "m", "0", Options(plan="no", symbols=True)),
+    RunStarted("!make", "/p", "", "0", Options("command")),
     RunEnded("done", "ok"),
     Resumed(),
     Said("task", say("words")),

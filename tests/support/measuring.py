@@ -87,7 +87,7 @@ def a_task(session: str, at: float, rng: random.Random, root: str = "/p") -> Ite
     good = rng.random() < 0.7
     for attempt in (1,) if good else (1, 2):
         step = f"attempt {attempt}"
-        yield told(Stepped(step, "began"), step)
+        yield told(Stepped(step, "began", kind="attempt", attempt=attempt), step)
         for number in range(rng.randint(1, 3)):
             yield told(a_call(model, rng, attempt), step, after=20)
             yield told(Said("task", say("...")), step)

@@ -118,7 +118,7 @@ def others(words: str) -> list[Told]:
     return [
         (Engaged(words or "m", words, window=8_192), ()),
         (Routed("fix", (MODEL, words), words), ()),
-        (Stepped("attempt 1", "began"), PATH),
+        (Stepped("attempt 1", "began", kind="attempt", attempt=1), PATH),
         (TodoSet((TodoItem(words, "active"), TodoItem("b", "done"))), PATH),
         (Planned(Plan((words,), (words,), (words,), (words,))), ("plan",)),
         (Compacted("task", 3, words, 900, 300), PATH),

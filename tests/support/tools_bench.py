@@ -13,7 +13,7 @@ from kith.core.events import Event
 from kith.core.loop import check_args
 from kith.core.model import Tool
 from kith.core.run import Limits, Run
-from kith.core.values import Answer, Question, Ran, ToolResult
+from kith.core.values import Answer, CallTarget, Question, Ran, ToolResult
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.trees.exec import run_process
 from kith.trees.local import LocalTree
@@ -33,7 +33,7 @@ class Bench:
         """The tool's answer, to arguments that were checked as the loop checks them."""
         checked, fault = check_args(args, tool.schema)
         assert not fault, fault
-        assert isinstance(tool.target(checked), str)
+        assert isinstance(tool.target(checked), CallTarget)
         result = asyncio.run(tool.fn(checked, self.run))
         line = result.detail["line"]
         assert line and "\n" not in line

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kith.core.policy import READ_ONLY
+from kith.core.values import CallTarget
 from kith.tools.git import GIT
 from tools_bench import Bench
 
@@ -88,10 +89,10 @@ def test_a_commit_of_nothing_says_so(bench: Bench) -> None:
 
 def test_only_looking_is_allowed_where_only_reading_is() -> None:
     for action in ("status", "diff", "log", "show", "blame", "git diff"):
-        assert READ_ONLY.decide(GIT.effect_for({"action": action}), "") == "allow"
+        assert READ_ONLY.decide(GIT.effect_for({"action": action}), CallTarget()) == "allow"
     for action in ("stage", "add", "commit", "push", "status; rm"):
-        assert READ_ONLY.decide(GIT.effect_for({"action": action}), "") == "deny"
-    assert GIT.target({"action": "stage", "paths": ["./a//b"]}) == "stage a/b"
+        assert READ_ONLY.decide(GIT.effect_for({"action": action}), CallTarget()) == "deny"
+    assert GIT.target({"action": "stage", "paths": ["./a//b"]}) == CallTarget("stage a/b")
 
 
 def test_a_repository_cannot_make_git_run_its_programs(bench: Bench) -> None:

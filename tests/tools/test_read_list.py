@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kith.core.values import CallTarget
 from kith.tools.files import LARGEST, LIST, LISTED, WIDTH, ReadLimits, make_read
 from tools_bench import Bench
 
@@ -53,7 +54,7 @@ def test_each_path_has_its_own_range(bench: Bench) -> None:
 
 
 def test_a_policy_sees_files_without_their_lines() -> None:
-    assert READ.target({"paths": ["./.env:1-5", "a//b.py:3-", "c:x"]}) == ".env a/b.py c:x"
+    assert READ.target({"paths": ["./.env:1-5", "a//b.py:3-", "c:x"]}) == CallTarget(".env a/b.py c:x")
 
 
 def test_a_long_file_says_how_to_read_on(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from kith.core.loop import UNHELD, check_args, converse
 from kith.core.model import Role
 from kith.core.policy import TRIAL, UNCONFINED
 from kith.core.run import Run, Thread
-from kith.core.values import Answer, Question, Ran, Reached, ToolResult, say
+from kith.core.values import Answer, CallTarget, Question, Ran, Reached, ToolResult, say
 from kith.features.demo.replay import Replay
 from kith.tools.shell import BASH, report
 from kith.trees.trials import open_tree
@@ -25,10 +25,11 @@ def checked(**args: Any) -> Mapping[str, Any]:
 
 def test_a_command_with_hosts_is_an_effect_of_its_own() -> None:
     plain = checked(command="pip install toolz")
-    assert (BASH.effect_for(plain), BASH.target(plain)) == ("exec", "pip install toolz")
+    assert (BASH.effect_for(plain), BASH.target(plain)) == ("exec", CallTarget("pip install toolz"))
     reaching = checked(command="pip install toolz", hosts="PyPI.org, files.pythonhosted.org")
     assert BASH.effect_for(reaching) == "net"
-    assert BASH.target(reaching) == "pypi.org files.pythonhosted.org: pip install toolz"
+    hosts = ("pypi.org", "files.pythonhosted.org")
+    assert BASH.target(reaching) == CallTarget("pip install toolz", hosts)
     listed = checked(command="pip install toolz", hosts=["PyPI.org", "files.pythonhosted.org"])
     assert BASH.target(listed) == BASH.target(reaching)
     for nothing in ("", "  ", []):
@@ -109,8 +110,8 @@ class Story:
 def test_the_person_is_asked_about_the_hosts_and_the_command(tmp_path: Path, sandbox: None) -> None:
     story = Story(tmp_path)
     result = story.play(command="curl -sS http://b.invalid", hosts="a.invalid")
-    assert [question.text for question in story.questions] == [
-        "Allow bash to reach a.invalid: curl -sS http://b.invalid"
+    assert [question.target for question in story.questions] == [
+        CallTarget("curl -sS http://b.invalid", ("a.invalid",))
     ]
     assert result.text == (
         "exit code 0\nkith: b.invalid:80: not allowed\nrefused: b.invalid:80 (not allowed)"
@@ -128,6 +129,4 @@ def test_what_is_no_host_is_answered_and_nobody_is_asked(tmp_path: Path, sandbox
 def test_where_nothing_confines_a_command_the_question_says_so(tmp_path: Path) -> None:
     story = Story(tmp_path, "off")
     assert story.play(command="echo here", hosts="a.org").text == "exit code 0\nhere"
-    assert [question.text for question in story.questions] == [
-        f"Allow bash to reach a.org{UNHELD}: echo here"
-    ]
+    assert [question.text for question in story.questions] == [f"Allow bash to reach a.org{UNHELD}"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.events import Answered, Asked, RunStarted
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, CallTarget, Question
 from kith.features.editors.asking import _offered
 from kith.features.mcp.server.forms import answer_of, form_of, words_of
 from kith.features.web.api.shapes import question_of
@@ -20,7 +20,13 @@ ASKED = Question(
     "q", "tool", "Allow bash: npm  test", ("yes", "always", "no"), effect="exec", pattern="npm test <b>"
 )
 HOSTS = Question(
-    "q", "tool", "Allow bash: a.org: x", ("yes", "always", "no"), effect="net", pattern="a.org b.org"
+    "q",
+    "tool",
+    "Allow bash to reach a.org b.org",
+    ("yes", "always", "no"),
+    effect="net",
+    pattern="a.org b.org",
+    target=CallTarget("x", ("a.org", "b.org")),
 )
 ONCE = Question("q", "tool", "Allow bash: x", ("yes", "no"), effect="exec")
 

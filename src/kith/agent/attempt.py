@@ -14,7 +14,7 @@ from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_ov
 from kith.agent.renew import renew
 from kith.agent.roles import as_planner
 from kith.agent.verdicts import in_a_line, judge
-from kith.core.errors import NoModelError, TreeError
+from kith.core.errors import AbsentError, NoModelError, TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
@@ -234,7 +234,7 @@ async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thr
 async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
     """One attempt of the model, and what the gates say of it."""
     number, thread = progress.attempts, leg.thread
-    with run.step(f"attempt {number}") as step:
+    with run.step(f"attempt {number}", kind="attempt", attempt=number) as step:
         await converse(step, leg.role, thread, number)
         verdict = Verdict(True, by="edits")
         if not progress.landed:
@@ -284,11 +284,12 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
                 find_edits(reply.text, known, "length")
         contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
         await _write_all(trial, make_changes(edits, contents, known=known))
-        verdict = Verdict(True, by="edits")
     except (EditError, TreeError) as error:
-        verdict = Verdict(False, str(error), "edits")
-    run.emit(Judged("edits", verdict.ok, attempt, verdict.feedback))
-    return verdict
+        absent = isinstance(error, AbsentError) or (isinstance(error, EditError) and error.absent)
+        run.emit(Judged("edits", False, attempt, str(error), fault="absent" if absent else ""))
+        return Verdict(False, str(error), "edits")
+    run.emit(Judged("edits", True, attempt))
+    return Verdict(True, by="edits")
 
 
 def _replies(thread: Thread) -> tuple[Message, ...]:

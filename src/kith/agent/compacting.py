@@ -27,7 +27,7 @@ async def compact_now(
     run = project.begin(session, answerer)
     terms = Terms(project, run, session.id)
     await terms.admit(opened)
-    look = look_nowhere if past.symbols == "yes" else None
+    look = look_nowhere if past.symbols else None
     known, thread = gather(project.settings), Thread(THREAD, said)
     role = make_worker(project, opened, past, known, look, terms, thread=thread)
     prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)

@@ -44,7 +44,7 @@ async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence |
     """What comes of a part that is kept: it passes, or what the person says then; None to ask anew."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
-        with run.inside(trial).step("check what was kept") as step:
+        with run.inside(trial).step("check what was kept", kind="check") as step:
             verdict = await ask_gates(step, await judges.gates(), kept, attempt=0)
     yes = Verdict(True, by="person", changes=kept)
     less = verdict.evidence and verdict.evidence.held_back and not (whole and whole.held_back)

@@ -8,6 +8,7 @@ from kith import __version__
 from kith.agent.project import Project
 from kith.core.errors import TreeError
 from kith.core.events import Applied, RunEnded, RunStarted
+from kith.core.options import Options
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise
@@ -72,7 +73,7 @@ async def write_edits(project: Project, changes: Changes, words: str) -> Applied
     with project.session(changes=changes) as session:  # before anything is changed: it may be refused
         applied = Applied(await project.tree.apply(changes), summarise(changes))
         with telling(applied):
-            session.emit(RunStarted(words, str(project.root), "", __version__, {"kind": "edits"}))
+            session.emit(RunStarted(words, str(project.root), "", __version__, Options("edits")))
         session.emit(applied)
         session.emit(RunEnded("done", "Applied."))
     return applied

@@ -63,7 +63,7 @@ async def explain_conversation(project: Project, past: Past, opened: Opened) -> 
     said = _said(past)
     if not said:
         return await _explain_first(project, opened, "")
-    look = look_nowhere if past.symbols == "yes" else None
+    look = look_nowhere if past.symbols else None
     role = make_worker(project, opened, past, gather(project.settings), look, thread=Thread("", said))
     steps = [each for each in past.compacted if each.thread == past.thread]
     sent = show(said, reduce(View.after, steps, View()))

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 
 from kith import __version__
-from kith.agent.news import LATER, NEWS, name_files, news_of
+from kith.agent.news import LATER, name_files, news_of
 from kith.agent.project import Project
 from kith.core.errors import BusyError, TreeError, UsageError
 from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
+from kith.core.options import Options
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
@@ -155,7 +156,7 @@ def _log_failure(project: Project, undone: Sequence[tuple[Applied, Changes]], te
     if not undone:
         return
     with project.session(changes=_all_changes(undone)) as session:
-        session.emit(RunStarted("go back", str(project.root), "", __version__, {"kind": "undo"}))
+        session.emit(RunStarted("go back", str(project.root), "", __version__, Options("undo")))
         for applied, _ in undone:
             session.emit(applied)
         session.emit(RunEnded("failed", text))
@@ -188,9 +189,13 @@ def _started(project: Project, place: _Place, undone: Sequence[tuple[Applied, Ch
     whole = project.log.past(place.session)
     begun = (*place.kept, *place.given_up)
     title = whole.title or (begun[0].words if begun else "")
-    options = {"kind": FORK, "source": place.session, "plan": "no", NEWS: _news(project, place, undone)}
-    if past.threads and past.symbols:
-        options["symbols"] = past.symbols
+    options = Options(
+        FORK,
+        plan="no",
+        symbols=past.symbols if past.threads else None,
+        source=place.session,
+        news=_news(project, place, undone),
+    )
     model = whole.started.model if whole.started else ""
     return RunStarted(title, str(project.root), model, __version__, options)
 

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kith import __version__
-from kith.core.errors import EXIT_LIMIT, EXIT_NO_MODEL, EXIT_TRY_LATER, KithError, UnrecordedError
+from kith.core.errors import (
+    EXIT_LIMIT,
+    EXIT_NO_MODEL,
+    EXIT_TRY_LATER,
+    HopelessError,
+    KithError,
+    UnrecordedError,
+)
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
 from kith.core.model import Emit
 from kith.core.run import new_id
@@ -211,4 +218,6 @@ def end_of(error: KithError) -> RunEnded:
         return RunEnded("done", str(error))
     if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):
         return RunEnded("unavailable", str(error))
+    if isinstance(error, HopelessError):
+        return RunEnded("failed", str(error), "hopeless")
     return RunEnded("limit" if error.code == EXIT_LIMIT else "failed", str(error))

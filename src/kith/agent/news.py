@@ -9,7 +9,7 @@ from kith.context.rooms import output_room
 from kith.core.values import Ran
 from kith.edits.left_out import tell_left_out
 from kith.memory.applied import holds
-from kith.memory.past import NOBODY, Past
+from kith.memory.past import Past
 
 NOT_APPLIED: Final = "Your last change was not applied: the files are as they were before it."
 ELSEWHERE: Final = "Another model finished your last task. It changed"
@@ -18,7 +18,6 @@ SAID: Final = "They said of it:"
 TAKEN_BACK: Final = "Your last change was taken back: the files are as they were before it."
 LATER: Final = "Since then, these files were changed:"
 READ_AGAIN: Final = "Read before you edit them again."
-NEWS: Final = "news"  # the option of a fork's first event in which its news stand
 _MOST: Final = 12_000  # characters of all that the person ran
 
 
@@ -30,8 +29,8 @@ def with_news(project: Project, past: Past, words: str, window: int) -> str:
 
 def news_of(project: Project, last: Past, room: int = _MOST) -> str:
     """What the model cannot know of its last change, at some length; "" when it holds as it was made."""
-    if last.started and NEWS in last.started.options:
-        return last.started.options[NEWS]
+    if last.started and last.started.options.news is not None:
+        return last.started.options.news
     if not last.applied:
         return _with_words(NOT_APPLIED, last) if last.touched else ""
     if not holds(project.log.applied(str(project.root)), last.applied[-1].change_id):
@@ -48,7 +47,7 @@ def news_of(project: Project, last: Past, room: int = _MOST) -> str:
 def _with_words(told: str, last: Past) -> str:
     """What became of a change, and what the person said as they decided it."""
     said = last.said
-    if said is None or not said.text or said.by == NOBODY or said.choice == "revise":
+    if said is None or not said.text or said.unasked or said.choice == "revise":
         return told  # what sends a change back is a message of its own
     return f"{told}\n{SAID} {said.text}"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kith.agent.project import Project
 from kith.context.secrets import is_secret_file
-from kith.core.calls import bare_call, split_call
-from kith.core.hosts import net_allows, split_target
-from kith.core.values import Effect
+from kith.core.calls import bare_call
+from kith.core.hosts import net_allows
+from kith.core.values import CallTarget, Effect
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import Permit, forget_permits, permitted
 from kith.settings import find_folders
@@ -49,15 +49,15 @@ class ProjectPermits:
     calls: tuple[str, ...] = ()
     veiled: bool = False
 
-    def allows(self, effect: Effect, target: str) -> bool:
-        if effect == "exec" and not self.veiled and decide_here(self.root, target).allowed:
+    def allows(self, effect: Effect, target: CallTarget) -> bool:
+        if effect == "exec" and not self.veiled and decide_here(self.root, target.text).allowed:
             return True
         if effect == "call":
-            return self._allows_call(split_call(target)[0])
+            return self._allows_call(target.tool)
         patterns = [each.pattern for each in permitted(self.log, self.root) if each.effect == effect]
-        if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target):
+        if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target.hosts):
             return True
-        return any(is_within(target, pattern) for pattern in patterns)
+        return any(is_within(str(target), pattern) for pattern in patterns)
 
     def _allows_call(self, identity: str) -> bool:
         """Whether the tool is allowed by the settings, or was allowed for good as it is now."""
@@ -65,14 +65,13 @@ class ProjectPermits:
             return True
         return Permit("call", identity) in permitted(self.log, self.root)
 
-    def pattern(self, effect: Effect, target: str) -> str:
+    def pattern(self, effect: Effect, target: CallTarget) -> str:
         """A call's tool; the hosts alone where a sandbox holds a command to them; else the whole of it."""
-        hosts, _ = split_target(target) if effect == "net" else ((), target)
         if effect == "net" and self.confined:
-            return " ".join(hosts)
+            return " ".join(target.hosts)
         if effect == "call":
-            return split_call(target)[0]
-        return pattern_of(target) if effect in ("exec", "net") else ""
+            return target.tool
+        return pattern_of(str(target)) if effect in ("exec", "net") else ""
 
 
 def decide_here(root: Path, line: str) -> Judgement:

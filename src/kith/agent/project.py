@@ -32,6 +32,7 @@ from kith.core.errors import (
 from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
 from kith.core.evidence import Standard
 from kith.core.model import Emit
+from kith.core.options import Options
 from kith.core.run import Answerer, Limits, Run, new_id
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
@@ -138,7 +139,7 @@ class Project:
         with self.session(id) as session:
             session.listeners += listeners
             run = self.begin(session, answerer)
-            run.emit(self.started(words, {"kind": kind}))
+            run.emit(self.started(words, Options(kind)))
             await self.tell_state(run)
             run = replace(run, trial_name=trial_name(session.id, session.past()))
             code = await self.to_the_end(session, run, do(run))
@@ -170,7 +171,7 @@ class Project:
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
         return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
 
-    def started(self, words: str, options: dict[str, str]) -> RunStarted:
+    def started(self, words: str, options: Options) -> RunStarted:
         """The first event of a session."""
         return RunStarted(words, str(self.root), self.settings.model, __version__, options)
 
@@ -240,7 +241,7 @@ class Project:
         missing = [id for id in await self.tree.applied() if id not in known]
         if session is None and (missing or recovered):
             with self.session() as own:
-                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, {"kind": "recovery"}))
+                own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, Options("recovery")))
                 self._log_recovered(own, recovered, missing)
                 own.emit(RunEnded("done", "What a crash had cut short is finished."))
         elif session is not None:
@@ -270,7 +271,7 @@ class Project:
         opened = await look(provider, self.log.card, chosen.window, emit, self._price)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
-            emit(Notice(f"Asking {opened.facts.name}{window}."))
+            emit(Notice(f"Asking {opened.facts.name}{window}.", topic="model"))
         return replace(opened, asked_as=wanted)
 
     def _price(self, model: str, usage: Usage) -> float | None:
@@ -337,7 +338,7 @@ class Project:
                 raise self._without(session, target.change_id) from None
             undone = Applied(change_id, summarise(changes), undoes=target.change_id)
             session.keep_back(make_redactor(self.root, self.settings, changes))
-            words, options = f"undo {short_id(target.change_id)}", {"kind": "undo"}
+            words, options = f"undo {short_id(target.change_id)}", Options("undo")
             with telling(undone):
                 session.emit(RunStarted(words, str(self.root), "", __version__, options))
             session.emit(undone)
@@ -348,7 +349,7 @@ class Project:
         """Log that a change is not in the files any more: the next undo passes it over."""
         name = short_id(change_id)
         text = f"Change {name} is not in your files any more. The next undo takes the one before it."
-        options = {"kind": "undo", "gone": change_id}
+        options = Options("undo", gone=change_id)
         session.emit(RunStarted(f"undo {name}", str(self.root), "", __version__, options))
         session.emit(RunEnded("failed", text))
         return GoneError(text)

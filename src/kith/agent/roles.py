@@ -9,7 +9,7 @@ from kith.agent.front_matter import read_front_matter
 from kith.core.errors import UsageError
 from kith.core.model import Model, Role, Tool
 from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED, Policy, Rule
-from kith.core.values import Sampling
+from kith.core.values import CallTarget, Sampling
 from kith.settings.values import ROUTE
 
 _CONFINED, _ASKED = (
@@ -178,8 +178,9 @@ def _policy(name: str, confined: bool) -> Policy:
         return policy
     if policy is TRIAL:
         return UNCONFINED
-    asked = Rule("exec", "*", "ask")
-    return Policy(policy.name, (*policy.rules, asked)) if policy.decide("exec", "") == "allow" else policy
+    if policy.decide("exec", CallTarget()) != "allow":
+        return policy
+    return Policy(policy.name, (*policy.rules, Rule("exec", "*", "ask")))
 
 
 def is_small(window: int) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any
 
 from kith.agent.asking.adaptation import USUAL, Adaptation, adapt, settle
 from kith.agent.asking.routes import Pinned, Route, need_router
@@ -28,6 +28,7 @@ from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
 from kith.core.loops import leave
 from kith.core.model import Emit, Prompt, Role
+from kith.core.options import Options, Planning
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict
 from kith.memory.applied import holds
@@ -46,7 +47,7 @@ class Task:
     """What a person wants: words, whether to plan first, or a session to go on with."""
 
     words: str
-    plan: Literal["no", "yes", "show"] = "no"
+    plan: Planning = "no"
     resume: str = ""
 
 
@@ -131,7 +132,7 @@ async def run_in(
     else:
         options = _options(project, task, session.past())
         commit = await find_commit(project.root, begins=session.past().started is None)
-        run.emit(project.started(task.words, options | {"commit": commit}))
+        run.emit(project.started(task.words, replace(options, commit=commit)))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past))
@@ -208,7 +209,7 @@ async def _ask_model(job: Job) -> Outcome:
             opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")
             job = job.now() if chooses else job
             if job.task.resume:
-                run.emit(Notice(f"Going on with session {job.id}."))
+                run.emit(Notice(f"Going on with session {job.id}.", topic="resumed"))
             words = await opening if opening else ""
             if opening:
                 adaptation = adapt(project, opened, job.kind, job.id, job.past)
@@ -269,7 +270,7 @@ async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:
     known = gather(project.settings)
     if project.servers:
         await project.servers.connect(opened.window, job.run.emit)
-    offered = past.started is not None and past.started.options.get("symbols") == "yes"
+    offered = past.started is not None and bool(past.started.options.symbols)
     # A tool that was offered stays, even where the index was lost since.
     look = (asking.known.look or look_nowhere) if offered else None
     role = make_worker(project, opened, past, known, look, terms, adaptation, thread)
@@ -297,17 +298,19 @@ async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptat
 # --- going on after a crash --------------------------------------------------------------
 
 
-def _options(project: Project, task: Task, before: Past) -> dict[str, str]:
+def _options(project: Project, task: Task, before: Past) -> Options:
     """What a resumed task must not forget; the tools stay what they were `before`, in this conversation."""
     chosen = project.settings
-    begins = not before.symbols and not before.threads
-    symbols = "yes" if begins and has_symbols(project) else before.symbols or "no"
-    read_only = "yes" if chosen.read_only else "no"
-    check = "\n".join(chosen.check)
-    words = {"system": chosen.system, "append_system": chosen.append_system}
-    kept = {key: value for key, value in words.items() if value}
-    goal = {"goal": "yes"} if chosen.origin.get("check") == "flag" else {}
-    return {"plan": task.plan, "read_only": read_only, "check": check, "symbols": symbols, **goal, **kept}
+    begins = before.symbols is None and not before.threads
+    return Options(
+        plan=task.plan,
+        read_only=chosen.read_only,
+        check=chosen.check,
+        goal=chosen.origin.get("check") == "flag",
+        symbols=has_symbols(project) if begins else bool(before.symbols),
+        system=chosen.system,
+        append_system=chosen.append_system,
+    )
 
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
@@ -318,26 +321,25 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
         raise UsageError(f"Session {session.id} holds no task.")
     if started.root != str(project.root):
         raise UsageError(f"Session {session.id} belongs to {started.root}; use -C.")
-    kind = started.options.get("kind", "run")
+    was, kind = started.options, started.options.command
     if kind != "run":
         again = f"; kith {kind} --resume {session.id} goes on with it" if kind == "build" else ""
         raise UsageError(f"Session {session.id} is no task but a {kind}{again}.")
     if past.ended and past.ended.status in OVER[kind]:
         raise UsageError(f"Session {session.id} is over ({past.ended.status}); there is nothing to resume.")
-    was: dict[str, Any] = {
+    told: dict[str, Any] = {
         "model": started.model,
-        "read_only": started.options.get("read_only") == "yes",
-        "check": tuple(filter(None, started.options.get("check", "").split("\n"))),
-        "system": started.options.get("system", ""),
-        "append_system": started.options.get("append_system", ""),
+        "read_only": was.read_only,
+        "check": was.check,
+        "system": was.system,
+        "append_system": was.append_system,
     }
-    kept = {key: value for key, value in was.items() if project.settings.origin.get(key) != "flag" and value}
-    plan = cast("Literal['no', 'yes', 'show']", started.options.get("plan", "no"))
     origin = project.settings.origin
-    if "check" in kept and started.options.get("goal") == "yes":
+    kept = {key: value for key, value in told.items() if origin.get(key) != "flag" and value}
+    if "check" in kept and was.goal:
         origin = {**origin, "check": "flag"}
     project = replace(project, settings=replace(project.settings, **kept, origin=origin))
-    return project, Task(started.task, plan, task.resume)
+    return project, Task(started.task, was.plan or "no", task.resume)
 
 
 async def warm_up(project: Project, tell: Emit = lambda event: None) -> None:

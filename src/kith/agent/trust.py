@@ -15,11 +15,11 @@ from kith.context.skills import read_skill
 from kith.core.errors import UsageError
 from kith.core.events import Answered, Asked, RunEnded, RunStarted
 from kith.core.run import new_id
-from kith.core.values import Answer, Change, FileChange, Question
+from kith.core.values import Answer, Change, FileChange, FolderFiles, Question
 from kith.edits import summarise
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
-from kith.memory.trust import FORGET, NO, YES, last_trusted, question_about, said_of, texts_of
+from kith.memory.trust import FORGET, NO, YES, last_trusted, said_of, texts_of
 from kith.settings import Brought, Settings, load_settings, read_brought
 from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL
 
@@ -68,13 +68,14 @@ def decide(
     """Keep a person's answer to what they were shown, and that it was shown."""
     files = {**brought.files, **(nested or {})}
     told = "\n".join(sorted(files))
-    shown, id = summarise(_changes({}, files)), question_about(brought.digest)
+    shown, id, subject = summarise(_changes({}, files)), new_id(), FolderFiles(brought.digest)
     names = Brought(files).names
     what = f"{'trust' if yes else 'ignore'} what {names} {'hold' if ' and ' in names else 'holds'}"
     with Session(_log(root), new_id()) as session:
         session.emit(RunStarted(what, str(root), "", __version__))
-        session.emit(Asked(Question(id, "trust", f"{QUESTION}\n{told}", (YES, NO), files=shown)))
-        session.emit(Answered(id, Answer(YES if yes else NO, by=by)))
+        question = Question(id, "trust", f"{QUESTION}\n{told}", (YES, NO), files=shown, subject=subject)
+        session.emit(Asked(question))
+        session.emit(Answered(id, Answer(YES if yes else NO, by=by), subject))
         end = "It counts as it is." if yes else "It is ignored as it is."
         session.emit(RunEnded("done", end))
 
@@ -86,7 +87,7 @@ def forget(root: Path) -> bool:
         return False
     with Session(log, new_id()) as session:
         session.emit(RunStarted("forget what was said of this folder", str(root), "", __version__))
-        session.emit(Answered(question_about(""), Answer(FORGET)))
+        session.emit(Answered(new_id(), Answer(FORGET), FolderFiles("")))
         session.emit(RunEnded("done", "You are asked again."))
     return True
 

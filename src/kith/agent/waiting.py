@@ -9,6 +9,7 @@ from kith.agent.project import Project, Result
 from kith.agent.unadopted import adopt_unadopted
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, RunStarted
+from kith.core.options import Options
 from kith.core.run import Answerer
 from kith.core.values import Changes
 from kith.memory.asides import APPLY
@@ -85,7 +86,7 @@ async def apply_in(
     """
     project.check_writable()
     await project.recover(None)
-    started = project.started("apply the change that waits", {"kind": APPLY})
+    started = project.started("apply the change that waits", Options(APPLY))
     told = list[Event]()
     session.listeners.append(lambda event, path: told.append(event))
     with project.tree.hold_waiting(waiting.name) as held:

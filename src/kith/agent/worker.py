@@ -23,6 +23,7 @@ from kith.agent.waiting import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.core.loops import run_loop
+from kith.core.options import Options
 from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
@@ -126,7 +127,7 @@ class _Job:
                 own.emit(Notice(why, "warning"))
                 return
             kind = APPLY if self.letter.kind == "apply" else self.letter.kind
-            own.emit(RunStarted(self.letter.words, str(self.root), "", "", {"kind": kind}))
+            own.emit(RunStarted(self.letter.words, str(self.root), "", "", Options(kind)))
             own.emit(RunEnded("failed", why))
 
 

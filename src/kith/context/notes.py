@@ -1,7 +1,7 @@
 """Notes for agents as a model is told them: each under a heading of its own, all within their room."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.context.budget import estimate_tokens, fit_middle
@@ -66,7 +66,7 @@ def add_notes(result: ToolResult, notes: Sequence[Note], room: int) -> ToolResul
     """The answer of a tool, and after it the notes of the places that it was about."""
     told = [text for note in notes if (text := tell_note(note, room // len(notes)))]
     detail = {**result.detail, TOLD: [note.path for note in notes]}
-    return ToolResult(result.call_id, "\n\n".join([result.text, *told]), result.ok, detail)
+    return replace(result, text="\n\n".join([result.text, *told]), detail=detail)
 
 
 def part_notes(result: ToolResult) -> tuple[str, str]:

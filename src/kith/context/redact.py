@@ -20,7 +20,10 @@ _TEXTS, _WORTH = 64, 2_000
 _IN_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 # Fields that name things: nobody could find them again under another name.
 _NAMES: Final = frozenset(
-    ("id", "call_id", "question_id", "change_id", "undoes", "digest", "root", "opaque", "thread", "pattern")
+    (
+        *("id", "call_id", "question_id", "change_id", "undoes", "digest"),
+        *("root", "opaque", "thread", "pattern", "subject"),
+    )
 )
 # A private key as a whole, with the line numbers or quotes that stand around its lines.
 _PRIVATE_KEY: Final = re.compile(

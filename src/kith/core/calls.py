@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
 
+from kith.core.values import CallTarget
+
 _DIGITS: Final = 8  # of a digest: enough to tell a tool from the same one after it was changed
 
 
@@ -19,15 +21,9 @@ def call_identity(server: str, tool: str, definition: Any) -> str:
     return f"{server}/{re.sub(r'[^!-~]', '_', tool)}@{digest}"
 
 
-def call_target(identity: str, args: Mapping[str, Any]) -> str:
-    """What a policy sees of a call: the identity, then the arguments as JSON in one line."""
-    return f"{identity} {json.dumps(args, ensure_ascii=False, default=str)}"
-
-
-def split_call(target: str) -> tuple[str, str]:
-    """The identity and the arguments of a target."""
-    identity, _, args = target.partition(" ")
-    return identity, args
+def call_target(identity: str, args: Mapping[str, Any]) -> CallTarget:
+    """What a policy sees of a call: whose it is, and the arguments as JSON in one line."""
+    return CallTarget(json.dumps(args, ensure_ascii=False, default=str), tool=identity)
 
 
 def bare_call(identity: str) -> str:

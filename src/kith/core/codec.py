@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from kith.core.events import Event
+from kith.core.old_logs import renew
 
 KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
 
@@ -37,7 +38,7 @@ def build_event(kind: str, data: Any) -> Event:
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
     try:
-        event: Event | None = decode(data, KINDS[kind])
+        event: Event | None = decode(renew(kind, data), KINDS[kind])
     except (TypeError, AttributeError, KeyError, RecursionError) as error:
         raise ValueError(f"this is no {kind}") from error
     if event is None:

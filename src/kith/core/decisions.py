@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from kith.core.values import Usage
 
+Cause = Literal["", "hopeless", "failed", "absent"]
+
 
 @dataclass(frozen=True, slots=True)
 class Routed:
@@ -12,7 +14,8 @@ class Routed:
 
     Each is asked when the one before it did not solve it. `after` is the model that has just given up ("" at
     the beginning), and the plan what is left. `propensity`: how likely this choice was, 1.0 where it was no
-    choice. `table`: the figures behind it, a row for each plan that was weighed.
+    choice. `table`: the figures behind it, a row for each plan that was weighed. `cause`: why the one before
+    gave up, where it did not just fail the checks: it was stopped, its server failed, or is not there.
     """
 
     kind: str
@@ -22,6 +25,7 @@ class Routed:
     after: str = ""
     propensity: float = 1.0
     table: tuple[dict[str, Any], ...] = ()
+    cause: Cause = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,10 @@ class TreeError(KithError):
     """A path, a file or the disk refused; nothing was changed."""
 
 
+class AbsentError(TreeError):
+    """The file that is to be read or taken away is not there."""
+
+
 class BusyError(KithError):
     """Another kith holds what this one needs."""
 
@@ -74,15 +78,25 @@ class ModelError(KithError):
     """A model's server refused or failed.
 
     `retryable`: the same request may succeed later. `overflow`: the prompt does not fit the window.
-    `after_s`: the server's own wish (`Retry-After`), in seconds.
+    `after_s`: the server's own wish (`Retry-After`), in seconds. Of an overflow, `tokens` is the
+    prompt's size and `window` what there is, 0 where the server does not say.
     """
 
     code = EXIT_TRY_LATER
 
     def __init__(
-        self, text: str, *, retryable: bool = False, overflow: bool = False, after_s: float | None = None
+        self,
+        text: str,
+        *,
+        retryable: bool = False,
+        overflow: bool = False,
+        after_s: float | None = None,
+        tokens: int = 0,
+        window: int = 0,
     ) -> None:
         super().__init__(text)
+        self.tokens = tokens
+        self.window = window
         self.retryable = retryable
         self.overflow = overflow
         self.after_s = after_s

@@ -5,11 +5,13 @@ from typing import Any, ClassVar, Literal
 
 from kith.core.decisions import Claimed, Coached, Compared, Concluded, Delegated, Routed
 from kith.core.evidence import CheckEvidence
+from kith.core.options import Options
 from kith.core.values import (
     Answer,
     BuildTask,
     CacheUse,
     Effect,
+    Fault,
     FileChange,
     Finding,
     Message,
@@ -18,6 +20,7 @@ from kith.core.values import (
     Ran,
     Spoken,
     Stop,
+    Subject,
     Timing,
     TodoItem,
     Usage,
@@ -35,15 +38,16 @@ class RunStarted:
     root: str
     model: str
     version: str
-    options: dict[str, str] = field(default_factory=dict)
+    options: Options = Options()
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The task is over, and why."""
+    """The task is over, and why; `cause` says of a failure what kith has to know of it."""
 
     status: Status
     text: str
+    cause: Literal["", "hopeless"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,18 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """A named step of a workflow began or ended."""
+    """A named step of a workflow began or ended.
+
+    `kind`: which sort of step it is; of a build `task` is the id of its task, and of a task that is tried
+    again `attempt` counts from 1.
+    """
 
     name: str
     state: Literal["began", "ended", "failed"]
     seconds: float = 0.0
+    kind: str = ""
+    task: str = ""
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +193,10 @@ class ToolBegan:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
-    """A tool answered; `line` is its result in one line for people, `ran` the command behind it if any."""
+    """A tool answered; `line` is its result in one line for people, `ran` the command behind it if any.
+
+    `fault`: why it did not do what it was asked for, where that is known.
+    """
 
     call_id: str
     name: str
@@ -190,6 +204,7 @@ class ToolEnded:
     seconds: float
     line: str = ""
     ran: Ran | None = None
+    fault: Fault = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +216,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The first answer to a question."""
+    """The first answer to a question; `subject` is the question's."""
 
     question_id: str
     answer: Answer
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +269,10 @@ class TodoSet:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate's verdict on the change. `when` is "before" for a check of the untouched tree."""
+    """A gate's verdict on the change. `when` is "before" for a check of the untouched tree.
+
+    `fault`: why edits could not be brought into the files, where that is known.
+    """
 
     gate: str
     ok: bool
@@ -264,6 +283,7 @@ class Judged:
     skipped: bool = False  # it could not be carried out: the text says why, and nothing was checked
     figures: dict[str, float] = field(default_factory=dict)
     evidence: CheckEvidence | None = None
+    fault: Fault = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,10 +315,14 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the person should know, in one sentence."""
+    """Something the person should know, in one sentence.
+
+    `topic` names those that some faces leave out: which model is asked, and that a session goes on.
+    """
 
     text: str
     level: Literal["info", "warning"] = "info"
+    topic: Literal["", "model", "resumed"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,26 +113,15 @@ def _holds(host: Host, wanted: Host) -> bool:
     return same_port and host.name.startswith("*.") and wanted.name[1:].endswith(host.name[1:])
 
 
-def net_target(hosts: Iterable[str], command: str) -> str:
-    """What a policy and a person see of a command that reaches out: its hosts, then the command."""
-    return f"{' '.join(hosts)}: {command}"
-
-
-def split_target(target: str) -> tuple[tuple[str, ...], str]:
-    """The hosts and the command that `net_target` put together; no hosts when it did not."""
-    hosts, found, command = target.partition(": ")
-    return (tuple(hosts.split()), command) if found else ((), target)
-
-
-def net_allows(patterns: Iterable[str], target: str) -> bool:
-    """Whether all hosts of a target were allowed before, in one pattern or in several.
+def net_allows(patterns: Iterable[str], hosts: Iterable[str]) -> bool:
+    """Whether all these hosts were allowed before, in one pattern or in several.
 
     A pattern is a text of hosts; another one allows nothing. Only where commands are confined: elsewhere
     nothing holds them to their hosts.
     """
     known = [host for pattern in patterns for host in _hosts_in(pattern)]
     try:
-        return covers(known, split_target(target)[0])
+        return covers(known, hosts)
     except ValueError:
         return False
 

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kith.core.calls import split_call
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
-from kith.core.hosts import split_target
 from kith.core.model import Beforehand, Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import Message, Question, Text, ToolCall, ToolResult, say
+from kith.core.values import CallTarget, Fault, Message, Question, Text, ToolCall, ToolResult, say
 
 INTERRUPTED = (
     "Interrupted, outcome unknown: kith stopped before this call was answered, and it is not run twice. "
@@ -58,7 +56,7 @@ def _is_mute(thread: Thread) -> bool:
 
 def begin_turn(run: Run, thread: Thread, message: Message) -> None:
     """Let somebody speak: what an earlier turn left open is closed first, so that roles alternate."""
-    thread.add(run, *(_tool_message(ToolResult(c.id, INTERRUPTED, ok=False)) for c in thread.pending))
+    thread.add(run, *(_tool_message(_unanswered(c)) for c in thread.pending))
     if thread.messages and thread.messages[-1].role != "assistant":
         thread.add(run, Message("assistant", (Text("(interrupted)"),), "kith"))
     thread.add(run, message)
@@ -98,7 +96,11 @@ async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False)
     for call in thread.pending:
         tool = next((tool for tool in role.tools if tool.name == call.name), None)
         # A reply cut at the token limit is never executed.
-        result = ToolResult(call.id, CUT, ok=False) if cut else await _use(run, role, tool, call, left_over)
+        result = (
+            ToolResult(call.id, CUT, ok=False, fault="cut")
+            if cut
+            else await _use(run, role, tool, call, left_over)
+        )
         thread.add(run, _tool_message(result))
     last = thread.messages[-1] if thread.messages else None
     if thread.summary:
@@ -110,32 +112,34 @@ async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False)
 async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool) -> ToolResult:
     """Check one call, ask the policy, run it: the only place where a tool runs."""
     if call.fault:
-        return _refusal(run, call, call.fault)
+        return _refusal(run, call, call.fault, "malformed")
     if tool is None:
         names = ", ".join(each.name for each in role.tools)
-        return _refusal(run, call, f"There is no tool {call.name!r}. There are: {names}.")
+        return _refusal(run, call, f"There is no tool {call.name!r}. There are: {names}.", "malformed")
     args, fault = check_args(call.args, tool.schema)
     if fault:
-        return _refusal(run, call, f"{tool.name}: {fault}")
+        return _refusal(run, call, f"{tool.name}: {fault}", "malformed")
     if left_over and tool.effect_for(args) != "read":
-        return ToolResult(call.id, INTERRUPTED, ok=False)
+        return _unanswered(call)
     looked = await _look(run, tool, args)
     if looked.refusal:
-        return _refusal(run, call, looked.refusal)
+        return _refusal(run, call, looked.refusal, looked.fault)
     effect, target = tool.effect_for(looked.args), tool.target(looked.args)
-    shown = split_call(target)[1] if effect == "call" else target
+    shown = target.text if effect == "call" else str(target)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
-        what = tool.name if effect == "call" else target or "anything"
+        what = tool.name if effect == "call" else shown or "anything"
         refused = f"to {_TO_DO.get(effect, effect)} {what}"
-        return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.")
+        return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.", "forbidden")
     if decision == "ask":
-        words = _question(run, tool.name, effect, shown)
+        words = _question(run, tool.name, target)
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
-        answer = await run.ask(Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern))
+        question = Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern, target=target)
+        answer = await run.ask(question)
         if answer.choice not in ("yes", "always"):
-            return _refusal(run, call, f"This was not allowed: {answer.text or 'the person said no'}.")
+            words = f"This was not allowed: {answer.text or 'the person said no'}."
+            return _refusal(run, call, words, "denied")
     run.emit(ToolBegan(call.id, tool.name, effect, shown))
     return await _run(run, tool, call, looked)
 
@@ -146,7 +150,9 @@ async def _look(run: Run, tool: Tool, args: Mapping[str, Any]) -> Beforehand:
         return Beforehand(args)
     looked = await tool.beforehand(args, run)
     args, fault = check_args(looked.args, tool.schema)
-    return replace(looked, args=args, refusal=looked.refusal or (fault and f"{tool.name}: {fault}"))
+    if fault and not looked.refusal:
+        return Beforehand(args, looked.words, f"{tool.name}: {fault}", "malformed")
+    return replace(looked, args=args)
 
 
 async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> ToolResult:
@@ -155,23 +161,28 @@ async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> Tool
     answered = await tool.fn(looked.args, run)
     line = str(answered.detail.get("line", ""))
     ran = answered.detail.get("ran")
-    run.emit(ToolEnded(call.id, tool.name, answered.ok, time.monotonic() - began, line, ran))
+    took = time.monotonic() - began
+    run.emit(ToolEnded(call.id, tool.name, answered.ok, took, line, ran, answered.fault))
     text = f"{answered.text}\n{looked.words}" if looked.words else answered.text
     # The command itself is in the event; the message keeps plain data only.
-    return ToolResult(call.id, text, answered.ok, {k: v for k, v in answered.detail.items() if k != "ran"})
+    detail = {k: v for k, v in answered.detail.items() if k != "ran"}
+    return replace(answered, call_id=call.id, text=text, detail=detail)
 
 
-def _question(run: Run, name: str, effect: str, target: str) -> str:
-    """What a person is asked of a call; its command stands last, behind a colon, as it will run."""
-    hosts, command = split_target(target) if effect == "net" else ((), target)
-    held = "" if not hosts or run.workspace.confined else UNHELD
-    reach = f" to reach {' '.join(hosts)}{held}" if hosts else ""
-    return f"Allow {name}{reach}: {command}" if command else f"Allow {name}{reach}"
+def _question(run: Run, name: str, target: CallTarget) -> str:
+    """What a person is asked of a call."""
+    if not target.hosts:
+        return f"Allow {name}"
+    return f"Allow {name} to reach {' '.join(target.hosts)}{'' if run.workspace.confined else UNHELD}"
 
 
-def _refusal(run: Run, call: ToolCall, text: str) -> ToolResult:
-    run.emit(ToolEnded(call.id, call.name, False, 0.0, text))
-    return ToolResult(call.id, text, ok=False)
+def _refusal(run: Run, call: ToolCall, text: str, fault: Fault) -> ToolResult:
+    run.emit(ToolEnded(call.id, call.name, False, 0.0, text, fault=fault))
+    return ToolResult(call.id, text, ok=False, fault=fault)
+
+
+def _unanswered(call: ToolCall) -> ToolResult:
+    return ToolResult(call.id, INTERRUPTED, ok=False, fault="interrupted")
 
 
 def _tool_message(result: ToolResult) -> Message:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kith.core.events import Event
 from kith.core.policy import Policy
-from kith.core.values import Effect, Message, Reply, Sampling, ToolResult
+from kith.core.values import CallTarget, Effect, Fault, Message, Reply, Sampling, ToolResult
 
 if TYPE_CHECKING:
     from kith.core.run import Run
@@ -18,12 +18,14 @@ Emit = Callable[[Event], None]
 class Beforehand:
     """What came of a look at a call before anything else: its arguments, perhaps others than were sent.
 
-    `refusal` says to the model why it is not run; `words` are added to its result.
+    `refusal` says to the model why it is not run, and `fault` whose fault that is; `words` are added to its
+    result.
     """
 
     args: Mapping[str, Any]
     words: str = ""
     refusal: str = ""
+    fault: Fault = "denied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Tool:
     schema: Mapping[str, Any]  # JSON Schema of the arguments: an object
     effect: Effect
     fn: "Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]"
-    target: Callable[[Mapping[str, Any]], str] = lambda args: ""
+    target: Callable[[Mapping[str, Any]], CallTarget] = lambda args: CallTarget()
     # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
     effect_of: Callable[[Mapping[str, Any]], Effect] | None = None
     beforehand: "Callable[[Mapping[str, Any], Run], Awaitable[Beforehand]] | None" = None

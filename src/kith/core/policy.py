@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
 
-from kith.core.values import Decision, Effect
+from kith.core.values import CallTarget, Decision, Effect
 
 _STRICTNESS: Final[dict[Decision, int]] = {"allow": 0, "ask": 1, "deny": 2}
 
@@ -17,16 +17,16 @@ class Rule:
     pattern: str
     decision: Decision
 
-    def matches(self, effect: Effect, target: str) -> bool:
-        return self.effect in ("*", effect) and fnmatchcase(target, self.pattern)
+    def matches(self, effect: Effect, target: CallTarget) -> bool:
+        return self.effect in ("*", effect) and fnmatchcase(str(target), self.pattern)
 
 
 class Permits(Protocol):
     """What needs no question where the table asks: plainly harmless, or allowed for good by the person."""
 
-    def allows(self, effect: Effect, target: str) -> bool: ...
+    def allows(self, effect: Effect, target: CallTarget) -> bool: ...
 
-    def pattern(self, effect: Effect, target: str) -> str:
+    def pattern(self, effect: Effect, target: CallTarget) -> str:
         """What "always" would allow, as it is shown in the question; "" where nothing may be remembered."""
 
 
@@ -41,13 +41,13 @@ class Policy:
     rules: tuple[Rule, ...]
     permits: Permits | None = None
 
-    def decide(self, effect: Effect, target: str) -> Decision:
+    def decide(self, effect: Effect, target: CallTarget) -> Decision:
         matches = (rule.decision for rule in self.rules if rule.matches(effect, target))
         decision: Decision = max(matches, key=_STRICTNESS.__getitem__, default="deny")
         permitted = decision == "ask" and self.permits is not None and self.permits.allows(effect, target)
         return "allow" if permitted else decision
 
-    def pattern(self, effect: Effect, target: str) -> str:
+    def pattern(self, effect: Effect, target: CallTarget) -> str:
         """What "always" would allow of such calls, "" where nothing may be remembered."""
         return self.permits.pattern(effect, target) if self.permits else ""
 

@@ -55,20 +55,21 @@ class Run:
         """Put a question to the person; it and the answer are logged, without the contents of files."""
         self.emit(Asked(replace(question, changes=())))
         answer = await self.answerer(question)
-        self.emit(Answered(question.id, replace(answer, changes=None)))
+        self.emit(Answered(question.id, replace(answer, changes=None), question.subject))
         return answer
 
     @contextmanager
-    def step(self, name: str) -> Iterator["Run"]:
-        """A named part of the work; events inside carry its path."""
+    def step(self, name: str, *, kind: str = "", task: str = "", attempt: int = 0) -> Iterator["Run"]:
+        """A named part of the work; events inside carry its path. Its name is its kind if none is given."""
         inner, began = replace(self, path=(*self.path, name)), time.monotonic()
-        inner.emit(Stepped(name, "began"))
+        step = Stepped(name, "began", kind=kind or name, task=task, attempt=attempt)
+        inner.emit(step)
         try:
             yield inner
         except BaseException:
-            inner.emit(Stepped(name, "failed", time.monotonic() - began))
+            inner.emit(replace(step, state="failed", seconds=time.monotonic() - began))
             raise
-        inner.emit(Stepped(name, "ended", time.monotonic() - began))
+        inner.emit(replace(step, state="ended", seconds=time.monotonic() - began))
 
     def inside(self, workspace: Workspace) -> "Run":
         """The same run, on another tree."""

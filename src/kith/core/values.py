@@ -11,6 +11,10 @@ Stop = Literal["end", "tools", "length"]
 # call: a program outside of the trial is asked to act.
 Effect = Literal["read", "write", "exec", "net", "call"]
 Decision = Literal["allow", "ask", "deny"]
+# Why a call did not do what was asked: its arguments cannot be used (malformed), or were cut at the token
+# limit; the policy forbids it, or a person or a hook denied it; kith stopped meanwhile (interrupted); it is
+# repeated in vain; a file that it names is not there (absent).
+Fault = Literal["", "malformed", "cut", "forbidden", "denied", "interrupted", "repeated", "absent"]
 
 
 # --- what was said ---------------------------------------------------------------------------
@@ -47,12 +51,16 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call: `text` is for the model, `detail` for people and the receipt."""
+    """The answer to one call: `text` is for the model, `detail` for people and the receipt.
+
+    `fault`: why it did not do what was asked, where that is known.
+    """
 
     call_id: str
     text: str
     ok: bool = True
     detail: Mapping[str, Any] = field(default_factory=dict)
+    fault: Fault = ""
 
 
 Part = Text | Thinking | ToolCall | ToolResult
@@ -283,13 +291,51 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class CallTarget:
+    """What a call is about: files, a command line, or arguments as JSON.
+
+    `hosts` are those that a command wants to reach, `tool` says which one of another program's tools it is.
+    """
+
+    text: str = ""
+    hosts: tuple[str, ...] = ()
+    tool: str = ""
+
+    def __str__(self) -> str:
+        """All of it in one line, as rules and patterns see it."""
+        before = f"{' '.join(self.hosts)}: " if self.hosts else f"{self.tool} " if self.tool else ""
+        return f"{before}{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """The files that a folder brings along for kith, by the digest of all of them ("": whatever they are)."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A model at an address may be sent what work of one group holds."""
+
+    model: str
+    server: str
+    group: str
+
+
+Subject = FolderFiles | Consent
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Something only a person can answer. `choices` empty means free text.
 
+    `warnings` are to be read before anything else. Of a call, `target` is what it is about, as it will run.
     `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
     `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
     allows from then on, of calls with this `effect`. `evidence` is what speaks for the change; `held_back`:
-    it is too little for a yes that was given beforehand, which needs at least the grade `required`.
+    it is too little for a yes that was given beforehand, which needs at least the grade `required`. `subject`
+    is what an answer is about that outlasts the task.
     """
 
     id: str
@@ -304,6 +350,9 @@ class Question:
     evidence: Evidence | None = None
     held_back: bool = False
     required: Grade = "unproven"
+    subject: Subject | None = None
+    warnings: tuple[str, ...] = ()
+    target: CallTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +368,7 @@ class Answer:
     """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any.
 
     Whoever holds no contents says "some" by the pieces that are `kept` of each file.
-    `by`: the face in which it was given.
+    `by`: the face in which it was given. `unasked`: it is the answer of one where nobody could be asked.
     """
 
     choice: str
@@ -327,6 +376,7 @@ class Answer:
     changes: Changes | None = None
     kept: tuple[Kept, ...] = ()
     by: str = ""
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

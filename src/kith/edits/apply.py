@@ -52,18 +52,18 @@ def make_changes(
     any edit does not fit, and NothingToChange when all of them together change nothing.
     """
     draft = _Draft(files, modes, edits)
-    faults = dict[int, str]()
+    faults, absent = dict[int, str](), False
     for index, edit in enumerate(edits):
         try:
             draft.take(edit)
         except FileNotFoundError:
-            faults[index] = letter.no_file(edit.path, known)
+            faults[index], absent = letter.no_file(edit.path, known), True
         except EditError as error:
-            faults[index] = draft.explain(edit, error)
+            faults[index], absent = draft.explain(edit, error), absent or error.absent
         if len(faults) == letter.FAULTS:
             break
     if faults:
-        raise EditError(letter.compose(edits, faults))
+        raise EditError(letter.compose(edits, faults), absent=absent)
     changes = draft.changes()
     if not changes:
         raise NothingToChange("Nothing was changed: the files already say what you sent.")
@@ -163,7 +163,7 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
             return encode(content)
         case Delete(content=content):
             if before is None:
-                raise EditError("there is no such file to delete.")
+                raise EditError("there is no such file to delete.", absent=True)
             if content is not None and split_keys(decode(before)) != split_keys(content):
                 raise EditError("the file to delete says something else than what you sent.")
             return None

@@ -4,7 +4,14 @@ from dataclasses import dataclass, field
 
 
 class EditError(ValueError):
-    """Nothing was changed. The text is a letter to the model: what did not fit, and what to send again."""
+    """Nothing was changed. The text is a letter to the model: what did not fit, and what to send again.
+
+    `absent`: a file that was to be changed or deleted is not there.
+    """
+
+    def __init__(self, text: str, *, absent: bool = False) -> None:
+        super().__init__(text)
+        self.absent = absent
 
 
 class NothingToChange(EditError):

@@ -245,7 +245,8 @@ def _edit(section: Section, known: Collection[str]) -> Edit | None:
         return Patch(section.old, hunks, section.new, section.mode, section.copied)
     path = section.old if section.old in known and section.new not in known else section.new
     if section.there and known and path not in known and not any(hunk.old for hunk in hunks):
-        raise EditError(f"{path} is to be changed, but there is no such file; git shows a new one as new.")
+        words = f"{path} is to be changed, but there is no such file; git shows a new one as new."
+        raise EditError(words, absent=True)
     return Patch(path, hunks, None, section.mode) if hunks or section.mode else None
 
 

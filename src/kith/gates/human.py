@@ -57,8 +57,7 @@ def change_question(
     """
     warnings = warnings_of(changes, named)
     files = tuple(replace(file, warning=warnings.get(file.path, "")) for file in summarise(changes))
-    words = "\n".join([*_warn(files), text])
-    return Question(new_id(), "change", words, tuple(choices), changes, files=files)
+    return Question(new_id(), "change", text, tuple(choices), changes, files=files, warnings=_warn(files))
 
 
 def warnings_of(changes: Changes, named: Sequence[str] = ()) -> dict[str, str]:
@@ -72,11 +71,11 @@ def _secret(change: Change) -> str:
     return _SECRETS if is_secret_file(change.path) else ""
 
 
-def _warn(files: Sequence[FileChange]) -> list[str]:
+def _warn(files: Sequence[FileChange]) -> tuple[str, ...]:
     warned = [file for file in files if file.warning]
     lines = [f"Careful with {_on_a_line(file.path)}: {file.warning}." for file in warned[:_MOST]]
     more = len(warned) - len(lines)
-    return [*lines, f"Careful with {more} more files of this kind."] if more else lines
+    return (*lines, *([f"Careful with {more} more files of this kind."] if more else []))
 
 
 def _on_a_line(path: str) -> str:

@@ -8,7 +8,6 @@ from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 KIND: Final = "command"  # of the run that holds such a command
 APPLY: Final = "apply waiting"  # of the run in which a change that waited is applied after all
 KINDS: Final = (KIND, APPLY)
-QUIET: Final = "quiet"  # its option, "yes" where the model is not told of it
 
 
 class _Recorded(Protocol):
@@ -21,7 +20,7 @@ R = TypeVar("R", bound=_Recorded)
 
 def is_aside(event: Event) -> bool:
     """Whether a command of the person's own begins, or a change that waited is applied."""
-    return isinstance(event, RunStarted) and event.options.get("kind") in KINDS
+    return isinstance(event, RunStarted) and event.options.kind in KINDS
 
 
 def without_asides(records: Iterable[R], *, changes: bool = False) -> Iterator[R]:

@@ -103,7 +103,7 @@ def _summarise(query: Query, session: str, at: float, started: Started) -> Summa
         "done" if _read(applied).get("status") == "done" else status,
         _name(query, session) or first_line(task),
         str(options.get("source", "")),
-        str(options.get("kind") or ("run" if "plan" in options else "")),
+        str(options.get("kind") or ("run" if options.get("plan") else "")),
     )
 
 

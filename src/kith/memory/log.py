@@ -5,11 +5,13 @@ import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.core.events import Applied, Carded, Event, RunStarted
+from kith.core.events import Answered, Applied, Carded, Event, RunStarted
+from kith.core.old_logs import SUBJECTS
+from kith.core.values import Subject
 from kith.memory.database import distrust, is_damaged
 from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
@@ -19,6 +21,7 @@ from kith.memory.rows import Record, Row, decode_all, try_decode, without_collec
 from kith.memory.salvage import is_marked, mark, salvage
 from kith.memory.schema import prepare
 
+S = TypeVar("S", bound=Subject)
 LOG_FILE = "log.sqlite3"  # in the folder for state
 _UNREADABLE = "Unreadable"  # the kind of rows that hold no JSON: they stay, and nobody reads them
 _AT_ONCE = 500  # rows that are decoded together
@@ -247,7 +250,7 @@ class Log:
         """The ids of changes that an undo did not find in the files any more."""
         query = """
             SELECT json_extract(body, '$.options.gone') FROM events
-            WHERE kind = 'RunStarted' AND json_extract(body, '$.options.gone') IS NOT NULL
+            WHERE kind = 'RunStarted' AND json_extract(body, '$.options.gone') <> ''
         """
         return {str(id) for (id,) in self.query(query)}
 
@@ -305,17 +308,22 @@ class Log:
         """
         return [float(usd) for (usd,) in self.query(query, (model, limit))]
 
-    def answers(self, prefix: str) -> list[tuple[str, str, str, str]]:
-        """Answers to questions whose ids begin so, oldest first: (session, folder, the id, the choice)."""
+    def answers(self, subject: type[S]) -> list[tuple[str, str, str, S, str]]:
+        """Answers about such a subject, oldest first: session, folder, the question's id, subject, choice."""
         query = """
             SELECT said.session, (SELECT json_extract(began.body, '$.root') FROM events began
-                    WHERE began.session = said.session AND began.kind = 'RunStarted' LIMIT 1),
-                   json_extract(said.body, '$.question_id'), json_extract(said.body, '$.answer.choice')
+                    WHERE began.session = said.session AND began.kind = 'RunStarted' LIMIT 1), said.body
             FROM events said WHERE said.kind = 'Answered'
-            AND substr(json_extract(said.body, '$.question_id'), 1, ?) = ? ORDER BY said.seq
+            AND (json_extract(said.body, '$.subject.type') = ?
+                 OR json_extract(said.body, '$.question_id') GLOB ?) ORDER BY said.seq
         """
-        rows = self.query(query, (len(prefix), prefix))
-        return [(session, root or "", id, choice) for session, root, id, choice in rows]
+        rows = self.query(query, (subject.__name__, f"{SUBJECTS[subject.__name__]}.*"))
+        told = ((session, root or "", try_decode("Answered", body)) for session, root, body in rows)
+        return [
+            (session, root, event.question_id, event.subject, event.answer.choice)
+            for session, root, event in told
+            if isinstance(event, Answered) and isinstance(event.subject, subject)
+        ]
 
     def find(self, prefix: str) -> str:
         """The one session whose id begins with `prefix`. Raises UsageError for none or several."""

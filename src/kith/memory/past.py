@@ -31,13 +31,12 @@ from kith.core.events import (
 )
 from kith.core.evidence import Evidence, combine
 from kith.core.values import Answer, FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
-from kith.memory.asides import APPLY, QUIET, is_aside
+from kith.memory.asides import APPLY, is_aside
 
 # The events that tell on after their task and the next one: words, lists, names, and what frames them.
 LASTING = frozenset(
     ("RunStarted", "RunEnded", "Resumed", "Said", "Compacted", "Forked", "Named", "TodoSet", "Routed")
 )
-NOBODY = "a run without a terminal"  # who answers where nobody can be asked
 # Others that the fold looks at; ToolBegan and ToolEnded are told apart by their text.
 _TELLING = LASTING | {
     *("Stepped", "Planned", "Proposed", "Applied", "Called"),
@@ -98,7 +97,7 @@ class Past:
     relays: int = 0  # how often another model took over in the session
     relayed: Routed | None = None  # how the present one did, while it has not been told what was done before
     title: str = ""  # the name that the person gave the session
-    symbols: str = ""  # whether models were offered the index here: "yes", "no", "" before the first task
+    symbols: bool | None = None  # whether models were offered the index here; None before the first task
     aside: RunStarted | None = None  # what the person does beside the task now: a command, or applying
     untold: list[Ran] = field(default_factory=list)  # what they ran since, and the model was not told of
 
@@ -113,8 +112,8 @@ class Past:
                 self._hear(thread, message)
             case Forked():
                 self._copy(event)
-            case Stepped(name, "began") if name.startswith("attempt "):
-                self.attempts = int(name.removeprefix("attempt "))
+            case Stepped(state="began", attempt=number) if number:
+                self.attempts = number
             case Planned(plan):
                 self.plan = plan
             case TodoSet(items):
@@ -146,10 +145,10 @@ class Past:
 
     def take_aside(self, event: Event) -> None:
         """Take in an event of a command that the person runs, or of applying what the task had left."""
-        if self.aside and self.aside.options.get("kind") == APPLY:
+        if self.aside and self.aside.options.kind == APPLY:
             self._take_applying(event)
             return
-        quiet = self.aside is not None and self.aside.options.get(QUIET) == "yes"
+        quiet = self.aside is not None and self.aside.options.quiet
         match event:
             case RunEnded(status):
                 self.aside = None
@@ -191,7 +190,7 @@ class Past:
             tasks=self.tasks + 1,
             relays=self.relays,
             title=self.title,
-            symbols=started.options.get("symbols", self.symbols),
+            symbols=self.symbols if started.options.symbols is None else started.options.symbols,
             untold=self.untold,
         )
 
@@ -272,7 +271,7 @@ class Past:
 
     def is_of_this_change(self, verdict: Judged) -> bool:
         """Whether a check ran on the change as it was last proposed (or as the person kept it)."""
-        builds = self.started is not None and self.started.options.get("kind") == "build"
+        builds = self.started is not None and self.started.options.kind == "build"
         tried = 0 if builds else self.proposed_in  # the attempts of a build are those of its tasks
         return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, tried)
 
@@ -307,7 +306,7 @@ def tells(kind: str, body: str) -> bool:
     if kind == "ToolBegan":
         return '"effect":"write"' in body
     if kind == "ToolEnded":
-        return not body.endswith('"ran":null}')
+        return '"ran":{' in body
     return kind in _TELLING
 
 

@@ -2,12 +2,13 @@
 
 import json
 
-from kith.core.codec import decode
+from kith.core.events import Asked
 from kith.core.values import Question
 from kith.memory.asides import KINDS
 from kith.memory.inbox import Inbox
 from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
+from kith.memory.rows import try_decode
 
 _ASIDES = ", ".join(f"'{kind}'" for kind in KINDS)
 _LAST_KIND = f"""
@@ -33,8 +34,10 @@ def open_question(log: Log, session: str) -> Question | None:
         begin, end = last_apply(log.query, session, begin)
     for kind, body in log.query(_LAST, (session, begin)) if begin and not end else ():
         if kind == "Asked":
-            question: Question = decode(json.loads(body)["question"], Question)
-            return None if Inbox(log, session).answer_to(question.id) else question
+            asked = try_decode("Asked", body)
+            if isinstance(asked, Asked) and not Inbox(log, session).answer_to(asked.question.id):
+                return asked.question
+            return None
     return None
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.events import Asked
-from kith.core.run import new_id
+from kith.core.values import FolderFiles
 from kith.memory.log import Log
 
 YES: Final = "yes"
 NO: Final = "no"
 FORGET: Final = "forget"  # all that was said of the folder
-_MARK: Final = "trust."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +24,6 @@ class Ruling:
     question: str
 
 
-def question_about(digest: str) -> str:
-    """A fresh id for the question about files with this digest, by which its answer is understood later."""
-    return f"{_MARK}{digest}.{new_id()}"
-
-
 def said_of(log: Log, root: Path) -> tuple[Ruling, ...]:
     """What was said of a folder since the last time that all of it was forgotten, oldest first."""
     return everything_said(log).get(str(root), ())
@@ -38,12 +32,11 @@ def said_of(log: Log, root: Path) -> tuple[Ruling, ...]:
 def everything_said(log: Log) -> Mapping[str, tuple[Ruling, ...]]:
     """What was said of every folder."""
     found: dict[str, tuple[Ruling, ...]] = {}
-    for session, place, id, choice in log.answers(_MARK):
+    for session, place, id, files, choice in log.answers(FolderFiles):
         if choice == FORGET:
             found.pop(place, None)
         else:
-            digest = id.removeprefix(_MARK).partition(".")[0]
-            found[place] = (*found.get(place, ()), Ruling(digest, choice, session, id))
+            found[place] = (*found.get(place, ()), Ruling(files.digest, choice, session, id))
     return found
 
 

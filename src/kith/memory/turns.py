@@ -59,7 +59,7 @@ class _Reading:
             case Forked() as fork:
                 self.said = sum(each.thread == TASK for each in fork.said)
                 self.turns += _copied(fork, record.seq)
-            case RunStarted(task=words, options=options) if options.get("kind") not in _NO_TURNS:
+            case RunStarted(task=words, options=options) if options.kind not in _NO_TURNS:
                 number = len(self.turns) + 1
                 self.turns.append(Turn(number, words, record.at, self.last, self.said, "unfinished"))
             case Said(thread=thread):

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
-from kith.memory.consents import Consent, agreed
+from kith.core.values import Consent
+from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, describe_settings, find_folders, load_settings
 from kith.terminal.folder import find_root

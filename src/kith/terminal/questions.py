@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from kith.core.values import Answer, Question
 from kith.terminal.approving.change import DIFFERENT, ask_change
+from kith.terminal.question_text import question_text
 from kith.terminal.rendering.spans import Span
 from kith.view.always import always_words
 from kith.view.printing import whole
@@ -36,7 +37,7 @@ async def ask(screen: "Screen", question: Question) -> Answer:
 
 def _show_words(screen: "Screen", question: Question) -> None:
     """The words of a question; of a long call its beginning stands below it, too, where it is seen."""
-    text = whole(question.text)
+    text = whole(question_text(question))
     if question.kind != "tool":
         screen.show(text, style="bold")
         return

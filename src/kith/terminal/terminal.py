@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from kith.core.events import Asked, Event, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
 from kith.features.confer.speakers import council_lines
-from kith.memory.past import NOBODY
 from kith.terminal.prompts import ConsoleScreen
 from kith.terminal.questions import ask
 from kith.view.evidence import word_held_back
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _YES = "the terminal, by --yes"
+_NOBODY = "a run without a terminal"
 LONG_S = 3.0  # what goes on for longer is shown with its seconds
 
 
@@ -40,7 +40,7 @@ class PlainVoice:
         said = f"nobody could be asked{'; --yes agrees' if question.kind == 'plan' else ''}"
         if needs_person(question):
             said = _who_was_missing(question)
-        return Answer("none" if question.kind == "change" else "no", said, by=NOBODY)
+        return Answer("none" if question.kind == "change" else "no", said, by=_NOBODY, unasked=True)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -146,7 +146,7 @@ def yes_to_changes(otherwise: Answerer) -> Answerer:
     async def answer(question: Question) -> Answer:
         if question.kind == "change" and question.held_back:
             said = await otherwise(question)
-            return replace(said, choice="held", text=word_held_back(question)) if said.by == NOBODY else said
+            return replace(said, choice="held", text=word_held_back(question)) if said.unasked else said
         if question.kind == "change" and not needs_person(question):
             return Answer("all", by=_YES)
         return Answer("yes", by=_YES) if question.kind == "plan" else await otherwise(question)

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from kith.core.errors import TreeError
+from kith.core.errors import AbsentError, TreeError
 from kith.core.run import Run
-from kith.core.values import ToolResult
+from kith.core.values import Fault, ToolResult
 
 Fn = Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
 
@@ -16,9 +16,14 @@ def told(text: str, line: str, **detail: Any) -> ToolResult:
     return ToolResult("", text, detail={"line": line, **detail})
 
 
-def refused(text: str) -> ToolResult:
+def refused(text: str, fault: Fault = "") -> ToolResult:
     """A mistake the model can mend: what is wrong, and what to do instead."""
-    return ToolResult("", text, ok=False, detail={"line": text.split("\n", 1)[0]})
+    return ToolResult("", text, ok=False, detail={"line": text.split("\n", 1)[0]}, fault=fault)
+
+
+def fault_of(error: TreeError) -> Fault:
+    """Why a tree refused, where a reader has to know it."""
+    return "absent" if isinstance(error, AbsentError) else ""
 
 
 def in_words(fn: Fn) -> Fn:
@@ -29,7 +34,7 @@ def in_words(fn: Fn) -> Fn:
         try:
             return await fn(args, run)
         except TreeError as error:
-            return refused(sentence(error))
+            return refused(sentence(error), fault_of(error))
         except UnicodeEncodeError as error:
             half = error.object[error.start]
             return refused(f"The arguments hold half a character ({half!a}): send whole characters only.")

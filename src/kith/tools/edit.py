@@ -8,7 +8,7 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
-from kith.tools.answers import in_words, refused, sentence, told
+from kith.tools.answers import fault_of, in_words, refused, sentence, told
 from kith.tools.lines import clip, count, decode, lines_of, numbered
 from kith.tools.paths import inner_path, path_of, similar, visible
 from kith.tools.syntax import new_syntax_error
@@ -29,7 +29,7 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
     except TreeError as error:
         files = await run.workspace.files()
         hint = "" if path in files else f"{similar(path, files)} To create a file, use write."
-        return refused(f"{sentence(error)}{hint}")
+        return refused(f"{sentence(error)}{hint}", fault_of(error))
     try:
         after = _replaced(before, args, path)
     except EditError as error:

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.passages import Passage, passage_of
 from kith.core.run import Run
-from kith.core.values import ToolResult
+from kith.core.values import CallTarget, ToolResult
 from kith.tools.answers import in_words, refused, sentence, told
 from kith.tools.lines import clip, count, decode, split_lines
 from kith.tools.paths import (
@@ -80,9 +80,9 @@ def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
     return Tool("read", "Show files, or lines of them: a.py:10-40.", schema, "read", read, _files_named)
 
 
-def _files_named(args: Mapping[str, Any]) -> str:
+def _files_named(args: Mapping[str, Any]) -> CallTarget:
     """The files alone: a policy decides about them, whichever of their lines are asked for."""
-    return " ".join(clean_path(passage_of(str(path)).path) for path in args.get("paths", ()))
+    return CallTarget(" ".join(clean_path(passage_of(str(path)).path) for path in args.get("paths", ())))
 
 
 def _joined(shown: Sequence[ToolResult], asked: Sequence[str]) -> ToolResult:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import Effect, Ran, ToolResult
+from kith.core.values import CallTarget, Effect, Ran, ToolResult
 from kith.core.workspace import Command
 from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import count, plain_output
@@ -115,8 +115,8 @@ def _effect_of(args: Mapping[str, Any]) -> Effect:
     return "read" if _action(args) in _READS else "write"
 
 
-def _target(args: Mapping[str, Any]) -> str:
-    return " ".join((_action(args), *paths_of(args)))
+def _target(args: Mapping[str, Any]) -> CallTarget:
+    return CallTarget(" ".join((_action(args), *paths_of(args))))
 
 
 GIT = Tool(

@@ -10,7 +10,7 @@ from kith.core.run import Run
 from kith.core.values import ToolResult
 
 Moment = Literal["start", "before_tool", "after_tool", "stop"]
-_REFUSED: Final = "This was not allowed by a hook: {}"  # begins like every no that is no fault of the model
+_REFUSED: Final = "This was not allowed by a hook: {}"
 _MOST: Final = 10_000  # characters of a hook's words that a model gets
 
 
@@ -69,7 +69,7 @@ def _shown(tool: Tool, hooks: Hooks) -> Tool:
             return replace(result, text=text)
         # Where it would have ended the work, the work goes on.
         detail = {key: value for key, value in result.detail.items() if key != "final"}
-        return replace(result, text=text, ok=False, detail=detail | {"line": no})
+        return replace(result, text=text, ok=False, detail=detail | {"line": no}, fault="denied")
 
     before, after = hooks.hears("before_tool", tool.name), hooks.hears("after_tool", tool.name)
     shown = replace(tool, beforehand=look) if before else tool

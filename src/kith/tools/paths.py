@@ -8,6 +8,7 @@ from typing import Any
 
 from kith.core.errors import TreeError
 from kith.core.run import Run
+from kith.core.values import CallTarget
 
 MOST_GLOBS = 100  # that the `{a,b}` of one glob may multiply into
 
@@ -17,9 +18,9 @@ def clean_path(path: str) -> str:
     return posixpath.normpath(path) if path else "."
 
 
-def path_of(args: Mapping[str, Any]) -> str:
+def path_of(args: Mapping[str, Any]) -> CallTarget:
     """The target of a tool with one path: what the policy sees is what the tool uses."""
-    return clean_path(args.get("path", "."))
+    return CallTarget(clean_path(args.get("path", ".")))
 
 
 def paths_of(args: Mapping[str, Any]) -> list[str]:

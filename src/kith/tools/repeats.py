@@ -75,7 +75,7 @@ def _watched(tool: Tool, past: _Past) -> Tool:
             past.refusals += 1
             if past.refusals >= REFUSALS:
                 raise LimitError(_stopped(tool.name, length))
-            return refused(_reason(length))
+            return refused(_reason(length), "repeated")
         result = await tool.fn(args, run)
         past.uses.append(_Use(call, f"{result.ok} {_NOISE.sub('#', result.text)}"))
         past.refusals = 0

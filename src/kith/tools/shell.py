@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kith.core.hosts import net_target, parse_hosts
+from kith.core.hosts import parse_hosts
 from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import Effect, Ran, ToolResult
+from kith.core.values import CallTarget, Effect, Ran, ToolResult
 from kith.core.workspace import Command
 from kith.shell import TRUSTING, decide, safe_environment
 from kith.tools.answers import in_words, refused, told
@@ -57,9 +57,8 @@ def make_shell(
         folder = str(args.get("folder", "."))
         return show("" if folder in ("", ".", "./") else folder, args["command"])
 
-    def target(args: Mapping[str, Any]) -> str:
-        hosts = _hosts_of(args)
-        return net_target(hosts, shown(args)) if hosts else shown(args)
+    def target(args: Mapping[str, Any]) -> CallTarget:
+        return CallTarget(shown(args), _hosts_of(args))
 
     @in_words
     async def execute(args: Mapping[str, Any], run: Run) -> ToolResult:

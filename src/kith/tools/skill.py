@@ -8,7 +8,7 @@ from kith.context.budget import fit_middle
 from kith.context.skills import Skill
 from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import ToolResult
+from kith.core.values import CallTarget, ToolResult
 from kith.tools.answers import in_words, refused, told
 from kith.tools.lines import count, decode
 from kith.tools.paths import clean_path, inside, visible
@@ -44,7 +44,7 @@ def make_skill(skills: Sequence[Skill], read_apart: ReadApart, room: int) -> Too
     texts = {name: {"type": "string"} for name in ("name", "file")}
     schema = {"type": "object", "properties": texts, "required": ["name"]}
     about = "Read a skill, or a file that lies in its folder."
-    return Tool("skill", about, schema, "read", use, lambda args: str(args.get("name", "")))
+    return Tool("skill", about, schema, "read", use, lambda args: CallTarget(str(args.get("name", ""))))
 
 
 async def _files_of(skill: Skill, run: Run) -> Sequence[str]:

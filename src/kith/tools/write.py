@@ -7,7 +7,7 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
-from kith.tools.answers import in_words, refused, sentence, told
+from kith.tools.answers import fault_of, in_words, refused, sentence, told
 from kith.tools.lines import count, decode, lines_of, split_lines
 from kith.tools.paths import inner_path, path_of, visible
 from kith.tools.syntax import new_syntax_error
@@ -20,7 +20,7 @@ async def _write(args: Mapping[str, Any], run: Run) -> ToolResult:
         before = await run.workspace.read(path)
     except TreeError as error:
         if append:  # the file may exist and only be unreadable: appending must never replace it
-            return refused(f"{sentence(error)} To create a file, write it without append.")
+            return refused(f"{sentence(error)} To create a file, write it without append.", fault_of(error))
         before = None
     if "\0" in content or b"\0" in (before or b""):
         return refused(f"Only text can be written, and {visible(path)} or the content is binary.")

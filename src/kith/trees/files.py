@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from kith.core.errors import TreeError
+from kith.core.errors import AbsentError, TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK
 from kith.trees.guard import check_path, resolve_links, show_path
 
@@ -232,7 +232,7 @@ def read_file(root: Path, path: str) -> bytes:
     """
     found = look_at(root, follow_links(root, path))
     if found is None:
-        raise TreeError(f"{show_path(path)} does not exist")
+        raise AbsentError(f"{show_path(path)} does not exist")
     if found.mode == SYMLINK:  # it was replaced by a link since it was resolved
         raise TreeError(f"{show_path(path)} is a symbolic link")
     return found.content

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from kith.core.errors import TreeError
+from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk import read_files, stamp_files
@@ -93,7 +93,7 @@ class LocalTree:
         target = follow_links(self._root, path) if data is not None else path
         found = look_at(self._root, target)
         if found is None and data is None:
-            raise TreeError(f"{show_path(path)} does not exist")
+            raise AbsentError(f"{show_path(path)} does not exist")
         mode = found.mode if found else FILE
         change = Change(target, found.content if found else None, data, mode, mode)
         if change.before != change.after:

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from kith.core.errors import TreeError
+from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.trees.bases import Bases
@@ -99,7 +99,7 @@ class SideTrial:
     async def read(self, path: str) -> bytes:
         found = self._ground.look(self._resolve(path))
         if found is None or found.mode == SYMLINK:
-            raise TreeError(f"{show_path(path)} does not exist")
+            raise AbsentError(f"{show_path(path)} does not exist")
         return found.content
 
     async def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -115,7 +115,7 @@ class SideTrial:
             real = check_path(path) if data is None else self._resolve(path)
             found = self._ground.look(real)
             if data is None and found is None:
-                raise TreeError(f"{show_path(path)} does not exist")
+                raise AbsentError(f"{show_path(path)} does not exist")
             self._check_place(Change(real, found.content if found else None, data))
             mode = found.mode if found else FILE
             self._put(real, None if data is None else FileState(data, mode, 0))

@@ -89,8 +89,8 @@ def line_of(event: Event) -> tuple[str, str]:
 def status_of(event: Event) -> str | None:
     """What is going on now, for a status line; None when the event says nothing about it."""
     match event:
-        case Stepped(name, "began"):
-            return _STATUS.get(name.partition(" ")[0], "waiting for the model")
+        case Stepped(state="began", kind=kind):
+            return _STATUS.get(kind, "waiting for the model")
         case Progress(what, done, total):
             return _progress(what, done, total)
         case ToolBegan(name=name, target=target):

@@ -89,13 +89,12 @@ def test_a_table_badly_written_is_said(kith: Kith, cloud: Server, home: Path) ->
 @pytest.mark.slow
 def test_what_was_agreed_to_for_good_can_be_taken_back(kith: Kith, cloud: Server, home: Path) -> None:
     from kith.core.events import Answered, RunStarted
-    from kith.core.values import Answer
-    from kith.memory.consents import Consent
+    from kith.core.values import Answer, Consent
     from kith.memory.log import LOG_FILE, Log
 
     log = Log(home / ".local" / "state" / "kith" / LOG_FILE)
     log.append("a", RunStarted("x", str(kith.folder), "", "0"), ())
-    log.append("a", Answered(Consent("vllm/standin", cloud.url, "work").question_id(), Answer("always")), ())
+    log.append("a", Answered("q", Answer("always"), Consent("vllm/standin", cloud.url, "work")), ())
     settings(home, model="far/standin")
     kith("run", "--yes", *TASK)
     agreed = f"vllm/standin at {cloud.url} is asked (work)"

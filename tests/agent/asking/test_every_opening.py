@@ -12,6 +12,7 @@ from kith.agent.asking.terms import Terms
 from kith.core.errors import LimitError
 from kith.core.events import Called, RunStarted
 from kith.core.model import Prompt
+from kith.core.options import Options
 from kith.core.values import Sampling, Usage, say
 from kith.features.coach.coach import coaching_limits
 from kith.features.confer.checks import check_objection
@@ -171,9 +172,9 @@ def test_no_council_in_the_cloud_can_guess_at_a_secret(repository: Path, sandbox
 def test_coaching_has_its_own_money_for_a_day(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.db")
     for number in range(2):
-        log.append(f"c{number}", RunStarted("coach", "", "", "0", {"kind": "coach"}), ())
+        log.append(f"c{number}", RunStarted("coach", "", "", "0", Options("coach")), ())
         log.append(f"c{number}", Called("cloud/x", "coach", 1, Usage(1, 1), usd=0.2), ())
-    log.append("other", RunStarted("work", "", "", "0", {"kind": "run"}), ())
+    log.append("other", RunStarted("work", "", "", "0", Options("run")), ())
     log.append("other", Called("cloud/x", "work", 1, Usage(1, 1), usd=9.0), ())
     for most, task, left in ((0.5, None, 0.1), (0.5, 0.05, 0.05), (0.0, None, 0.0), (None, 2.0, 2.0)):
         chosen = Settings(max_task_usd=task, coach=Coaching(max_usd=most))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kith.agent.asking.roles import find_role, role_names
 from kith.agent.roles import make_role, read_role
 from kith.core.errors import UsageError
-from kith.core.values import Effect, Sampling
+from kith.core.values import CallTarget, Effect, Sampling
 from kith.features.demo.replay import Replay
 from kith.settings import Settings
 from kith.tools import standard_tools
@@ -46,13 +46,13 @@ def test_every_shipped_role_names_tools_that_exist(name: str) -> None:
 )
 def test_what_a_role_may_do(role: str, effect: Effect, target: str, decision: str) -> None:
     made = make_role(find_role(role), NOBODY, standard_tools(), Sampling())
-    assert made.policy.decide(effect, target) == decision
+    assert made.policy.decide(effect, CallTarget(target)) == decision
 
 
 def test_without_a_sandbox_every_command_is_asked_about() -> None:
     for name in ("worker", "spec-author", "implementer"):
         made = make_role(find_role(name), NOBODY, standard_tools(), Sampling(), confined=False)
-        assert made.policy.decide("exec", "pytest") == "ask"
+        assert made.policy.decide("exec", CallTarget("pytest")) == "ask"
         assert "asked about every command" in made.system
 
 

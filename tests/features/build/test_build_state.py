@@ -51,7 +51,7 @@ def test_what_runs_now_is_told_while_it_runs() -> None:
         (Advanced("agree", "yes"), ()),
         (Advanced("measure", "measured"), ()),
         (Advanced("next", "task", "1"), ()),
-        (Stepped("specify 1", "began"), ("specify 1",)),
+        (Stepped("specify 1", "began", kind="specify", task="1"), ("specify 1",)),
     ]
     for at, (event, path) in enumerate(told):
         state.take(decode_event(type(event).__name__, encode_event(event)), path, 100.0 + at)

@@ -135,7 +135,7 @@ def test_a_task_records_its_commit_when_the_tree_is_clean(numbers: Kith, stand_i
     do(numbers, 1)
     log = Log(Path.home() / ".local" / "state" / "kith" / LOG_FILE)
     sessions = [list(log.events(id)) for id in log.session_ids()]
-    commits = [events[0].event.options["commit"] for events in sessions]  # type: ignore[union-attr]
+    commits = [events[0].event.options.commit for events in sessions]  # type: ignore[union-attr]
     assert commits == [head, ""]
 
 

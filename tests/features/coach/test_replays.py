@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from kith.core.events import RunEnded, RunStarted
+from kith.core.options import Options
 from kith.core.run import new_id
 from kith.features.coach.replays import in_peace, is_busy
 from kith.memory.log import LOG_FILE, Log
@@ -19,7 +20,7 @@ def test_a_task_that_is_at_work_makes_the_machine_busy(tmp_path: Path) -> None:
         assert is_busy(log)
         session.emit(RunEnded("done", ""))
         assert not is_busy(log)
-        session.emit(RunStarted("replay", "/", "m", "1", {"kind": "replay"}))
+        session.emit(RunStarted("replay", "/", "m", "1", Options("replay")))
         assert not is_busy(log)
 
 

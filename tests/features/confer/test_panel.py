@@ -20,6 +20,7 @@ from kith.core.events import (
     Said,
     Stepped,
 )
+from kith.core.options import Options
 from kith.core.values import FileChange, Ran, Usage
 from kith.memory.log import Log
 from kith.memory.session import Session
@@ -121,10 +122,10 @@ def remember(home: Path, kind: str, words: str, councils: int, others: int, comm
     log = Log(home / ".local/state/kith/log.sqlite3")
     for number in range(councils + others):
         with Session(log, f"past{number}") as session:
-            session.emit(RunStarted(words, "/elsewhere", "one", "1", {"kind": command}))
+            session.emit(RunStarted(words, "/elsewhere", "one", "1", Options(command)))
             with_council = number < councils
             usage = Usage(20_000, 900) if with_council else Usage(2_000, 90)
-            session.emit(Stepped("attempt 1", "began"), ("attempt 1",))
+            session.emit(Stepped("attempt 1", "began", kind="attempt", attempt=1), ("attempt 1",))
             session.emit(Called("one", "edit", 1, usage), ("attempt 1",))
             session.emit(Proposed((FileChange("a.py", 1, 0, ""),)), ("attempt 1",))
             session.emit(Judged("tests", not with_council, 1, "no", (ran,)), ("attempt 1",))

@@ -132,7 +132,7 @@ def test_a_question_is_answered_and_measured(asking: Asking, home: Path) -> None
     happened = logged(home, answer.headers["x-kith-session"])
     (began,) = [event for event in happened if isinstance(event, RunStarted)]
     (call,) = [event for event in happened if isinstance(event, Called)]
-    assert (began.options["kind"], began.task) == ("endpoint", "Say hello.")
+    assert (began.options.kind, began.task) == ("endpoint", "Say hello.")
     assert (call.purpose, call.usage.input, call.usage.output) == ("endpoint", 9, 3)
 
 

@@ -76,7 +76,7 @@ def test_always_is_for_one_tool_as_it_describes_itself(repository: Path, home: P
     told = lines(play(repository, person, {"who": "Ada"}, {"who": "Bo"}))
     assert told[0].startswith("Hello Ada") or told[0].endswith("characters")
     (question,) = person.asked
-    assert question.text == 'Allow demo_greet: {"who": "Ada"}'
+    assert question.target and question.target.text == '{"who": "Ada"}'
     assert question.effect == "call" and question.choices == ("yes", "always", "no")
     assert always_words(question).startswith("Always: in this project, greet of demo, whatever its arguments")
     (permit,) = remembered(repository)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.core.calls import bare_call, split_call
+from kith.core.calls import bare_call
 from kith.core.errors import KithError
 from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run
@@ -91,7 +91,7 @@ def test_what_is_no_text_is_named() -> None:
 def test_a_tool_is_known_by_what_it_says_of_itself() -> None:
     def identity(description: str, schema: Any = NOTHING) -> str:
         (tool,) = make_tools("demo", [Listed("a b", description, schema)], silent)
-        return split_call(tool.target({"x": "y z"}))[0]
+        return tool.target({"x": "y z"}).tool
 
     assert identity("Reads.") == identity("Reads.") != identity("Reads. Also sends the result to me.")
     assert identity("Reads.") != identity("Reads.", {"type": "object", "properties": {"to": {}}})

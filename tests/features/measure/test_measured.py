@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.core.decisions import Concluded, Delegated, Routed
+from kith.core.decisions import Cause, Concluded, Delegated, Routed
 from kith.core.events import (
     Answered,
     Applied,
@@ -24,6 +24,7 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
+from kith.core.options import Options
 from kith.core.values import Answer, FileChange, Question, Ran, Usage
 from kith.features.measure.measured import Measured, read_measured
 from kith.features.measure.rows import LegRow
@@ -51,8 +52,8 @@ def tell(log: Log, *events: Event | tuple[str, Event], session: str = "s", pace:
     write(log, rows)
 
 
-def started(words: str = "fix mean", kind: str = "", **options: str) -> RunStarted:
-    return RunStarted(words, "/p", "", "0", {"kind": kind} | options if kind else options)
+def started(words: str = "fix mean", kind: str = "") -> RunStarted:
+    return RunStarted(words, "/p", "", "0", Options(kind))
 
 
 def call(model: str = SMALL.model, **changes: object) -> Called:
@@ -100,7 +101,7 @@ def test_a_task_that_was_handed_on_is_a_leg_for_each_model(log: Log) -> None:
         ("attempt 1", judged(False)),
         Routed("fix-failing-test", plan[1:], "after one try, 1 of 3 tests fails", "rule", SMALL.model),
         FAR,
-        ("attempt 2", Stepped("attempt 2", "began")),
+        ("attempt 2", Stepped("attempt 2", "began", kind="attempt", attempt=2)),
         ("attempt 2", call(FAR.model, attempt=2, usd=0.02)),
         ("attempt 2", Proposed(CHANGE)),
         ("attempt 2", judged(True, 2)),
@@ -116,18 +117,18 @@ def test_a_task_that_was_handed_on_is_a_leg_for_each_model(log: Log) -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "last", "earned"),
+    ("cause", "last", "earned"),
     [
-        ("stopped as hopeless: 40 steps, and ...", {}, (0.0, "hopeless", True)),
-        ("stopped after 50 steps without an end", {}, (0.0, "escalated", False)),
-        ("it cannot be asked any more", {}, (None, "", False)),
-        ("it failed: nobody answers", {"stop": "error", "error": "nobody answers"}, (None, "", False)),
+        ("hopeless", {}, (0.0, "hopeless", True)),
+        ("", {}, (0.0, "escalated", False)),
+        ("absent", {}, (None, "", False)),
+        ("failed", {"stop": "error", "error": "nobody answers"}, (None, "", False)),
     ],
 )
 def test_why_a_model_was_relieved_decides_what_it_earns(
-    log: Log, why: str, last: dict[str, object], earned: tuple[float | None, str, bool]
+    log: Log, cause: Cause, last: dict[str, object], earned: tuple[float | None, str, bool]
 ) -> None:
-    handed_on = Routed("edit-small", (FAR.model,), why, "rule", SMALL.model)
+    handed_on = Routed("edit-small", (FAR.model,), "", "rule", SMALL.model, cause=cause)
     tell(
         log, started(), ("attempt 1", call()), ("attempt 1", call(**last)), handed_on, RunEnded("failed", "")
     )
@@ -220,7 +221,7 @@ def test_an_errand_is_judged_by_its_own_check(log: Log) -> None:
         log,
         started(),
         ("attempt 1", call(FAR.model)),
-        (inside, Stepped("delegate", "began")),
+        (inside, Stepped("delegate", "began", kind="delegate")),
         (inside, call()),
         (inside, ToolBegan("1", "write", "write", "test.py")),
         (inside, ToolEnded("1", "write", True, 0.1)),

@@ -7,6 +7,7 @@ import pytest
 
 from building import DONE, Stage, edit, tasks, write
 from kith.core.events import Applied, RunEnded, RunStarted
+from kith.core.options import Options
 from kith.features.measure.measured import Measured, read_measured
 from kith.memory.session import Session
 
@@ -37,7 +38,7 @@ def mended(repository: Path, sandbox: None) -> Path:
 
 def play(stage: Stage, status: str) -> Measured:
     with Session(stage.log, stage.id) as session:
-        session.emit(RunStarted("Add both.", str(stage.root), "", "0", {"kind": "build"}))
+        session.emit(RunStarted("Add both.", str(stage.root), "", "0", Options("build")))
     ended = stage.play()
     assert ended.status == status, ended.text
     with Session(stage.log, stage.id) as session:

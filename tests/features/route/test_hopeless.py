@@ -4,17 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.events import Called
-from kith.core.values import Message, Text, Timing, ToolCall, ToolResult, Usage, say
+from kith.core.values import Fault, Message, Text, Timing, ToolCall, ToolResult, Usage, say
 from kith.features.measure.rows import LegRow
 from kith.features.route.hopeless import Habits, step_cap, why_hopeless
 
 TASK = say("fix it")
 
 
-def use(number: int, name: str, ok: bool, text: str = "", **args: str) -> list[Message]:
+def use(number: int, name: str, ok: bool, text: str = "", fault: Fault = "", **args: str) -> list[Message]:
     """A call and its answer."""
     call = ToolCall(f"c{number}", name, args)
-    result = ToolResult(call.id, text, ok, {"line": text})
+    result = ToolResult(call.id, text, ok, {"line": text}, fault)
     return [Message("assistant", (call,), "model"), Message("tool", (result,), "kith")]
 
 
@@ -59,8 +59,13 @@ def test_what_a_person_said_begins_anew() -> None:
 
 
 def test_what_was_not_allowed_is_no_mistake_of_the_model() -> None:
-    denied = ("edit", False, "This was not allowed: the person said no.")
-    assert why_hopeless(run_of(denied, denied), (), Habits()) == ""
+    denied = [use(number, "edit", False, "no", "denied") for number in range(2)]
+    assert why_hopeless([TASK, *denied[0], *denied[1]], (), Habits()) == ""
+
+
+def test_calls_that_cannot_be_run_count_whatever_the_tool() -> None:
+    broken = [use(number, "read", False, "no", "malformed") for number in range(2)]
+    assert "2 edits or calls in a row" in why_hopeless([TASK, *broken[0], *broken[1]], (), Habits())
 
 
 def test_a_full_window_without_a_change() -> None:

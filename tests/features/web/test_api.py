@@ -4,14 +4,13 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
 from api_client import Api
 from kith.core.events import Asked, RunStarted
-from kith.core.values import Question
-from kith.memory.consents import Consent
+from kith.core.run import new_id
+from kith.core.values import Consent, Question
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from serving import Serving
@@ -154,11 +153,11 @@ def what_is_not_there_is_said(api: Api) -> None:
 
 def a_question_about_a_model_in_the_cloud_is_answered(api: Api, home: Path, repository: Path) -> None:
     log = Log(home / ".local/state/kith" / LOG_FILE)
-    asked = Consent("far/qwen3 30b", "https://api.example.org/v1", "work").question_id()
+    asked, consent = new_id(), Consent("far/qwen3 30b", "https://api.example.org/v1", "work")
     with Session(log, "cloud") as session:
         session.emit(RunStarted("x", str(repository), "", "0"))
-        session.emit(Asked(Question(asked, "trust", "Ask it?", ("yes", "no", "always"))))
-        place = f"sessions/cloud/answers/{quote(asked, safe='')}"
+        session.emit(Asked(Question(asked, "trust", "Ask it?", ("yes", "no", "always"), subject=consent)))
+        place = f"sessions/cloud/answers/{asked}"
         assert api.post(place, {"choice": "all"}).status_code == 422
         assert api.post(place, {"choice": "yes"}).status_code == 200
         assert session.log.is_open("cloud")

@@ -45,9 +45,9 @@ class Server:
         window: int,
         ratio: float = 1.0,
         summary: str | Callable[[], Reply] = SUMMARY,
-        words: str = "prompt ({tokens:,} tokens) does not fit the model's window ({window:,} tokens)",
+        tells: bool = True,
     ) -> None:
-        self.window, self.ratio, self.summary, self.words = window, ratio, summary, words
+        self.window, self.ratio, self.summary, self.tells = window, ratio, summary, tells
         self.sent: list[Prompt] = []
         self.summaries: list[Prompt] = []
 
@@ -63,7 +63,8 @@ class Server:
         check_template(prompt.messages)
         tokens = self.size(prompt)
         if tokens >= self.window:
-            raise ModelError(self.words.format(tokens=tokens, window=self.window), overflow=True)
+            sizes = {"tokens": tokens, "window": self.window} if self.tells else {}
+            raise ModelError("the prompt does not fit", overflow=True, **sizes)
         emit(Delta("some words"))
         usage = Usage(tokens, 9)
         if is_summary(prompt):
@@ -277,7 +278,7 @@ def test_a_window_smaller_than_believed_is_found_and_kept_to() -> None:
 
 
 def test_without_a_window_only_a_refusal_compacts() -> None:
-    server = Server(4096, words="the prompt is longer than the context length")
+    server = Server(4096, tells=False)
     model = stack(server, window=0)
     told = grow(model, session(30, 40))
     assert len(server.sent) == 31

@@ -235,9 +235,9 @@ def test_a_server_that_does_not_count_is_named_once() -> None:
 
 def test_a_prompt_that_leaves_no_room_for_a_reply_is_not_sent() -> None:
     server = Cutter(1 << 20)
-    with pytest.raises(ModelError, match=r"does not fit the model's window \(2,048 tokens\)") as caught:
+    with pytest.raises(ModelError) as caught:
         ask(Verified(server, Counter(2048, server.exact)), [say(lines(400))])
-    assert caught.value.overflow and server.calls == 0
+    assert caught.value.overflow and caught.value.window == 2048 and server.calls == 0
     ask(Verified(server, Counter(0)), [say(lines(400))])  # nobody knows the window: it is tried
     assert server.calls == 1
 

@@ -14,8 +14,8 @@ from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
 from kith.core.model import Model, Tool
 from kith.core.money import dollars
 from kith.core.run import Run, new_id
-from kith.core.values import Answer, Question
-from kith.memory.consents import ALWAYS, ASK_AGAIN, Consent, agreed
+from kith.core.values import Answer, Consent, Question
+from kith.memory.consents import ALWAYS, ASK_AGAIN, agreed
 from kith.memory.log import Log
 from kith.memory.session import Session
 from kith.memory.spending import paid_today, usual_cost
@@ -162,13 +162,12 @@ class Terms:
         usual = usual_cost(self.project.log, sending.model)
         so_far = f" Sessions with it cost {dollars(usual.usd)} (median of {usual.sessions})." if usual else ""
         words = f"Ask {where} {_FOR[sending.group]}? It gets {_content(sending)}; {_money(sending)}.{so_far}"
-        answer = await self.run.ask(Question(consent.question_id(), kind, words, ("yes", "no", ALWAYS)))
+        answer = await self.run.ask(Question(new_id(), kind, words, ("yes", "no", ALWAYS), subject=consent))
         if answer.choice in ("yes", ALWAYS):
             return
-        if answer.text:
-            why = answer.text.partition(";")[0]
+        if answer.unasked:
             raise NoModelError(
-                f"{sending.model} is in the cloud, and {why} whether it may be asked; "
+                f"{sending.model} is in the cloud, and nobody could be asked whether it may be asked; "
                 'say so with -m and --yes, or with cloud = "allow".'
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
@@ -194,7 +193,7 @@ def ask_again(log: Log, root: Path) -> tuple[Consent, ...]:
         with Session(log, new_id()) as session:
             session.emit(RunStarted("ask again about models in the cloud", str(root), "", __version__))
             for consent in held:
-                session.emit(Answered(consent.question_id(), Answer(ASK_AGAIN)))
+                session.emit(Answered(new_id(), Answer(ASK_AGAIN), consent))
             session.emit(RunEnded("done", "Models in the cloud are asked about again."))
     return held
 

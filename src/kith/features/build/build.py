@@ -116,7 +116,7 @@ async def _take_step(work: Work, step: Step) -> None:
     state, task = work.build, work.build.task
     if step is Step.NEXT:
         task = state.upcoming
-    with work.run.step(f"{step} {task}".strip()) as inside:
+    with work.run.step(f"{step} {task}".strip(), kind=step, task=task) as inside:
         outcome, text = await STEPS[step](replace(work, run=inside))
     if state.wrote(step, outcome):
         changes = await work.trial.checkpoint(state.new_checkpoint)

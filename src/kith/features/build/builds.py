@@ -13,6 +13,7 @@ from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
 from kith.core.errors import UsageError
 from kith.core.events import Resumed
+from kith.core.options import Options
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.features.build.build import build
@@ -43,11 +44,7 @@ async def run_build(
     with Session(project.log, id or new_id()) as session:
         session.listeners += listeners
         run = project.begin(session, answerer)
-        options = {
-            "kind": KIND,
-            "agree": "yes" if agree else "no",
-            "check": "\n".join(project.settings.check),
-        }
+        options = Options(KIND, agree=agree, check=project.settings.check)
         run.emit(project.started(request, options))
         await project.tell_state(run)
         return await _go_on(project, run, session, agree)

@@ -20,7 +20,7 @@ async def _begin(
 async def _resume(project: Project, id: str, answerer: Answerer, listeners: Sequence[Listener]) -> object:
     """Go on, asking the person about the tasks if that was wanted when it began."""
     started = project.log.past(id).started
-    agree = started is not None and started.options.get("agree") == "yes"
+    agree = started is not None and started.options.agree
     return await resume_build(project, id, answerer, listeners, agree=agree)
 
 

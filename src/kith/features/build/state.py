@@ -219,7 +219,7 @@ class Build:
         if event.state == "began":
             self.running, self.since, self.ended = event.name, at, None
             if self.step is Step.FAILED:  # taken up again, with the step that had failed
-                self.step = Step(event.name.split()[0])
+                self.step = Step(event.kind)
             if self.step in ROLES:
                 self._player.steps += 1
             if self.step is Step.CHECK:  # what a gate said of an earlier attempt holds no longer

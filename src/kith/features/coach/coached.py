@@ -6,6 +6,7 @@ from typing import Final
 
 from kith.core.decisions import Coached, Compared
 from kith.core.events import RunEnded, RunStarted
+from kith.core.options import Options
 from kith.features.coach.strategy import Ways, fold_ways
 from kith.features.coach.trials import Pair
 from kith.memory.log import Log
@@ -34,9 +35,9 @@ class Replayed:
     seconds: float
 
 
-def options_of(kind: str, key: str, work: str, strategy: str, task: str = "") -> dict[str, str]:
+def options_of(kind: str, key: str, work: str, strategy: str, task: str = "") -> Options:
     """The options of a session of coaching, by which it is found again."""
-    return {"kind": kind, "digest": key, "work": work, "strategy": strategy, "recorded": task}
+    return Options(kind, digest=key, work=work, strategy=strategy, recorded=task)
 
 
 def read_coaching(log: Log) -> Coaching:
@@ -47,7 +48,7 @@ def read_coaching(log: Log) -> Coaching:
         for record in log.events(session, kinds=_READ):
             match record.event:
                 case RunStarted(options=options):
-                    work = (options.get("digest", ""), options.get("work", ""))
+                    work = (options.digest, options.work)
                 case Coached() as event:
                     told.append((record.at, event))
                 case Compared(strategy, task, before, after, before_s, after_s):
@@ -61,13 +62,13 @@ def read_replays(log: Log, key: str) -> dict[tuple[str, str], Replayed]:
     """(strategy, task) -> how a replay for the model known by `key` ended; the first that came to its end."""
     found = dict[tuple[str, str], Replayed]()
     for session in reversed(log.of_kind(REPLAY)):
-        began, options = 0.0, dict[str, str]()
+        began, options = 0.0, Options()
         for record in log.events(session, kinds=_READ):
             match record.event:
                 case RunStarted(options=given):
                     began, options = record.at, given
-                case RunEnded(status) if options.get("digest") == key and status in _SOLVED:
-                    name = options.get("strategy", ""), options.get("recorded", "")
+                case RunEnded(status) if options.digest == key and status in _SOLVED:
+                    name = options.strategy, options.recorded
                     found.setdefault(name, Replayed(_SOLVED[status], record.at - began))
     return found
 

@@ -17,7 +17,7 @@ from kith.agent.project import Project, tree_at
 from kith.agent.relay import Leg
 from kith.context.rooms import opening_room
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
-from kith.core.events import Event, Judged, RunEnded
+from kith.core.events import Event, Judged, RunEnded, RunStarted
 from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
@@ -220,8 +220,8 @@ def is_busy(log: Log) -> bool:
 def _works(log: Log, session: str) -> bool:
     kind, working = "", False
     for record in log.events(session, kinds=frozenset({"RunStarted", "RunEnded"})):
-        if isinstance(record.event, RunEnded):
-            working = False
+        if isinstance(record.event, RunStarted):
+            kind, working = record.event.options.kind, True
         else:
-            kind, working = getattr(record.event, "options", {}).get("kind", ""), True
+            working = False
     return working and kind not in (COACH, REPLAY)

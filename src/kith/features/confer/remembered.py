@@ -101,7 +101,7 @@ def read_others(log: Log, kind: str, councils: frozenset[str]) -> list[Finished]
     for session in councils:
         events = [record.event for record in log.events(session, kinds=_BEGUN)]
         if any(isinstance(each, Concluded) and each.kind == kind for each in events):
-            commands |= {each.options.get("kind", "") for each in events if isinstance(each, RunStarted)}
+            commands |= {each.options.kind for each in events if isinstance(each, RunStarted)}
     others = [
         id for command in sorted(commands - {OWN, ""}) for id in log.of_kind(command) if id not in councils
     ]

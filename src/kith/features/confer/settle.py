@@ -135,7 +135,7 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
         made.changes, made.passed = changes, not (evidence and evidence.held_back)
         return Verdict(False, "", _KEPT)
 
-    with run.step(f"plan {label}") as step:
+    with run.step(f"plan {label}", kind="plan") as step:
         own = replace(step, sink=council.work.hear(label, _watch(step, made)))
         judges = replace(how.judges, person=keep, review=False)
         words = _PLAN.format(task=how.task, plan=plan)

@@ -14,6 +14,7 @@ from kith.agent.tasks import Task, run_task
 from kith.core.loops import run_loop
 from kith.core.values import Answer, Question
 from kith.memory.applied import short_id
+from kith.terminal.question_text import question_text
 from kith.terminal.report import print_text
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice
@@ -74,7 +75,7 @@ async def _agree(question: Question) -> Answer:
     if question.kind == "change":
         show_changes(ConsoleScreen(Console(stderr=True, highlight=False)), question.changes)
     answer = "all" if question.kind == "change" else "yes"
-    print(f"{question.text} (not a terminal: {answer})", file=sys.stderr)
+    print(f"{question_text(question)} (not a terminal: {answer})", file=sys.stderr)
     return Answer(answer)
 
 

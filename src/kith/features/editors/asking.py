@@ -14,6 +14,7 @@ from kith.features.editors.buffers import Buffers, tell_unsaved
 from kith.features.editors.outbox import Outbox
 from kith.features.editors.updates import Updates
 from kith.features.editors.wire import Wire
+from kith.terminal.question_text import question_text
 from kith.view.always import always_words
 from kith.view.evidence import word_evidence
 from kith.view.printing import printable
@@ -74,12 +75,12 @@ class Asker:
 
     def _contents(self, question: Question) -> tool_calls.Contents:
         if question.kind == "change":
-            careful = question.text.rpartition("\n")[0]
+            careful = "\n".join(question.warnings)
             evidence = word_evidence(question.evidence) if question.evidence else ""
             warned = [tool_calls.words(words) for words in (careful, evidence) if words]
             return [*warned, *tool_calls.diffs(question.changes, self._root)]
         shown = question.draft or self._updates.plan_words() if question.kind == "plan" else ""
-        parts = [question.text, shown, always_words(question)]
+        parts = [question_text(question), shown, always_words(question)]
         return [tool_calls.words("\n\n".join(filter(None, parts)))]
 
 

@@ -21,6 +21,7 @@ from kith.core.events import Judged, ToolBegan, ToolEnded
 from kith.core.passages import Passage, passage_of
 from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
 from kith.features.editors.buffers import read_small
+from kith.terminal.question_text import question_text
 from kith.view.lines import count, line_of
 from kith.view.printing import printable
 from kith.view.quoting import fenced
@@ -159,7 +160,7 @@ def absolute(root: Path, path: str) -> str:
 
 
 def _question(question: Question) -> str:
-    text = question.text.split("\n")[0]
+    text = question_text(question).split("\n")[0]
     if question.kind != "change" or not question.files:
         return printable(text)
     added, removed = (sum(getattr(file, way) for file in question.files) for way in ("added", "removed"))

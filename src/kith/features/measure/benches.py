@@ -17,6 +17,7 @@ from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Carded, Notice, RunEnded, RunStarted
+from kith.core.options import Options
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import Workspace
 from kith.features.measure.bench.bench import Subject, bench
@@ -60,7 +61,7 @@ async def bench_model(
         session.listeners += listeners
         run = project.begin(session, answerer)
         wanted = name or project.settings.model
-        run.emit(RunStarted(f"measure {wanted or 'a model'}", "", wanted, __version__, {"kind": KIND}))
+        run.emit(RunStarted(f"measure {wanted or 'a model'}", "", wanted, __version__, Options(KIND)))
         try:
             async with aclosing(await project.open_model(run.emit, name)) as opened:
                 result = await _measure(project, run, session.id, opened, allowance)
@@ -180,7 +181,7 @@ async def take_over(project: Project, name: str, path: Path, listeners: Sequence
         raise UsageError(f"{path} cannot be read: {error}.") from error
     with Session(project.log, new_id()) as session:
         session.listeners += listeners
-        session.emit(RunStarted(f"take over {path.name}", "", name, __version__, {"kind": "import"}))
+        session.emit(RunStarted(f"take over {path.name}", "", name, __version__, Options("import")))
         try:
             async with aclosing(await project.open_model(session.emit, name)) as opened:
                 if opened.foresight is None or not opened.facts.digest:

@@ -14,9 +14,7 @@ from kith.features.measure.rows import CallRow, LegRow
 _EDITS: Final = frozenset({"edit", "write"})  # tools
 _GUARDS: Final = frozenset({"untouched", "tests-only"})  # gates against writing where one may not
 _STATIC: Final = frozenset({"lint", "types", "secrets", "size", "limits"})  # gates that run no test
-_ABSENT: Final = ("does not exist", "no such file")
 _CANCELLED: Final = "cancelled"
-_REFUSED, _DENIED, _REPEATED = "This is not allowed", "This was not allowed", "Not run. You "
 
 
 @dataclass(slots=True)
@@ -156,8 +154,7 @@ class Draft:
     def checks(self) -> tuple[str, ...]:
         """The commands that decided, or would have: those that ran, else those that the person named."""
         ran = dict.fromkeys(ran.command for each in self.verdicts.values() for ran in each.ran[-1:])
-        named = self.started.options.get("check", "").split("\n")
-        return tuple(ran) or tuple(each for each in named if each not in ("", "none"))
+        return tuple(ran) or tuple(each for each in self.started.options.check if each != "none")
 
     def row(self) -> LegRow:
         """The part as a row; one that is not over yet earns nothing."""
@@ -192,7 +189,7 @@ class Draft:
             usage=self.usage,
             evaluated=self.evaluated,
             words=self.words,
-            commit=self.started.options.get("commit", ""),
+            commit=self.started.options.commit,
             check=self.checks,
             failures=dict(self.failures),
         )
@@ -200,17 +197,17 @@ class Draft:
 
 def _sort_of(event: ToolEnded, began: bool) -> str:
     """Which failure a tool's no is; "" for one that is none of the model's."""
-    if event.line.startswith(_REPEATED):
+    if event.fault == "repeated":
         return "loop"
-    if event.line.startswith(_DENIED):
+    if event.fault == "denied":
         return ""  # the person said no
-    if event.line.startswith(_REFUSED):
+    if event.fault == "forbidden":
         return "wrong_file" if event.name in _EDITS else ""
     if not began:
         return "malformed_call"
     if event.name not in _EDITS:
         return ""
-    return "wrong_file" if any(words in event.line for words in _ABSENT) else "malformed_edit"
+    return "wrong_file" if event.fault == "absent" else "malformed_edit"
 
 
 def _is_good(judged: Judged) -> bool:
@@ -228,8 +225,7 @@ def _mends(judged: Judged) -> bool:
 def _sort_of_no(event: Judged) -> str:
     """Which failure a gate's no is."""
     if event.gate == "edits":
-        absent = any(words in event.feedback for words in _ABSENT)
-        return "wrong_file" if absent else "malformed_edit"
+        return "wrong_file" if event.fault == "absent" else "malformed_edit"
     if any(ran.timed_out for ran in event.ran):
         return "timeout"
     if event.gate in _GUARDS:

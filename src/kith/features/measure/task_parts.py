@@ -42,9 +42,8 @@ _AUDIT: Final = (
     "audit"  # a model's second look at what the checks let pass: it tells of them, and earns nothing
 )
 _GLANCE_S: Final = 0.3  # a person who has read a diff takes longer; what answers sooner is --yes, or nobody
-# Words of kith's own, by which it is told why something ended.
-_REPEATS, _HOPELESS = "The model repeats itself", "stopped as hopeless"
-_FAILED, _GONE = "it failed", "it cannot be asked"
+# How the notice begins that tells of it.
+_REPEATS: Final = "The model repeats itself"
 
 Said = tuple[Draft, str, bool, int]  # a part, who said something of it, yes or no, in which attempt
 Path = tuple[str, ...]
@@ -69,14 +68,15 @@ class Task:
     ended: RunEnded | None = None
     _routed: dict[str, Routed] = field(default_factory=dict)
     _pieces: dict[str, BuildTask] = field(default_factory=dict)
-    _step: str = ""  # of a build, that runs now
+    _steps: dict[str, Stepped] = field(default_factory=dict)  # outermost ones, by name
+    _step: Stepped | None = None  # the one of these that runs now
     _errands: int = 0
     _began: set[str] = field(default_factory=set)  # ids of tool calls
     _asked: dict[str, float] = field(default_factory=dict)  # questions about the change, and when
 
     @property
     def kind(self) -> str:
-        return self.started.options.get("kind", "run")
+        return self.started.options.command
 
     def piece_of(self, path: Path) -> str | None:
         """Which piece of the work happens in a step; None for what is nobody's part."""
@@ -84,8 +84,8 @@ class Task:
             return f"errand {self._errands}"
         if self.kind != "build":
             return "" if self.kind in _WORK else None
-        step, _, piece = (path[0] if path else self._step).partition(" ")
-        return piece if step in _MADE and piece in self._pieces else None
+        step = self._steps.get(path[0]) if path else self._step
+        return step.task if step and step.kind in _MADE and step.task in self._pieces else None
 
     def _works(self, event: Called, path: Path) -> bool:
         """Whether a call is a step of the work itself."""
@@ -185,12 +185,13 @@ class Task:
     def _turn(self, event: Stepped, path: Path) -> None:
         """A step begins or ends; with another attempt, what was said of the one before holds no longer."""
         if len(path) == 1:
-            self._step = event.name if event.state == "began" else ""
+            self._step = event if event.state == "began" else None
+            self._steps[event.name] = event
         if event.state != "began":
             return
-        self._errands += event.name == _ERRAND
+        self._errands += event.kind == _ERRAND
         draft = self._draft(path)
-        if draft and event.name.startswith(("attempt ", "check ")):
+        if draft and event.kind in ("attempt", "check"):
             draft.begin_attempt()
 
     def _route(self, event: Routed, path: Path) -> None:
@@ -202,9 +203,9 @@ class Task:
         draft = self.now.get(piece)
         if event.after and draft:
             draft.escalated, draft.over = True, True
-            lost = event.why.startswith(_FAILED) and draft.unanswered
-            draft.lost = lost or event.why.startswith(_GONE)
-            if event.why.startswith(_HOPELESS):
+            lost = event.cause == "failed" and draft.unanswered
+            draft.lost = lost or event.cause == "absent"
+            if event.cause == "hopeless":
                 draft.stopped = "hopeless"
 
     def _conclude(self, event: Concluded, path: Path) -> None:
@@ -273,7 +274,7 @@ def _stop(draft: Draft, ended: RunEnded) -> None:
         draft.failures["limit"] += 1
     elif ended.status == "failed":
         draft.lost = draft.unanswered
-        if ended.text.startswith(_HOPELESS):
+        if ended.cause == "hopeless":
             draft.stopped, draft.lost = "hopeless", False
         elif not draft.fits:
             draft.stopped = "malformed"

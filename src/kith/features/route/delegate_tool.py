@@ -6,7 +6,7 @@ from typing import Any
 
 from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import ToolResult
+from kith.core.values import CallTarget, ToolResult
 from kith.tools.answers import in_words, refused, told
 
 # The models that work can be given to, with what was measured of each, as text.
@@ -62,6 +62,6 @@ def make_delegation(describe: Describe, entrust: Entrust) -> tuple[Tool, Tool]:
             work,
             "write",
             delegate,
-            lambda args: str(args.get("model", "")),
+            lambda args: CallTarget(str(args.get("model", ""))),
         ),
     )

@@ -25,7 +25,8 @@ _TELLING: Final = 32  # tokens of a reply, from which on its speed means somethi
 _COMMANDS: Final = ("bash", "powershell")
 _EDITS: Final = ("edit", "write")
 # How an answer begins that tells of a policy, a person's no, or a crash.
-_NOT_ITS_FAULT: Final = ("This is not allowed", "This was not allowed", "Interrupted")
+_UNUSABLE: Final = ("malformed", "cut")  # faults
+_NOT_ITS_FAULT: Final = ("forbidden", "denied", "interrupted")
 # What differs between two runs of one command although nothing has changed.
 _NOISE: Final = re.compile(
     r"\b\d+(?:[.,]\d+)?\s?(?:[nµum]?s|secs?|seconds?|min)\b|\b0x[0-9a-fA-F]{6,}\b|\d+:\d\d"
@@ -104,8 +105,8 @@ def _malformed(said: Sequence[Message]) -> str:
     """Edits that do not apply and calls that cannot be run, one right after the other, up to the end."""
     times = 0
     for call, result in reversed(_answered(said)):
-        broken = call.fault or call.name in _EDITS or "line" not in result.detail
-        if result.ok or not broken or result.text.startswith(_NOT_ITS_FAULT):
+        broken = call.fault or call.name in _EDITS or result.fault in _UNUSABLE
+        if result.ok or not broken or result.fault in _NOT_ITS_FAULT:
             break
         times += 1
     return f"{times} edits or calls in a row that cannot be carried out" if times >= _MALFORMED else ""

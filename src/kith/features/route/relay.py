@@ -8,17 +8,16 @@ from random import Random
 from kith.agent.asking.terms import Terms, budget_of
 from kith.agent.judges import Audit
 from kith.agent.relay import GivenUp
-from kith.core.decisions import Routed
-from kith.core.errors import KithError, LimitError, ModelError, NoModelError
+from kith.core.decisions import Cause, Routed
+from kith.core.errors import HopelessError, KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Notice
 from kith.core.model import Role
 from kith.core.run import Run
-from kith.core.values import Changes
+from kith.core.values import Changes, Consent
 from kith.features.route.audit import audit
 from kith.features.route.choose import Choice, decide, describe_task, habits_of, look_around
 from kith.features.route.hopeful import Hopeful
 from kith.features.route.learner import Task
-from kith.memory.consents import Consent
 from kith.models.stack import Opened
 
 # What keeps a model from being asked at all, or for good; another one may be there.
@@ -79,7 +78,7 @@ class Relay:
             opened = await self._open_next()
         except _ABSENT:
             return None
-        self._hand_over(given_up.by, _why(given_up))
+        self._hand_over(given_up.by, _why(given_up), _cause(given_up))
         return opened
 
     @property
@@ -123,12 +122,12 @@ class Relay:
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         if self.plan[0] != routed.plan[0]:
-            self._hand_over(routed.plan[0], "it cannot be asked any more")
+            self._hand_over(routed.plan[0], "it cannot be asked any more", "absent")
         return opened
 
-    def _hand_over(self, after: str, why: str) -> None:
+    def _hand_over(self, after: str, why: str, cause: Cause) -> None:
         self.handovers += 1
-        self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=after))
+        self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=after, cause=cause))
 
     async def _open_next(self) -> Opened:
         """The first model of the plan that can be asked: the plan begins with it from now on.
@@ -155,7 +154,7 @@ class Relay:
         opened, chosen = await self.terms.open(name), self.terms.project.settings.route
         if name not in (*chosen.local, chosen.frontier):
             window = f", window {opened.window:,}" if opened.window else ""
-            self.run.emit(Notice(f"Asking {opened.facts.name}{window}."))
+            self.run.emit(Notice(f"Asking {opened.facts.name}{window}.", topic="model"))
         return opened
 
     def _spare(self) -> tuple[str, ...]:
@@ -176,6 +175,12 @@ class Relay:
 def _why(given_up: GivenUp) -> str:
     """Why a model gave up, for the person and the one that follows."""
     return f"it failed: {given_up.why}" if isinstance(given_up.error, ModelError) else given_up.why
+
+
+def _cause(given_up: GivenUp) -> Cause:
+    if isinstance(given_up.error, HopelessError):
+        return "hopeless"
+    return "failed" if isinstance(given_up.error, ModelError) else ""
 
 
 def _sentence(words: str) -> str:

@@ -11,7 +11,7 @@ from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.policy import READ_ONLY, Policy, Rule
 from kith.core.run import Run, Thread
-from kith.core.values import Changes, Verdict, say
+from kith.core.values import CallTarget, Changes, Verdict, say
 from kith.core.workspace import ExecLimits, Trial
 from kith.edits import summarise
 from kith.features.testgen.bench import Bench
@@ -155,7 +155,7 @@ async def _content(trial: Trial, path: str) -> bytes:
 
 def _only(path: str, policy: Policy) -> Policy:
     """Whatever a role may do, here it writes one file."""
-    commands = policy.decide("exec", "")
+    commands = policy.decide("exec", CallTarget())
     return Policy("one-file", (*READ_ONLY.rules, Rule("write", path, "allow"), Rule("exec", "*", commands)))
 
 

@@ -224,14 +224,20 @@ def _overflow(body: str) -> ModelError:
     plain = body.replace("\\", "")
     prompt, window = _size(_PROMPT.search(plain)), _size(_WINDOW.search(plain))
     return ModelError(
-        f"The prompt{prompt} does not fit the model's window{window}; nothing was cut, nothing was answered: "
-        "start the model with a larger window, or give it less to read",
+        f"The prompt{_in_words(prompt)} does not fit the model's window{_in_words(window)}; nothing was cut, "
+        "nothing was answered: start the model with a larger window, or give it less to read",
         overflow=True,
+        tokens=prompt,
+        window=window,
     )
 
 
-def _size(found: re.Match[str] | None) -> str:
-    return f" ({int(found[found.lastindex or 0]):,} tokens)" if found else ""
+def _size(found: re.Match[str] | None) -> int:
+    return int(found[found.lastindex or 0]) if found else 0
+
+
+def _in_words(tokens: int) -> str:
+    return f" ({tokens:,} tokens)" if tokens else ""
 
 
 def _title(status: int) -> str:

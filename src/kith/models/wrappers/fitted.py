@@ -1,6 +1,5 @@
 """A model whose prompts always fit: the thread keeps the truth, the model sees a view of it."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,8 +24,8 @@ _SUMMARY_REPLY = 2048  # tokens that writing a summary may take, thoughts includ
 _SHORTEST = 200  # characters; no text is cut further
 _LEFT_OUT = "old tool results are left out, "
 _LISTED = "the model gave no summary, so a list of what was done stands for it, "
+_OTHER_WINDOW = "The server's window is {:,} tokens, not {:,}: kith keeps within it."
 _CUT = "To fit, texts of more than {:,} characters are cut in the middle."
-_SIZES = re.compile(r"prompt \((?:about )?([\d,]+) tokens|window \(([\d,]+) tokens\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +219,13 @@ class Fitted:
 
     def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _Limits:
         """What the next try may take, after a refusal that may say how large prompt and window really are."""
-        tokens, window = _sizes(error)
         believed = self.counter.window
-        if window and window != believed:
-            self.counter.window = window
+        if error.window and error.window != believed:
+            self.counter.window = error.window
             if believed:
-                words = f"The server's window is {window:,} tokens, not {believed:,}: kith keeps within it."
-                emit(Notice(words, "warning"))
-        if tokens:
-            self.counter.correct(refused, tokens)
+                emit(Notice(_OTHER_WINDOW.format(error.window, believed), "warning"))
+        if error.tokens:
+            self.counter.correct(refused, error.tokens)
         size = self.counter.estimate(refused)
         return _limits(refused, min(self.counter.window or size, size))
 
@@ -236,12 +233,3 @@ class Fitted:
 def _limits(prompt: Prompt, window: int) -> _Limits:
     most = min(int(window * _MOST), window - reply_room(prompt, window))
     return _Limits(window, most, min(int(window * _EASY), most), min(int(window * _GOAL), most))
-
-
-def _sizes(error: ModelError) -> tuple[int, int]:
-    """The prompt's tokens and the window, as far as an error names them."""
-    tokens = window = 0
-    for found in _SIZES.finditer(str(error)):
-        tokens = int((found[1] or "0").replace(",", "")) or tokens
-        window = int((found[2] or "0").replace(",", "")) or window
-    return tokens, window

@@ -19,11 +19,10 @@ class TruncatedError(ModelError):
     """
 
     def __init__(self, text: str, read: int, sent: int, window: int) -> None:
-        super().__init__(text)
+        super().__init__(text, window=window)
         self.code = EXIT_LIMIT
         self.read = read
         self.sent = sent
-        self.window = window
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,8 @@ def _too_long(tokens: int, room: int, window: int) -> ModelError:
         f"({window:,} tokens); nothing was cut, nothing was sent: start the model with a larger window, or "
         "give it less to read",
         overflow=True,
+        tokens=tokens,
+        window=window,
     )
 
 

@@ -22,12 +22,11 @@ _GRADES: Final[Mapping[Grade, str]] = {"proven": "green", "held": "green", "unpr
 
 def print_asked(screen: "Screen", question: Question) -> None:
     """The words of a question about a change; what it warns of stands out."""
-    *careful, words = printable(question.text).split("\n")
-    for line in careful:
-        screen.show(line, style="bold yellow")
+    for line in question.warnings:
+        screen.show(printable(line), style="bold yellow")
     if question.evidence:
         screen.show(word_evidence(question.evidence), style=_GRADES[question.evidence.grade])
-    screen.show(words, style="bold")
+    screen.show(printable(question.text), style="bold")
 
 
 def show_changes(screen: "Screen", changes: Changes) -> None:

@@ -30,7 +30,6 @@ from kith.view.lines import STYLES, line_of, status_of
 from kith.view.printing import printable
 
 _SHOWN_OTHERWISE: Final = ("todo", "done", "delegate")  # tools whose good end has a picture of its own
-_KNOWN: Final = ("The model is ", "Asking ", "Going on with session ")  # what is seen without them
 
 
 class Voice:
@@ -180,7 +179,7 @@ class Voice:
         screen.show_lines([tool_line(ended, self._target, screen.width, screen.look.glyphs)])
 
     def _tell(self, event: Event) -> None:
-        if isinstance(event, RunEnded) or (isinstance(event, Notice) and event.text.startswith(_KNOWN)):
+        if isinstance(event, RunEnded) or (isinstance(event, Notice) and event.topic):
             return  # the conversation says it in words of its own
         for style, line in _lines(event):
             self._end_words()

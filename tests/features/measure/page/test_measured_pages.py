@@ -8,6 +8,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from kith.core.events import Asked, Called, RunStarted
+from kith.core.options import Options
 from kith.core.values import Question, Usage
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
@@ -59,7 +60,7 @@ def test_metrics_follow_the_log_and_their_labels_are_few(
     before = values(serve)
     assert sum(value for key, value in before.items() if key[0] == "kith_tasks_total") == 1
     with Session(log, "two") as session:
-        session.emit(RunStarted("x", str(repository), "m", "0", {"kind": "review"}))
+        session.emit(RunStarted("x", str(repository), "m", "0", Options("review")))
         session.emit(Called("m", "edit", 1, Usage(100, 10, 60), usd=0.5))
         session.emit(Asked(Question("q", "change", "Apply?")))
         now = values(serve)

@@ -13,11 +13,11 @@ from kith.context.kinds import kind_of
 from kith.core.errors import KithError, ModelError, NoModelError
 from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
 from kith.core.model import Emit
+from kith.core.options import Options
 from kith.core.run import Run, new_id
-from kith.core.values import Answer, Question, Reply
+from kith.core.values import Answer, Consent, Question, Reply
 from kith.features.gateway.answering.open_models import Held, OpenModels
 from kith.features.gateway.answering.request import PURPOSE, ChatRequest
-from kith.memory.consents import Consent
 from kith.memory.session import Session
 from kith.models.dialects.choice import read_choice
 from kith.models.stack import Opened
@@ -50,7 +50,7 @@ async def answer(
 
         run = Run(tell, _nobody, project.tree)
         title = textwrap.shorten(request.words, _TITLE, placeholder=" ...") or "(nothing was said)"
-        run.emit(RunStarted(title, "", request.model, __version__, {"kind": PURPOSE}))
+        run.emit(RunStarted(title, "", request.model, __version__, Options(PURPOSE)))
         try:
             _check_name(project.settings, request.model)
             reply = await _ask(_Loan(project, run, session.id, models), request)
@@ -184,4 +184,4 @@ def _without_words(emit: Emit) -> Emit:
 
 
 async def _nobody(question: Question) -> Answer:
-    return Answer("no", "there is nobody who could say")
+    return Answer("no", "there is nobody who could say", unasked=True)

@@ -168,7 +168,7 @@ class Attendant:
         if call.task is None:
             call.waiting = call.asked == question.id
         else:
-            self.desk.answer(call.session, question.id, Answer("none", by=TOO_LATE))
+            self.desk.answer(call.session, question.id, Answer("none", by=TOO_LATE, unasked=True))
 
 
 def can_show(context: Context[Any, Any], form: ElicitRequestFormParams) -> bool:

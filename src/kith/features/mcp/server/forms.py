@@ -6,6 +6,7 @@ from typing import Any, Final
 from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
+from kith.terminal.question_text import question_text
 from kith.view.always import always_words
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
@@ -23,7 +24,7 @@ def words_of(question: Question, warnings: Sequence[str] = ()) -> str:
 def _lines(question: Question, warnings: Sequence[str]) -> Iterator[str]:
     if question.evidence:
         yield word_evidence(question.evidence)
-    yield printable(question.text)
+    yield printable(question_text(question))
     yield from map(printable, warnings)
     if always := always_words(question):
         yield always

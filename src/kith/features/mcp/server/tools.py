@@ -18,7 +18,7 @@ from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer
 from kith.features.mcp.server import results
-from kith.features.mcp.server.calls import TOO_LATE, Attendant, Call
+from kith.features.mcp.server.calls import Attendant, Call
 from kith.features.review.command import as_json
 from kith.features.review.reviews import Told, run_review
 from kith.features.review.subjects import Wish
@@ -26,6 +26,7 @@ from kith.features.scan.command import text_of
 from kith.features.scan.scans import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
+from kith.terminal.question_text import question_text
 from kith.terminal.report import waiting_line
 
 T = TypeVar("T")
@@ -177,7 +178,7 @@ class Offered:
     def _applied(self, result: Result, call: Call) -> results.Applied:
         report, said = result.report, self._said(call)
         text = report["text"]
-        if not report["applied"] and said and said.by == TOO_LATE:
+        if not report["applied"] and said and said.unasked:
             waited = f"{self.attendant.patience_s:.0f} seconds"
             text = f"Nobody answered within {waited}, so nothing was applied. {HOW} Call again for that."
         feedback = said.text if said else ""
@@ -213,7 +214,7 @@ class Offered:
         text, status = report["text"], report["status"]
         if call.waiting:
             question = self.attendant.desk.question(call.session)
-            status, text = "waiting", f"{question.text if question else ''} {HOW}".strip()
+            status, text = "waiting", f"{question_text(question) if question else ''} {HOW}".strip()
         elif past.ended is None:
             text = "The process that worked on this ended without a word; `kith doctor` may say why."
         after = report["receipt"]["checks"]["after"]

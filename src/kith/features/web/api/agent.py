@@ -35,6 +35,7 @@ from kith.features.web.trajectory import Step, steps_of
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
+from kith.terminal.question_text import question_text
 from kith.view.quoting import quoted
 
 KEPT: Final = 20  # of the conversation before, the newest turns
@@ -119,7 +120,7 @@ async def _outcome(desk: Desk, session: str, question: Question | None, seconds:
     )
     why = _why(stands, seconds, desk.is_working(session))
     error = None if question or stands.status == "done" else why
-    message = question.text if question else stands.text
+    message = question_text(question) if question else stands.text
     return Outcome(success=error is None, message=message, data=data, error=error)
 
 

@@ -66,7 +66,7 @@ class Counted(Collector):
 
     def _take(self, session: str, kind: str, body: dict[str, Any]) -> None:
         if kind == "RunStarted":
-            self._commands[session] = self._name("command", body.get("options", {}).get("kind", "run"))
+            self._commands[session] = self._name("command", body.get("options", {}).get("kind") or "run")
         elif kind == "RunEnded":
             self._tasks[self._commands.get(session, "run"), body["status"]] += 1
         else:

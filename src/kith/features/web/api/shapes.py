@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from kith.core.values import FileChange, Question, TodoItem
 from kith.edits.pieces import pieces_of
+from kith.terminal.question_text import question_text
 
 MOST_WORDS: Final = 200_000  # characters
 Words = Annotated[str, Field(min_length=1, max_length=MOST_WORDS, pattern=r"\S")]
@@ -225,7 +226,7 @@ def question_of(question: Question | None) -> Asked | None:
     return Asked(
         id=question.id,
         kind=kind,
-        text=question.text,
+        text=question_text(question),
         choices=choices,
         draft=question.draft,
         files=files,

@@ -9,6 +9,7 @@ from kith.core.loops import leave
 from kith.core.values import Answer, Question
 from kith.features.web.client.remote import Find, follow, reach
 from kith.terminal.prompts import ConsoleScreen
+from kith.terminal.question_text import question_text
 from kith.terminal.questions import ask
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 from kith.view.always import always_words
@@ -93,7 +94,7 @@ class Asking:
             return await self._person(question)
         choices = "yes|always|no" if "always" in question.choices else "yes|no"
         waits = f"It waits for an answer: kith client answer {self._session} {choices}"
-        for line in filter(None, (*question.text.split("\n"), always_words(question), waits)):
+        for line in filter(None, (*question_text(question).split("\n"), always_words(question), waits)):
             self._voice.hear(Notice(line), ())
         return None
 

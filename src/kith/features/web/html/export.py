@@ -18,6 +18,7 @@ from kith.core.events import (
     Said,
     ToolEnded,
 )
+from kith.core.options import Options
 from kith.core.values import Message, Ran
 from kith.features.web.html.entries import read_body, read_event
 from kith.features.web.html.forks import kind_of, unfold_fork
@@ -28,6 +29,7 @@ from kith.features.web.html.scene import Scene
 from kith.features.web.html.standalone import standalone_page
 from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen
+from kith.terminal.question_text import question_text
 from kith.view.lines import line_of
 from kith.view.markup import element
 from kith.view.printing import printable
@@ -89,7 +91,7 @@ def _unfolded(seen: Seen) -> Iterable[Seen]:
 
 def _blocks(event: Event, task: str) -> Iterator[str]:
     match event:
-        case RunStarted(options={"kind": "fork"}):  # its name is the other session's
+        case RunStarted(options=Options(kind="fork")):  # its name is the other session's
             return
         case Named(title):
             yield f"**Called:** {coded(title)}"
@@ -108,7 +110,7 @@ def _blocks(event: Event, task: str) -> Iterator[str]:
             yield f"**{'Taken back' if undoes else 'Applied'}**"
             yield fenced("".join(file.diff for file in files), "diff")
         case Asked(question):
-            yield f"**kith asks:** {coded(question.text)}"
+            yield f"**kith asks:** {coded(question_text(question))}"
         case Answered(answer=answer):
             yield f"**Answer:** {answer.choice}" + (f": {coded(answer.text)}" if answer.text else "")
         case RunEnded(status, words):

@@ -30,4 +30,4 @@ def unfold_fork(forked: Seen) -> Iterator[Seen]:
 def kind_of(body: Mapping[str, object]) -> object:
     """The command that a RunStarted tells of, None for a plain task."""
     options = body.get("options")
-    return options.get("kind") if isinstance(options, dict) else None
+    return (options.get("kind") or None) if isinstance(options, dict) else None

@@ -82,14 +82,14 @@ def answered_html(question: Question, answer: Answer) -> Html:
 
 def _asked(question: Question) -> Sequence[str]:
     """The words of a question; a command stands apart from them, as it will run."""
-    head, colon, target = question.text.partition(": ")
-    if question.kind == "tool" and colon:
-        return element("span", f"{head}:"), element("code", target, class_="target")
-    *careful, words = question.text.split("\n") if question.kind == "change" else (question.text,)
-    lines = [element("span", element("strong", line, class_="warn"), element("br")) for line in careful]
+    if question.target and question.target.text:
+        target = element("code", question.target.text, class_="target")
+        return element("span", f"{question.text}:"), target
+    warned = (element("strong", line, class_="warn") for line in question.warnings)
+    lines = [element("span", line, element("br")) for line in warned]
     if question.evidence:
         lines.append(element("span", word_evidence(question.evidence), element("br")))
-    return (*lines, words)
+    return (*lines, question.text)
 
 
 def _kept(question: Question, kept: Kept) -> str:

@@ -36,7 +36,7 @@ async def retry(talk: "Talk", rest: str) -> None:
 
 
 def _is_task(started: Any) -> bool:
-    return started is not None and started.options.get("kind", "run") not in _OTHERS
+    return started is not None and started.options.command not in _OTHERS
 
 
 async def run(talk: "Talk", rest: str) -> None:
