@@ -1,6 +1,5 @@
 """Conversations by their ids: which one to go on with, what it is called, and how it is forgotten."""
 
-import json
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
@@ -13,17 +12,13 @@ from kith.core.events import Named
 from kith.features.measure.kept_rows import KeptRows
 from kith.memory.listing import Summary, list_sessions
 from kith.memory.log import Log
+from kith.memory.queries import applied_changes, kinds_in
 from kith.memory.typed import forget_typed
 from kith.settings import Settings
 from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
 
 LONGEST_TITLE: Final = 120  # characters
-_UNDONE_BY: Final = """
-SELECT session, json_extract(body, '$.change_id'), json_extract(body, '$.undoes') FROM events
-WHERE kind = 'Applied' AND json_extract(body, '$.undoes') <> '' ORDER BY seq
-"""
-_APPLIED: Final = "SELECT session, json_extract(body, '$.change_id') FROM events WHERE kind = 'Applied'"
 
 
 def last_conversation(project: Project) -> Summary:
@@ -89,23 +84,18 @@ def forget(settings: Settings, log: Log, session: str) -> tuple[str, ...]:
     sessions in which one of its changes was taken back, which hold the same words. Raises BusyError while
     somebody works on one of them; nothing of that one is gone then.
     """
-    applied = log.query(_APPLIED)
-    ids = {change for of, change in applied if of == session}
+    applied = applied_changes(log)
+    ids = {each.change_id for each in applied if each.session == session}
     others = dict[str, None]()
-    for of, change, undoes in log.query(_UNDONE_BY):
-        if undoes in ids:
-            ids.add(change)
-            others |= {of: None} if _only_undoes(log, of) else {}
+    for each in applied:
+        if each.undoes in ids:
+            ids.add(each.change_id)
+            others |= {each.session: None} if kinds_in(log, each.session) == {"undo"} else {}
     others.pop(session, None)
-    for each in (*others, session):
-        own = [change for of, change in applied if of == each]
-        log.delete(each, partial(_erase_files, settings, log, each, own))
+    for id in (*others, session):
+        own = [each.change_id for each in applied if each.session == id]
+        log.delete(id, partial(_erase_files, settings, log, id, own))
     return tuple(others)
-
-
-def _only_undoes(log: Log, session: str) -> bool:
-    began = log.query("SELECT body FROM events WHERE session = ? AND kind = 'RunStarted'", (session,))
-    return all(json.loads(body).get("options", {}).get("kind") == "undo" for (body,) in began)
 
 
 def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[str]) -> None:

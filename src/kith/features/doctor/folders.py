@@ -3,10 +3,8 @@
 import os
 import shlex
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +12,7 @@ from kith.core.errors import KithError, UsageError
 from kith.core.sizes import size_text
 from kith.features.doctor.check import Check, Level, Tell, closed
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.queries import find_damage
 from kith.settings import Settings, find_folders, load_settings
 from kith.settings.files import NAMES
 
@@ -120,10 +119,5 @@ def check_log(settings: Settings, tell: Tell) -> None:
 
 
 def _damage(path: Path) -> str:
-    """The first thing that SQLite finds wrong (`PRAGMA quick_check`), "" when it finds nothing."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as log:
-            said = str(log.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.DatabaseError as error:
-        said = str(error)
-    return "" if said == "ok" else f"The log {path} is damaged: {' '.join(said.split())}"
+    found = find_damage(path)
+    return f"The log {path} is damaged: {found}" if found else ""

@@ -18,6 +18,7 @@ from kith.memory.inbox import Inbox, Letter, unheard_sessions
 from kith.memory.listing import Summary
 from kith.memory.live import Position, Watch
 from kith.memory.log import Log
+from kith.memory.queries import roots_of
 from kith.memory.questions import can_resume, open_question, was_cut_off
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -59,7 +60,7 @@ class Desk:
         """The project that a session belongs to; None for one of another folder, and for one that is not."""
         if not _ID.fullmatch(session):
             return None
-        told = [root for (root,) in self.log.query(_ROOT, (session,))]
+        told = roots_of(self.log, session)[:1]
         root = next(iter(told or [body for _, body in self.log.posted(session, _BEGUN)]), "")
         return next((each for each in self.projects.values() if str(each.root) == root), None)
 
@@ -150,11 +151,6 @@ class Desk:
     def watch(self, session: str, position: Position | None = None) -> Watch:
         """A reader of the session from a position on."""
         return Watch(self.log, session, position or Position())
-
-
-_ROOT = """
-SELECT json_extract(body, '$.root') FROM events WHERE session = ? AND kind = 'RunStarted' ORDER BY seq LIMIT 1
-"""
 
 
 def open_desk(roots: Sequence[Path], flags: dict[str, Any]) -> Desk:

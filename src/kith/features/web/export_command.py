@@ -10,14 +10,12 @@ from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.loops import run_loop
 from kith.memory.live import Seen, Watch
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.queries import roots_of
 from kith.settings import load_settings
 from kith.terminal.extras import check_extra
 from kith.terminal.folder import find_root
 
 FORMATS = ("html", "md", "json")
-_ROOT = (
-    "SELECT json_extract(body, '$.root') FROM events WHERE session = ? AND kind = 'RunStarted' ORDER BY seq"
-)
 
 
 def export_command(args: argparse.Namespace) -> int:
@@ -58,7 +56,7 @@ def _without_secrets(log: Log, session: str, here: Path, told: str) -> str:
     from kith.agent.asking.hidden import keep_secrets
     from kith.agent.project import Project
 
-    places = [Path(root) for (root,) in log.query(_ROOT, (session,)) if root]
+    places = [Path(root) for root in roots_of(log, session)]
     root = next((place for place in places if place.is_dir()), here)
     return run_loop(keep_secrets(Project.open(root, {}), told))
 

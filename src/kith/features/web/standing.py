@@ -1,17 +1,16 @@
 """How a session stands, from a few rows of the log: nothing is folded that nobody asked for."""
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kith.core.codec import decode_event
-from kith.core.events import Applied, Event, Proposed, RunEnded, RunStarted, TodoSet
+from kith.core.events import Applied, Proposed, RunEnded, RunStarted, TodoSet
 from kith.core.values import FileChange, Question, TodoItem
 from kith.edits import summarise
 from kith.features.web.desk import Desk
 from kith.memory.log import Log
+from kith.memory.queries import asked_ids, newest_event
 
 ChangeState = Literal["waiting", "kept", "applied", "proposed", "none"]
 _LOOK_S: Final = 0.1  # between two looks into the log
@@ -29,10 +28,10 @@ class Standing:
 
 def standing(log: Log, session: str) -> Standing:
     """How a session stands. Raises KithError."""
-    started = _last(log, session, "RunStarted")
+    started = newest_event(log, session, "RunStarted")
     if not isinstance(started, RunStarted):
         return Standing()
-    ended = _last(log, session, "RunEnded", "RunStarted", "Resumed")
+    ended = newest_event(log, session, "RunEnded", "RunStarted", "Resumed")
     if not isinstance(ended, RunEnded):
         return Standing(started.task, started.model)
     return Standing(started.task, started.model, ended.status, ended.text)
@@ -40,7 +39,7 @@ def standing(log: Log, session: str) -> Standing:
 
 def todo_list(log: Log, session: str) -> tuple[TodoItem, ...]:
     """The model's list."""
-    told = _last(log, session, "TodoSet")
+    told = newest_event(log, session, "TodoSet")
     return told.items if isinstance(told, TodoSet) else ()
 
 
@@ -66,7 +65,7 @@ def last_change(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange
     if (project := desk.project_of(session)) and desk.is_waiting(session):
         name = project.waiting_in(session)
         return "kept", summarise(project.tree.waiting_change(name)) if name else ()
-    match _last(desk.log, session, "Applied", "Proposed", "RunStarted"):
+    match newest_event(desk.log, session, "Applied", "Proposed", "RunStarted"):
         case Applied(files=files):
             return "applied", files
         case Proposed(files):
@@ -76,14 +75,4 @@ def last_change(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange
 
 def was_asked(log: Log, session: str, question: str) -> bool:
     """Whether a question with this id was ever asked in the session."""
-    query = "SELECT body FROM events WHERE session = ? AND kind = 'Asked'"
-    return any(json.loads(body)["question"]["id"] == question for (body,) in log.query(query, (session,)))
-
-
-def _last(log: Log, session: str, *kinds: str) -> Event | None:
-    """The newest event of these kinds."""
-    marks = ", ".join("?" * len(kinds))
-    query = f"SELECT kind, body FROM events WHERE session = ? AND kind IN ({marks}) ORDER BY seq DESC LIMIT 1"
-    for kind, body in log.query(query, (session, *kinds)):
-        return decode_event(kind, body)
-    return None
+    return question in asked_ids(log, session)

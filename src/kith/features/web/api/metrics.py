@@ -1,7 +1,6 @@
 """What Prometheus reads: counters folded from the log, and what is open now."""
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -17,6 +16,7 @@ from prometheus_client.registry import Collector
 from kith import __version__
 from kith.features.web.api.dependencies import OneDesk
 from kith.memory.log import Log
+from kith.memory.queries import counted_after
 from kith.memory.questions import open_question
 
 Key = tuple[str, ...]  # labels
@@ -24,10 +24,6 @@ router = APIRouter(tags=["measurements"])
 _TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"  # which every Prometheus reads
 _NAMES: Final = 50  # models, and commands, that have series of their own: further ones share "other"
 _PHASES: Final = {"load": "load_s", "queue": "queue_s", "read": "prefill_s", "write": "decode_s"}
-_NEW: Final = """
-SELECT seq, session, kind, body FROM events
-WHERE seq > ? AND kind IN ('Called', 'RunStarted', 'RunEnded') ORDER BY seq LIMIT 5000
-"""
 
 
 @router.get("/metrics", summary="Counters and gauges for Prometheus", response_class=Response)
@@ -58,9 +54,9 @@ class Counted(Collector):
 
     def collect(self) -> Iterator[Metric]:
         with self._lock, closing(Log(self._path)) as log:
-            while rows := log.query(_NEW, (self._seq,)):
+            while rows := counted_after(log, self._seq):
                 for self._seq, session, kind, body in rows:
-                    self._take(session, kind, json.loads(body))
+                    self._take(session, kind, body)
             yield from self._counters()
             yield from _gauges(log)
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
@@ -20,10 +20,10 @@ from kith.features.web.html.scene import Scene
 from kith.features.web.part import draw_panel
 from kith.features.web.sse import HEADERS, position_of, stream
 from kith.memory.live import Position, Seen
+from kith.memory.queries import is_undone
 from kith.view.markup import Html, element
 
 _routes = APIRouter(include_in_schema=False)
-_UNDONE: Final = "SELECT 1 FROM events WHERE kind = 'Applied' AND json_extract(body, '$.undoes') = ? LIMIT 1"
 
 
 class Shown:
@@ -82,7 +82,7 @@ class Shown:
     def forget_undone(self) -> list[Patch]:
         """A change is taken back in a session of its own."""
         controls = self.controls
-        if not controls.applied or not self.watch.log.query(_UNDONE, (controls.applied,)):
+        if not controls.applied or not is_undone(self.watch.log, controls.applied):
             return []
         controls.applied = ""
         return [Patch("replace", "actions", controls.actions())]

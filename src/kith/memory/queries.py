@@ -1,0 +1,119 @@
+"""Questions that the log answers from its rows, for which no session needs to be read."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kith.core.codec import build_event, decode_event
+from kith.core.events import Event, RunStarted
+from kith.memory.log import Log
+
+_ROOTS: Final = """
+SELECT json_extract(body, '$.root') FROM events WHERE session = ? AND kind = 'RunStarted' ORDER BY seq
+"""
+_UNDONE: Final = "SELECT 1 FROM events WHERE kind = 'Applied' AND json_extract(body, '$.undoes') = ? LIMIT 1"
+_APPLIED: Final = """
+SELECT session, json_extract(body, '$.change_id'), json_extract(body, '$.undoes') FROM events
+WHERE kind = 'Applied' ORDER BY seq
+"""
+_COUNTED: Final = """
+SELECT seq, session, kind, body FROM events
+WHERE seq > ? AND kind IN ('Called', 'RunStarted', 'RunEnded') ORDER BY seq LIMIT 5000
+"""
+# The newest first; a page ends before the last event that its cursor names.
+_CONVERSATIONS: Final = """
+SELECT session, MAX(seq), MAX(at), (
+  SELECT body FROM events first WHERE first.session = events.session AND first.kind = 'RunStarted'
+  ORDER BY first.seq LIMIT 1
+) AS began
+FROM events WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session
+HAVING MAX(seq) < ? AND json_extract(began, '$.options.plan') IS NOT NULL ORDER BY 2 DESC
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A session with a task or a conversation: its last event's number and time, and how it began."""
+
+    session: str
+    last: int
+    at: float
+    began: RunStarted
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedIn:
+    """A change that was applied: in which session, under which id, and which change it took back ("")."""
+
+    session: str
+    change_id: str
+    undoes: str
+
+
+def roots_of(log: Log, session: str) -> list[str]:
+    """The folders that a session worked in, in order."""
+    return [str(root) for (root,) in log.query(_ROOTS, (session,)) if root]
+
+
+def kinds_in(log: Log, session: str) -> set[str]:
+    """The commands that a session was begun and gone on with: run, build, undo ..."""
+    query = """
+    SELECT DISTINCT json_extract(body, '$.options.kind') FROM events
+    WHERE session = ? AND kind = 'RunStarted'
+    """
+    return {str(kind or "run") for (kind,) in log.query(query, (session,))}
+
+
+def conversations_before(log: Log, seq: int) -> Iterator[Conversation]:
+    """Tasks and conversations whose last event has a smaller number, the newest first."""
+    for session, last, at, body in log.query(_CONVERSATIONS, (seq,)):
+        began = build_event("RunStarted", json.loads(body))
+        if isinstance(began, RunStarted):
+            yield Conversation(session, last, at, began)
+
+
+def applied_changes(log: Log) -> list[AppliedIn]:
+    """Every change that was ever applied, in order."""
+    return [AppliedIn(session, change, undoes or "") for session, change, undoes in log.query(_APPLIED)]
+
+
+def is_undone(log: Log, change_id: str) -> bool:
+    """Whether a change was taken back, in whichever session."""
+    return bool(log.query(_UNDONE, (change_id,)))
+
+
+def newest_event(log: Log, session: str, *kinds: str) -> Event | None:
+    """The newest event of these kinds."""
+    marks = ", ".join("?" * len(kinds))
+    query = f"SELECT kind, body FROM events WHERE session = ? AND kind IN ({marks}) ORDER BY seq DESC LIMIT 1"
+    for kind, body in log.query(query, (session, *kinds)):
+        return decode_event(kind, body)
+    return None
+
+
+def asked_ids(log: Log, session: str) -> set[str]:
+    """The ids of all questions that were asked in a session."""
+    query = "SELECT json_extract(body, '$.question.id') FROM events WHERE session = ? AND kind = 'Asked'"
+    return {str(id) for (id,) in log.query(query, (session,))}
+
+
+def counted_after(log: Log, seq: int) -> list[tuple[int, str, str, dict[str, Any]]]:
+    """Calls, beginnings and ends after an event, at most 5,000: number, session, kind and plain data."""
+    return [
+        (number, session, kind, json.loads(body))
+        for number, session, kind, body in log.query(_COUNTED, (seq,))
+    ]
+
+
+def find_damage(path: Path) -> str:
+    """The first thing that SQLite finds wrong in a file (`PRAGMA quick_check`), "" when it finds nothing."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            said = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        said = str(error)
+    return "" if said == "ok" else " ".join(said.split())
