@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST: Final = 4_000  # characters of a line that may be more than words: none waits for its end for ever
-_QUOTE: Final = re.compile(r" {0,3}> ?")
+_QUOTE: Final = re.compile(r" *> ?")
 _ITEM: Final = re.compile(r"( *)([-*+]|\d{1,9}[.)])( {1,4}(?! )| |$)")
 _TASK: Final = re.compile(r"\[([ xX])\][ \t]+")
 _WORDLESS: Final = re.compile(r"\s*(`{1,}[\w+#-]*|~+|#+|[-*_=+]|\d+\.?|\|?[\s|:-]*)")  # nothing yet
@@ -142,7 +142,8 @@ class Blocks:
     def take_words(self, line: str) -> bool:
         """The beginning of a line, if it is words however it goes on; then its rest comes by `go_on`."""
         head, is_endless = line[: self.width + 1], len(line) > LONGEST
-        if self.in_code or line.isspace() or not (is_endless or ("|" not in head and _LETTER.search(line))):
+        may_be_row = "|" in head or isinstance(self._current, Table)
+        if self.in_code or line.isspace() or not (is_endless or (_LETTER.search(line) and not may_be_row)):
             return False
         line = self._indented(readable(line))
         leaves = self._read([*self._open, line[:LONGEST]])
@@ -227,7 +228,7 @@ class Blocks:
             text = text[len(place.opening) :] if begin == line else place.leave_out(text) or ""
         if quote := _QUOTE.match(text):
             bar = (Span(f"{self.glyphs.quote} ", "quote"),)
-            return _Place(quote[0], quote[0], bar, bar, False)
+            return _Place(quote[0], "> ", bar, bar, False)
         item = _ITEM.match(text)
         assert item, text
         bullet = item[2] if item[2][0].isdigit() else self.glyphs.bullet

@@ -24,7 +24,8 @@ _SIGN: Final = re.compile(r"[\n`*_~\[\]!<&\\:]")  # where words may end
 _ADDRESS: Final = re.compile(r"https?://[^\s<>`*\"']{1,1000}")
 _SENTENCE_END: Final = ".,;:!?)]"
 _ROLES: Final = {"em_open": "emphasis", "strong_open": "strong", "s_open": "struck"}
-_CUT: Final = re.compile(rf"(?<=\S)(?=\s)|(?<={WIDE})(?={WIDE})")  # where a word is whole
+# Where a word is whole; `;` and `>` may end an entity that is a blank, and a line's end.
+_CUT: Final = re.compile(rf"(?<=[^\s;>])(?=\s)|(?<={WIDE})(?={WIDE})")
 
 
 @dataclass(slots=True)

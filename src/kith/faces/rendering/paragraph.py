@@ -48,7 +48,7 @@ class Paragraph:
         line = merged([*self._read, *read_spans(self.source[:at], self.marks)])
         self.source = self.source[at:]
         *rows, self._read = wrap(line, width - columns_of(self.first))
-        lines = [(*(self.others if number else self.first), *row) for number, row in enumerate(rows)]
+        lines = [merged([*(self.others if number else self.first), *row]) for number, row in enumerate(rows)]
         if rows:
             self.first = self.others
         return lines
