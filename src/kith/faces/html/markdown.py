@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kith.faces.html.markup import Html, element, visible
+from kith.faces.rendering.parser import make_parser
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -37,9 +38,7 @@ def render_markdown(words: str) -> Html:
 
 @cache
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = make_parser()
     parser.core.ruler.push("kith", _tame)
     return parser
 

@@ -146,8 +146,9 @@ class Blocks:
         if self.in_code or line.isspace() or not (is_endless or (_LETTER.search(line) and not may_be_row)):
             return False
         line = self._indented(readable(line))
-        leaves = self._read([*self._open, line[:LONGEST]])
-        if leaves[-1].kind == "paragraph_open" and "|" not in head and len(line) > self.width:
+        *_, leaf = [None, *self._read([*self._open, line[:LONGEST]])]
+        goes_on = leaf and leaf.kind == "paragraph_open" and leaf.end > len(self._open)
+        if goes_on and "|" not in head and len(line) > self.width:
             self._open.append(line)
         elif is_endless:
             self.close()
@@ -229,8 +230,8 @@ class Blocks:
         if quote := _QUOTE.match(text):
             bar = (Span(f"{self.glyphs.quote} ", "quote"),)
             return _Place(quote[0], "> ", bar, bar, False)
-        item = _ITEM.match(text)
-        assert item, text
+        item = _ITEM.match(text) or _ITEM.match("-")  # never seen, but nobody's words may end a conversation
+        assert item
         bullet = item[2] if item[2][0].isdigit() else self.glyphs.bullet
         opening = f"{item[1]}{item[2]}{item[3] or ' '}"
         return _Place(opening, " " * len(opening), *_item_mark(bullet), True, len(item[1]))
@@ -291,7 +292,7 @@ class Blocks:
         """Show a block that is over, or all of it that is there."""
         match leaf.kind:
             case "paragraph_open":
-                self._add_words(leaf.path, leaf.words)
+                self._add_words(leaf.path, leaf.words, is_last=True)
             case "table_open":
                 self._add_rows(leaf)
             case "fence" | "code_block":
@@ -330,7 +331,7 @@ class Blocks:
         self._blank, self._any, self._shown = False, True, path
         return first, tuple(span for place in path for span in place.others)
 
-    def _add_words(self, path: tuple[_Place, ...], lines: list[str]) -> None:
+    def _add_words(self, path: tuple[_Place, ...], lines: list[str], is_last: bool = False) -> None:
         if isinstance(self._current, Paragraph):
             lines = ["", *lines]
         else:
@@ -345,7 +346,7 @@ class Blocks:
                 mark, rest = _item_mark(sign)
                 first, others = (*first[:-1], *mark), (*others[:-1], *rest)
             self._current = Paragraph(first, others, self.marks)
-        self._out += self._current.add("\n".join(lines), self.width)
+        self._out += self._current.add("\n".join(lines), self.width, is_last)
 
     def _add_rows(self, leaf: _Leaf) -> None:
         head, *rows = leaf.rows

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -30,30 +30,33 @@ _CUT: Final = re.compile(rf"(?<=[^\s;>])(?=\s)|(?<={WIDE})(?={WIDE})")
 
 @dataclass(slots=True)
 class _Notes:
-    """Where markdown-it's steps began, the tokens that were there then, and what became of delimiters."""
+    """Where markdown-it's steps through a text began, and what became of the marks in it."""
 
     text: str
-    steps: list[tuple[int, int]] = field(default_factory=list)
-    pairs: list[tuple[int, int]] = field(default_factory=list)  # tokens
-    unpaired: list[int] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)  # the first one that each step made
+    pairs: list[tuple[int, int]] = field(default_factory=list)  # the tokens of marks that belong together
+    unpaired: list[int] = field(default_factory=list)  # the tokens of marks that may still find an end
+    ticks: list[tuple[int, str]] = field(default_factory=list)  # backticks that close nowhere
 
-    def stretches(self) -> Iterator[tuple[int, int]]:
+    @property
+    def steps(self) -> list[tuple[int, int]]:
         """From where to where each step went."""
-        return pairwise([*(begin for begin, _ in self.steps), len(self.text)])
+        return list(pairwise([*self.begins, len(self.text)]))
 
     def place_of(self, token: int) -> tuple[int, int]:
         """From where to where the step went that made a token."""
-        number = bisect_right(self.steps, token, key=lambda step: step[1])
-        return self.steps[number - 1][0], self.steps[number][0] if number < len(self.steps) else len(
-            self.text
-        )
+        number = bisect_right(self.tokens, token)
+        return self.begins[number - 1], [*self.begins[number : number + 1], len(self.text)][0]
 
-    def open_ticks(self) -> tuple[int, str]:
-        """The first run of backticks that is not closed, and where it is; the text's end for none."""
-        for begin, end in self.stretches():
-            if self.text[begin] == "`" and not self.text[begin:end].strip("`"):
-                return begin, self.text[begin:end]
-        return len(self.text), ""
+    @property
+    def certain(self) -> int:
+        """Up to where no mark waits for its end."""
+        waiting = [
+            *(self.place_of(token)[0] for token in self.unpaired[:1]),
+            *(at for at, _ in self.ticks[:1]),
+        ]
+        return min([len(self.text), *waiting])
 
 
 @cache
@@ -63,7 +66,7 @@ def terminal_parser() -> "MarkdownIt":
     It takes the width of the screen from `env`: a line that is longer was shown before its end, and is words.
     """
     from markdown_it.rules_block import lheading, table
-    from markdown_it.rules_inline import link
+    from markdown_it.rules_inline import backtick, link
 
     def heading_below(state: "StateBlock", line: int, end: int, silent: bool) -> bool:
         source = _source_line(state, line)
@@ -77,12 +80,21 @@ def terminal_parser() -> "MarkdownIt":
     def possible_link(state: "StateInline", silent: bool) -> bool:
         return state.src.find("](", state.pos) >= 0 and link(state, silent)
 
+    def noted_ticks(state: "StateInline", silent: bool) -> bool:
+        begin, count, notes = state.pos, len(state.tokens), state.env["notes"]
+        if not backtick(state, silent):
+            return False
+        if not silent and len(state.tokens) == count and state.src is notes.text:
+            notes.ticks.append((begin, state.src[begin : state.pos]))
+        return True
+
     parser = make_parser().disable("reference")
     parser.inline.terminator_re = _SIGN
     parser.block.ruler.at("lheading", heading_below)
     parser.block.ruler.at("table", bounded_table, {"alt": ["paragraph"]})
     parser.inline.ruler.before("text", "step", _note_step)
     parser.inline.ruler.at("link", possible_link)
+    parser.inline.ruler.at("backticks", noted_ticks)
     parser.inline.ruler.before("newline", "address", _take_address)
     # Addresses are shown as they were written.
     parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
@@ -108,37 +120,29 @@ def forced_cut(text: str) -> int:
 def find_cut(text: str) -> int:
     """The last place where both parts read as the whole does, whatever follows it; 0 for none."""
     notes = _read(text)[1]
-    certain, inside = len(text), bytearray(len(text) + 1)
+    certain, held = notes.certain, bytearray(len(text) + 1)
+    spans = [(notes.place_of(opening)[0], notes.place_of(closing)[1]) for opening, closing in notes.pairs]
     brackets: list[int] = []
-
-    def hold(begin: int, end: int) -> None:
-        inside[begin + 1 : end] = b"\1" * max(end - begin - 1, 0)
-
-    for begin, end in notes.stretches():
+    for begin, end in notes.steps:
         match text[begin]:
             case "[" if end == begin + 1:
                 brackets.append(begin)
             case "]" if brackets:
                 opened = brackets.pop()
-                if end == len(text) or text[end] == "(":
+                if end == len(text) or text[end] == "(":  # it may become a link
                     certain = min(certain, opened)
+            case "!" if "`" in text[begin:end]:  # its words are read apart
+                certain = min(certain, begin)
             case "`" | "[" | "!" | "<" | "&" | "\\" | "_":
-                hold(begin, end)
+                spans.append((begin, end))
             case _:
                 pass
-    for opening, closing in notes.pairs:
-        hold(notes.place_of(opening)[0], notes.place_of(closing)[1])
-    certain = min(
-        [
-            certain,
-            notes.open_ticks()[0],
-            *brackets[:1],
-            *(notes.place_of(token)[0] for token in notes.unpaired[:1]),
-        ]
-    )
+    for begin, end in spans:
+        held[begin + 1 : end] = b"\1" * max(end - begin - 1, 0)
+    certain = min([certain, *brackets[:1]])
     for found in reversed(list(_CUT.finditer(text, 0, certain + 1))):
         at = found.start()
-        if at <= certain and not inside[at] and (text[at].isspace() or "://" not in text[:at].split()[-1]):
+        if at <= certain and not held[at] and (text[at].isspace() or "://" not in text[:at].split()[-1]):
             return at
     return 0
 
@@ -147,9 +151,9 @@ def with_ends(text: str) -> str:
     """An unfinished text with the marks that would close what is open at its end."""
     text = text.rstrip()
     notes = _read(text)[1]
-    before, ticks = notes.open_ticks()
     if len(notes.unpaired) > _CLOSED:
         return text
+    before, ticks = notes.ticks[0] if notes.ticks else (len(text), "")
     opened = [notes.place_of(token)[0] for token in notes.unpaired]
     marks = "".join(text[at] * (2 if text[at] == "~" else 1) for at in reversed(opened) if at < before)
     return f"{text}{ticks}{marks}"
@@ -223,7 +227,8 @@ def _source_line(state: "StateBlock", line: int) -> str:
 def _note_step(state: "StateInline", silent: bool) -> bool:
     notes: _Notes = state.env["notes"]
     if not silent and state.level == 0 and state.src is notes.text:  # the words of an image are read apart
-        notes.steps.append((state.pos, len(state.tokens) + bool(state.pending)))
+        notes.begins.append(state.pos)
+        notes.tokens.append(len(state.tokens) + bool(state.pending))
     return False
 
 

@@ -21,15 +21,15 @@ class Paragraph:
         """The same words, to be ended before their end."""
         return replace(self)
 
-    def add(self, text: str, width: int) -> list[Line]:
-        """More of its source; returns the rows that are certain now."""
+    def add(self, text: str, width: int, is_last: bool = False) -> list[Line]:
+        """More of its source; returns the rows that are certain now, unless the end follows at once."""
         self.source += text
         rows: list[Line] = []
         while len(self.source) > REACH:
             rows += self._advance(forced_cut(self.source[:REACH]), width)
             self._enough = 0
         fills = "\n" in self.source or columns_of(self._read) + len(self.source) > width // 2
-        if fills and len(self.source) > self._enough:
+        if fills and not is_last and len(self.source) > self._enough:
             at = find_cut(self.source)
             self._enough = 0 if at else len(self.source) * 5 // 4
             rows += self._advance(at, width)
