@@ -6,6 +6,7 @@ are indented too little than CommonMark is, and a line's end stays a line's end,
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
@@ -92,9 +93,8 @@ class _Leaf:
     def is_whole(self) -> bool:
         """True for a block that no line can add to."""
         lines = self.tokens[0].content.count("\n")
-        return self.kind in ("heading_open", "hr") or (
-            self.kind == "fence" and self.end - self.begin > lines + 1
-        )
+        is_closed = self.kind == "fence" and self.end - self.begin > lines + 1
+        return is_closed or self.kind in ("heading_open", "hr")
 
 
 @dataclass(slots=True)
@@ -203,30 +203,31 @@ class Blocks:
         tokens: list[Token] = []
         parser.block.parse("".join(f"{line}\n" for line in source), parser, {"width": self.width}, tokens)
         leaves: list[_Leaf] = []
-        path: list[tuple[_Place, int]] = []
+        path: list[_Place] = []
+        begins: list[int] = []  # the lines in which they begin
         for number, token in enumerate(tokens):
             begin, end = token.map or (0, 0)
+            fresh = begins.count(begin)
             if token.type in ("blockquote_open", "list_item_open"):
                 is_stub = begin < len(stubs)
-                place = self._places[begin] if is_stub else self._enter(source[begin], begin, path)
-                path.append((place, begin))
+                place = self._places[begin] if is_stub else self._enter(_inside(source[begin], path, fresh))
+                path.append(place)
+                begins.append(begin)
+                fresh += 1
                 if tokens[number + 1].nesting >= 0:
                     continue
                 end = begin + 1  # there is nothing in it yet
             elif token.type in ("blockquote_close", "list_item_close"):
                 path.pop()
+                begins.pop()
                 continue
             elif token.type not in _LEAVES or begin < len(stubs):
                 continue
-            fresh = sum(line == begin for _, line in path)
-            places = tuple(place for place, _ in path)
-            leaves.append(_Leaf(tokens[number:], places, fresh, begin - len(stubs), end - len(stubs)))
+            leaves.append(_Leaf(tokens[number:], tuple(path), fresh, begin - len(stubs), end - len(stubs)))
         return leaves
 
-    def _enter(self, text: str, line: int, path: list[tuple[_Place, int]]) -> _Place:
-        """The place that begins in a line, within those of the path."""
-        for place, begin in path:
-            text = text[len(place.opening) :] if begin == line else place.leave_out(text) or ""
+    def _enter(self, text: str) -> _Place:
+        """The place that begins there."""
         if quote := _QUOTE.match(text):
             bar = (Span(f"{self.glyphs.quote} ", "quote"),)
             return _Place(quote[0], "> ", bar, bar, False)
@@ -267,9 +268,9 @@ class Blocks:
                 self._add_rows(leaf)
                 self._open = [f"{more}{cell * len(leaf.rows[0])}|" for cell in ("|x", "|-")]
             case "fence":
-                stub = more + self._inside(leaf) if self._current is None else source[0]
+                is_new = self._current is None
+                self._open = [more + _inside(source[0], leaf.path, leaf.fresh) if is_new else source[0]]
                 self._add_code(leaf)
-                self._open = [stub]
             case "code_block":
                 self._add_code(leaf)
                 self._open = [f"{more}    {STUB}"]
@@ -278,13 +279,6 @@ class Blocks:
                 self._open = source
                 return
         self._places = leaf.path
-
-    def _inside(self, leaf: _Leaf) -> str:
-        """The first line of a leaf without the marks of its places."""
-        text, old = self._open[leaf.begin], len(leaf.path) - leaf.fresh
-        for number, place in enumerate(leaf.path):
-            text = text[len(place.opening) :] if number >= old else place.leave_out(text) or ""
-        return text
 
     # --- what is shown -------------------------------------------------------------------------
 
@@ -383,6 +377,13 @@ class Blocks:
         titled = [Span(text, f"{role} heading{level}".strip()) for text, role in spans]
         self._out += wrap(titled, self.width, (*first, *mark), others)
         self._blank = True
+
+
+def _inside(text: str, path: Sequence[_Place], fresh: int) -> str:
+    """A line without the marks of its places, the last `fresh` of which begin in it."""
+    for number, place in enumerate(path, fresh - len(path)):
+        text = text[len(place.opening) :] if number >= 0 else place.leave_out(text) or ""
+    return text
 
 
 def _item_mark(sign: str) -> tuple[Line, Line]:
