@@ -7,7 +7,7 @@ from typing import Final
 from kith.core.errors import UsageError
 
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "web": ("fastapi", "markdown_it", "nh3", "prometheus_client", "uvicorn"),
+    "web": ("fastapi", "nh3", "prometheus_client", "uvicorn"),
     "acp": ("acp",),
     "mcp": ("mcp",),
 }

@@ -1,5 +1,6 @@
 """Markdown that arrives in pieces is drawn as if it came whole, and what was drawn stays."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,34 @@ PARTS = (
     ),
     *("[", "](", ")", "]", "[docs](https://example.org/a_b)", "https://example.org/x", "<https://a.b>", "!["),
     *("&amp;", "&#8238;", "<br>", "\\", "\\*", "__init__.py", "snake_case", "日本語の文", "é", "🎉", "⚠️"),
-    *("\x1b[2J", "\u202e", "\r\n", "\t", "def f():\n    return 'x'\n", "/* a", "*/", '"""', "2 * 3"),
+    *(
+        "```- - ](u) ",
+        "- ```\n",
+        "`b ",
+        "[a ",
+        "](u",
+        "日本語" * 20,
+        "x" * 70,
+        ">\n",
+        "a | b\n",
+        "    code\n",
+        "+ ",
+    ),
+    *(
+        "&#27;",
+        "&#x85;",
+        "&#10;",
+        "&#32;",
+        "\x1b[2J",
+        "\u202e",
+        "\r\n",
+        "\t",
+        "def f():\n    return 'x'\n",
+        "/* a",
+        "*/",
+        '"""',
+        "2 * 3",
+    ),
 )
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=24).map("".join)
 
@@ -153,6 +181,12 @@ def test_a_fence_is_not_shown_before_it_is_one() -> None:
         ("\\*not emphasis\\*", "*not emphasis*"),
         ("``a ` b``", "a ` b"),
         ("⚠️ careful 👩‍💻", "⚠ careful 👩💻"),
+        ("a vector<std::string>", "a vector<std::string>"),
+        ("&copy; `&copy;` &#27;[2J", "© &copy; �[2J"),
+        ("[a](https://e.org/&#8238;%20日 'title')", "a (https://e.org/\\u202e%20日)"),
+        ("![a `b`](https://e.org/x.png)", "a `b` (https://e.org/x.png)"),
+        ("[run](javascript:alert(1))", "[run](javascript:alert(1))"),
+        ("one<br>two<br />three", "one\ntwo\nthree"),
     ],
 )
 def test_words_in_a_line(source: str, shown: str) -> None:
@@ -174,6 +208,11 @@ def test_words_in_a_line(source: str, shown: str) -> None:
         ("text:\n| a | b |\n|---|---|\n| 1 | 2 |\nafter", "text:\n\na │ b\n──┼──\n1 │ 2\n\nafter\n"),
         ("a | b\n--|--\n1 | 2", "a │ b\n──┼──\n1 │ 2\n"),
         ("first\nsecond", "first\nsecond\n"),
+        ("see [the\ndocs](https://e.org)", "see the\ndocs (https://e.org)\n"),
+        ("1. a\n2. b\n\n   more\n\n7. c", "1. a\n2. b\n\n   more\n\n7. c\n"),
+        ("- a\n\n      code\n\n  b\n", "• a\n\n    code\n\n  b\n"),
+        ("> ```\n> x\nout", "│   x\n\nout\n"),
+        ("one\ntwo\n---\nthree", "one\ntwo\n────────────────────────────────────────\n\nthree\n"),
         ("``` \nno end", "  no end\n"),
         ("```\n\n\nx\n```", "\n\n  x\n"),
     ],
@@ -213,6 +252,59 @@ def test_the_work_for_a_piece_does_not_grow() -> None:
     for _ in range(300):
         stream.take("a paragraph without any end ")
         assert len(stream.tail) <= 2
+
+
+def counted(text: str) -> int:
+    """The calls that a text in pieces takes, its tail drawn now and then."""
+    calls, stream = 0, MarkdownStream(80)
+
+    def count(_frame: object, _event: str, _what: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        for at in range(0, len(text), 40):
+            stream.take(text[at : at + 40])
+            if at % 400 == 0:
+                assert stream.tail is not None
+        stream.end()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+HOSTILE = (
+    "[a ",
+    "[a](b",
+    "![a](",
+    "*a *b _c ",
+    "**a* ",
+    "`a ``b ",
+    "- a\n",
+    "> a\n",
+    "  - b\n",
+    ">\n",
+    "[\n",
+)
+
+
+@pytest.mark.parametrize(
+    "piece", [*HOSTILE, "| a | b |\n", "| a | b |\n|---|---|\n", "```\n", "a\n", "&amp;"]
+)
+def test_the_work_for_a_hostile_text_grows_with_its_length(piece: str) -> None:
+    small, large = ((piece * size)[:size] for size in (3_000, 12_000))
+    assert counted(large) < 5 * counted(small)
+
+
+@pytest.mark.parametrize(
+    "mark", ["> ", ">", "- ", "1. ", "- > ", "[", "![", "*", "**a _b ", "a~~", "a`", "(", "|"]
+)
+def test_no_nesting_hides_words(mark: str) -> None:
+    text = f"{mark * 300}word"
+    lines = render_markdown(text, 80)
+    assert "word" in "".join("".join(plain(line) for line in lines).split()).replace("│", "")
+    assert streamed(text, [7], 80) == lines
 
 
 LONG = (

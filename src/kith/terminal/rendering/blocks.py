@@ -1,52 +1,100 @@
-"""Markdown's blocks, a source line at a time: paragraphs, headings, lists, quotes, code, tables, rules.
+"""Markdown's blocks as they arrive: markdown-it reads the open one again with each line, and no other.
 
-Source: CommonMark 0.31.2, "Blocks", and GitHub's tables and task lists. It is kinder to lists that are
-indented too little, and a line's end stays a line's end, as models mean it.
+For the parser, what was shown is stood for by stubs: a line for each quote and item that is open, and one for
+the paragraph or the code that goes on. So its work does not grow with the text. It is kinder to lists that
+are indented too little than CommonMark is, and a line's end stays a line's end, as models mean it.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
 
 from kith.terminal.rendering.code import Colours
 from kith.terminal.rendering.glyphs import Glyphs
+from kith.terminal.rendering.inline import REACH, STUB, read_spans, terminal_parser
 from kith.terminal.rendering.paragraph import Paragraph
-from kith.terminal.rendering.spans import Line, Span, columns_of, readable
-from kith.terminal.rendering.tables import Table, is_delimiter
+from kith.terminal.rendering.spans import Line, Span, columns_of, readable, wrap
+from kith.terminal.rendering.tables import Table
 
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_RULE: Final = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
-_UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_QUOTE: Final = re.compile(r" {0,3}> ?")
-_ITEM: Final = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
-_TASK: Final = re.compile(r"^\[([ xX])\][ \t]+")
-_DEEPEST: Final = 12  # quotes and items within each other; deeper ones are words
-_INDENTED: Final = " " * 4
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
 LONGEST: Final = 4_000  # characters of a line that may be more than words: none waits for its end for ever
-_HELD: Final = re.compile(r"[ ]{0,3}(?:[|#]|`{3}|~{3}|[-*_=\s]*$)")  # what only a line's end decides
+_QUOTE: Final = re.compile(r" *> ?")
+_ITEM: Final = re.compile(r"( *)([-*+]|\d{1,9}[.)])( {1,4}(?! )| |$)")
+_TASK: Final = re.compile(r"\[([ xX])\][ \t]+")
+_WORDLESS: Final = re.compile(r"\s*(`{1,}[\w+#-]*|~+|#+|[-*_=+]|\d+\.?|\|?[\s|:-]*)")  # nothing yet
+_LEAVES: Final = frozenset(("paragraph_open", "heading_open", "fence", "code_block", "hr", "table_open"))
+_LETTER: Final = re.compile(r"[^\W\d_]")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A quote or a list item around the text; `edge` and `inner` are the columns of its mark and words."""
+    """A quote or a list item: what its lines begin with in the source, and on the screen."""
 
+    opening: str
+    more: str
     mark: Line
     others: Line
-    edge: int = 0
-    inner: int = 0
-    is_item: bool = False
-    begun: bool = False  # its mark was shown
+    is_item: bool
+    edge: int = 0  # blanks before an item's mark
+
+    def leave_out(self, text: str) -> str | None:
+        """A line that goes on in this place, without what says so; None for another line."""
+        if not self.is_item:
+            found = _QUOTE.match(text)
+            return text[found.end() :] if found else None
+        indent = _indent(text)
+        if not text.strip():
+            return ""
+        return text[min(indent, len(self.more)) :] if indent >= self.edge + 2 else None
 
 
 @dataclass(slots=True)
-class _Fence:
-    """A block of code; "" as its mark is code by indentation."""
-
-    mark: str
-    indent: int
+class _Code:
     colours: Colours
     prefix: Line
+
+
+@dataclass(slots=True)
+class _Leaf:
+    """A block without blocks in it: its tokens, its places, and its lines from and to."""
+
+    tokens: list["Token"]
+    path: tuple[_Place, ...]
+    fresh: int  # how many of the path's last places begin in its first line
+    begin: int
+    end: int
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[0].type
+
+    @property
+    def words(self) -> list[str]:
+        """The lines of a paragraph or a heading that were not shown yet."""
+        lines = self.tokens[1].content.split("\n")
+        return lines[1:] if lines[0] == STUB else lines
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of a table."""
+        rows: list[list[str]] = []
+        for token in takewhile(lambda token: token.type != "table_close", self.tokens):
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type == "inline":
+                rows[-1].append(token.content)
+        return rows
+
+    @property
+    def is_whole(self) -> bool:
+        """True for a block that no line can add to."""
+        lines = self.tokens[0].content.count("\n")
+        is_closed = self.kind == "fence" and self.end - self.begin > lines + 1
+        return is_closed or self.kind in ("heading_open", "hr")
 
 
 @dataclass(slots=True)
@@ -56,12 +104,12 @@ class Blocks:
     width: int
     glyphs: Glyphs
     marks: bool = False
-    _places: list[_Place] = field(default_factory=list)
-    _paragraph: Paragraph | None = None
-    _fence: _Fence | None = None
-    _table: Table | None = None
+    _places: tuple[_Place, ...] = ()  # that are open, and began before the open lines
+    _open: list[str] = field(default_factory=list)
+    _path: tuple[_Place, ...] = ()  # of the open leaf
+    _shown: tuple[_Place, ...] = ()  # of the last block that was shown
+    _current: Paragraph | _Code | Table | None = None  # a block of which something was shown
     _blank: bool = False  # a blank line is due before what comes next
-    _shared: Line = ()  # what that line begins with: the places that were there before
     _any: bool = False  # something was shown
     _out: list[Line] = field(default_factory=list)
 
@@ -72,292 +120,275 @@ class Blocks:
 
     def ghost(self) -> "Blocks":
         """A copy that may be closed, to see how the text looks so far."""
-        return replace(
-            self,
-            _places=[replace(place) for place in self._places],
-            _paragraph=self._paragraph.copy() if self._paragraph else None,
-            _fence=replace(self._fence, colours=self._fence.colours.copy()) if self._fence else None,
-            _table=self._table.copy() if self._table else None,
-            _out=[],
-        )
+        current = self._current
+        if isinstance(current, _Code):
+            current = replace(current, colours=current.colours.copy())
+        elif current:
+            current = current.copy()
+        return replace(self, _open=[*self._open], _current=current, _out=[])
 
     @property
     def in_code(self) -> bool:
         """True inside a block of code."""
-        return self._fence is not None
+        return isinstance(self._current, _Code)
 
     # --- lines ---------------------------------------------------------------------------------
 
-    def take(self, line: str, ended: bool = True) -> None:
-        """One line of the source; not `ended`: its rest comes by `go_on`."""
-        if self._fence is None and self._is_endless(line):
-            self._take_endless(readable(line), ended)
-            return
-        line = readable(line)
-        rest, matched = self._match_places(line)
-        if self._fence is not None and self._take_code(rest, matched):
-            return
-        if not rest.strip():
-            self._take_blank(rest, matched)
-            return
-        if matched < len(self._places) and self._is_lazy(rest):
-            matched = len(self._places)
-        if matched < len(self._places):
-            self._leave(matched)
-        rest = self._enter_places(rest)
-        self._take_leaf(rest, ended)
+    def take(self, line: str) -> None:
+        """One line of the source that is whole."""
+        self._open.append(self._indented(readable(line)))
+        self._settle()
+
+    def take_words(self, line: str) -> bool:
+        """The beginning of a line, if it is words however it goes on; then its rest comes by `go_on`."""
+        head, is_endless = line[: self.width + 1], len(line) > LONGEST
+        may_be_row = "|" in head or isinstance(self._current, Table)
+        if self.in_code or line.isspace() or not (is_endless or (_LETTER.search(line) and not may_be_row)):
+            return False
+        line = self._indented(readable(line))
+        *_, leaf = [None, *self._read([*self._open, line[:LONGEST]])]
+        goes_on = leaf and leaf.kind == "paragraph_open" and leaf.end > len(self._open)
+        if goes_on and "|" not in head and len(line) > self.width:
+            self._open.append(line)
+        elif is_endless:
+            self.close()
+            self._add_words((), [line.lstrip()])
+            self._open = [STUB]
+            return True
+        else:
+            return False
+        self._settle(released=True)
+        return True
 
     def go_on(self, text: str) -> None:
         """More of a line that is in its paragraph already."""
-        if self._paragraph:
-            last = self._paragraph.source[-1:] or self._paragraph.before
-            self._paragraph.add(readable(last + text)[len(last) :])
-            self._show_certain()
+        if isinstance(self._current, Paragraph):
+            last = self._current.source[-1:]
+            self._out += self._current.add(readable(last + text)[len(last) :], self.width)
 
     def preview(self, line: str) -> None:
         """A line that may not be whole; what is nothing yet is not shown."""
-        if self.in_code or not re.fullmatch(r"\s*(`{1,}[\w+#-]*|~+|#+|[-*_=+]|\d+\.?|\|?[\s|:-]*)", line):
-            self.take(line[-4_000:] if self.in_code else line)
+        if self.in_code or not _WORDLESS.fullmatch(line):
+            self.take(line[-LONGEST:] if self.in_code else line[:REACH])
 
     def close(self, ended: bool = True) -> None:
         """The text is over; or it is looked at before it is."""
-        self._end_leaf(ended)
-        self._fence = None
+        for leaf in self._read(self._open):
+            self._draw(leaf, ended=ended)
+        self._end_current(ended)
+        self._places, self._path, self._open = (), (), []
 
-    def is_open_text(self, line: str) -> bool:
-        """True for the beginning of a line that is words in a paragraph, however it goes on."""
-        return self._fence is None and (self._begins_words(line[:LONGEST]) or self._is_endless(line))
-
-    def _is_endless(self, line: str) -> bool:
-        """True for a line of which nobody knows what it is, and whose end is not waited for any more."""
-        return len(line) > LONGEST and not (line.isspace() or self._begins_words(line[:LONGEST]))
-
-    def _begins_words(self, line: str) -> bool:
-        if self._table is not None or len(line) <= self.width:
-            return False
-        rest, matched = self._match_places(readable(line))
-        for _ in range(_DEEPEST - matched):
-            place = _QUOTE.match(rest) or _ITEM.match(rest)
-            if not place or _HELD.match(rest):
-                break
-            rest = _TASK.sub("", rest[place.end() :])
-        return not _HELD.match(rest) and not rest.startswith(_INDENTED)
-
-    # --- places: quotes and list items ---------------------------------------------------------
-
-    def _match_places(self, line: str) -> tuple[str, int]:
-        """The line without the marks of the places it goes on in, and how many these are."""
+    def _indented(self, line: str) -> str:
+        """A line as CommonMark wants it: what is indented too little for its item still belongs to it."""
         rest = line
-        for number, place in enumerate(self._places):
-            if not place.is_item:
-                mark = _QUOTE.match(rest)
-                if not mark:
-                    return rest, number
-                rest = rest[mark.end() :]
-            elif rest.strip():
-                indent = _indent(rest)
-                if indent < place.edge + 2:
-                    return rest, number
-                rest = rest[min(indent, place.inner) :]
-        return rest, len(self._places)
-
-    def _is_lazy(self, rest: str) -> bool:
-        """True for a line that goes on a paragraph without the marks of its places."""
-        if self._paragraph is None:
-            return False
-        begins = (_FENCE, _HEADING, _RULE, _QUOTE, _ITEM)
-        return not any(rule.match(rest) for rule in begins) and not rest.startswith("|")
-
-    def _leave(self, matched: int) -> None:
-        self._end_leaf()
-        if self._places[matched:] and not any(place.is_item for place in self._places[matched:]):
-            self._blank = True
-        del self._places[matched:]
-
-    def _enter_places(self, rest: str) -> str:
-        while len(self._places) < _DEEPEST:
-            if quote := _QUOTE.match(rest):
-                self._end_leaf()
-                bar = (Span(f"{self.glyphs.quote} ", "quote"),)
-                self._places.append(_Place(bar, bar))
-                rest = rest[quote.end() :]
-            elif (item := _ITEM.match(rest)) and self._may_begin(item, rest):
-                self._end_leaf()
-                rest = self._enter_item(item, rest)
-            else:
+        for place in self._path:
+            inner = place.leave_out(rest)
+            if inner is None:
                 break
-        return rest
+            if place.is_item and rest.strip() and _indent(rest) < len(place.more):
+                return f"{line[: len(line) - len(rest)]}{place.more}{rest.lstrip()}"
+            rest = inner
+        return line
 
-    def _may_begin(self, item: re.Match[str], rest: str) -> bool:
-        if _RULE.match(rest):
-            return False
-        if self._paragraph is None:
-            return True
-        return bool(rest[item.end() :].strip()) and item[2].rstrip(".)") in ("-", "*", "+", "1")
+    # --- what markdown-it reads ----------------------------------------------------------------
 
-    def _enter_item(self, item: re.Match[str], rest: str) -> str:
-        gap = len((item[3] or " ").expandtabs(4))
-        gap = gap if gap <= 4 else 1
-        edge = len(item[1])
+    def _read(self, lines: list[str]) -> list[_Leaf]:
+        """The leaves of these lines, which stand in the open places."""
+        stubs = [
+            f"{''.join(outer.more for outer in self._places[:at])}{place.opening}#"
+            for at, place in enumerate(self._places)
+        ]
+        source = [*stubs, *lines]
+        parser = terminal_parser()
+        tokens: list[Token] = []
+        parser.block.parse("".join(f"{line}\n" for line in source), parser, {"width": self.width}, tokens)
+        leaves: list[_Leaf] = []
+        path: list[_Place] = []
+        begins: list[int] = []  # the lines in which they begin
+        for number, token in enumerate(tokens):
+            begin, end = token.map or (0, 0)
+            fresh = begins.count(begin)
+            if token.type in ("blockquote_open", "list_item_open"):
+                is_stub = begin < len(stubs)
+                place = self._places[begin] if is_stub else self._enter(_inside(source[begin], path, fresh))
+                path.append(place)
+                begins.append(begin)
+                fresh += 1
+                if tokens[number + 1].nesting >= 0:
+                    continue
+                end = begin + 1  # there is nothing in it yet
+            elif token.type in ("blockquote_close", "list_item_close"):
+                path.pop()
+                begins.pop()
+                continue
+            elif token.type not in _LEAVES or begin < len(stubs):
+                continue
+            leaves.append(_Leaf(tokens[number:], tuple(path), fresh, begin - len(stubs), end - len(stubs)))
+        return leaves
+
+    def _enter(self, text: str) -> _Place:
+        """The place that begins there."""
+        if quote := _QUOTE.match(text):
+            bar = (Span(f"{self.glyphs.quote} ", "quote"),)
+            return _Place(quote[0], "> ", bar, bar, False)
+        item = _ITEM.match(text) or _ITEM.match("-")  # never seen, but nobody's words may end a conversation
+        assert item
         bullet = item[2] if item[2][0].isdigit() else self.glyphs.bullet
-        mark: Line = (Span(f"{bullet} ", "item"),)
-        inside = rest[item.end() :]
-        if task := _TASK.match(inside):
-            sign = self.glyphs.todo if task[1] == " " else self.glyphs.done
-            mark, inside = (Span(f"{sign} ", "item"),), inside[task.end() :]
-        others = (Span(" " * columns_of(mark)),)
-        self._places.append(_Place(mark, others, edge, edge + len(item[2]) + gap, True))
-        return inside
+        opening = f"{item[1]}{item[2]}{item[3] or ' '}"
+        return _Place(opening, " " * len(opening), *_item_mark(bullet), True, len(item[1]))
 
-    def _prefixes(self) -> tuple[Line, Line]:
-        """What the first line of a block begins with, and the others."""
-        first = tuple(
-            span for place in self._places for span in (place.others if place.begun else place.mark)
-        )
-        self._shared = tuple(span for place in self._places if place.begun for span in place.others)
-        for place in self._places:
-            place.begun = True
-        return first, tuple(span for place in self._places for span in place.others)
+    def _settle(self, released: bool = False) -> None:
+        """Draw what is whole, keep what the next line needs. `released`: words do not wait for it."""
+        leaves, count = self._read(self._open), len(self._open)
+        if not leaves:  # a blank line after another one
+            self._open = self._open[-1:]
+            return
+        for leaf in leaves[:-1]:
+            self._draw(leaf)
+        last = leaves[-1]
+        self._path = last.path
+        if last.end < count or last.is_whole:
+            self._draw(last)
+            self._blank = self._blank or last.end < count
+            self._open = self._open[last.end :][-1:]
+            self._places = self._path = last.path[:-1] if last.kind == "list_item_open" else last.path
+        else:
+            self._keep(last, released)
 
-    # --- leaves --------------------------------------------------------------------------------
-
-    def _take_blank(self, rest: str, matched: int) -> None:
-        self._end_leaf()
-        self._blank = True
-        quotes = [number for number, place in enumerate(self._places) if not place.is_item]
-        if any(number >= matched for number in quotes):
-            del self._places[matched:]
-
-    def _take_leaf(self, rest: str, ended: bool) -> None:
-        paragraph = self._paragraph
-        if self._table is not None:
-            if "|" in rest:
-                self._table.take(rest)
-                self._show(self._table.finished(), block=False)
+    def _keep(self, leaf: _Leaf, released: bool) -> None:
+        """Show what is certain of a block that may go on, and leave a stub of it."""
+        source, more = self._open[leaf.begin :], "".join(place.more for place in leaf.path)
+        match leaf.kind:
+            case "paragraph_open" if released or self._current or len(source) > 1:
+                blanks = source[-1][len(source[-1].rstrip()) :]
+                words = leaf.words if released else leaf.words[:-1]
+                self._add_words(leaf.path, [*words[:-1], words[-1] + blanks] if released else words)
+                self._open = [more + STUB, *([] if released else source[-1:])]
+            case "table_open":
+                self._add_rows(leaf)
+                self._open = [f"{more}{cell * len(leaf.rows[0])}|" for cell in ("|x", "|-")]
+            case "fence":
+                is_new = self._current is None
+                self._open = [more + _inside(source[0], leaf.path, leaf.fresh) if is_new else source[0]]
+                self._add_code(leaf)
+            case "code_block":
+                self._add_code(leaf)
+                self._open = [f"{more}    {STUB}"]
+            case _:
+                self._places = leaf.path[: len(leaf.path) - leaf.fresh]
+                self._open = source
                 return
-            self._end_leaf()
-        if fence := _FENCE.match(rest):
-            self._begin_code(fence[1], _indent(rest), fence[2].split(" ")[0].strip("{}. "))
-        elif paragraph and paragraph.is_single and self._turn(paragraph, rest):
-            return
-        elif heading := _HEADING.match(rest):
-            self._heading(heading[2] or "", len(heading[1]))
-        elif _RULE.match(rest):
-            self._rule()
-        elif rest.startswith(_INDENTED) and paragraph is None:
-            self._begin_code("", 4, "")
-            self._take_code(rest, len(self._places))
-        else:
-            self._take_words(rest, ended)
+        self._places = leaf.path
 
-    def _turn(self, paragraph: Paragraph, rest: str) -> bool:
-        """A line below a single one may make a table or a heading of it."""
-        source = paragraph.source.strip()
-        if "|" in source and is_delimiter(rest, source):
-            self._paragraph = None
+    # --- what is shown -------------------------------------------------------------------------
+
+    def _draw(self, leaf: _Leaf, ended: bool = True) -> None:
+        """Show a block that is over, or all of it that is there."""
+        match leaf.kind:
+            case "paragraph_open":
+                self._add_words(leaf.path, leaf.words, is_last=True)
+            case "table_open":
+                self._add_rows(leaf)
+            case "fence" | "code_block":
+                self._add_code(leaf)
+            case "heading_open":
+                self._show_heading(leaf)
+            case "hr":
+                first, _ = self._begin(leaf.path)
+                room = max(min(self.width, 40) - columns_of(first), 3)
+                self._out.append((*first, Span(self.glyphs.rule * room, "rule")))
+                self._blank = True
+            case "list_item_open":
+                self._out.append(_bare(self._begin(leaf.path)[0]))
+            case _:  # a quote without words
+                pass
+        self._end_current(ended)
+
+    def _end_current(self, ended: bool) -> None:
+        current, self._current = self._current, None
+        if isinstance(current, Paragraph):
+            self._out += current.end(self.width, ended)
+        elif current:
+            self._out += current.end(ended) if isinstance(current, Table) else []
             self._blank = True
-            self._table = Table(source, rest, self.width, self.glyphs, paragraph.first, paragraph.others)
-            return True
-        if (line := _UNDERLINE.match(rest)) and len(source) <= self.width:
-            self._paragraph = None
-            self._heading(source, 1 if line[1][0] == "=" else 2, paragraph)
-            return True
-        return False
 
-    def _heading(self, source: str, level: int, paragraph: Paragraph | None = None) -> None:
-        self._end_leaf()
-        first, others = (paragraph.first, paragraph.others) if paragraph else self._prefixes()
-        self._blank = True
-        mark = (Span("#" * level + " ", f"heading{level}"),) if self.marks else ()
-        self._paragraph = Paragraph(source, (*first, *mark), others, f"heading{level}")
-        self._end_leaf()
-        self._blank = True
+    def _begin(self, path: tuple[_Place, ...], apart: bool = False) -> tuple[Line, Line]:
+        """Begin a block, after a blank line if one is due; returns what its lines begin with."""
+        left = [place for place in self._shown if place not in path]
+        if self._any and (apart or self._blank or (left and not any(place.is_item for place in left))):
+            self._out.append(
+                _bare(tuple(span for place in path if place in self._shown for span in place.others))
+            )
+        first = tuple(
+            span for place in path for span in (place.others if place in self._shown else place.mark)
+        )
+        self._blank, self._any, self._shown = False, True, path
+        return first, tuple(span for place in path for span in place.others)
 
-    def _rule(self) -> None:
-        self._end_leaf()
-        first, _ = self._prefixes()
-        room = max(min(self.width, 40) - columns_of(first), 3)
-        self._show([(*first, Span(self.glyphs.rule * room, "rule"))])
-        self._blank = True
-
-    def _take_endless(self, line: str, ended: bool) -> None:
-        """Words, whatever they would have become; what they stand in is over."""
-        self._leave(0)
-        self._take_words(line, ended)
-        if self._paragraph:
-            self._paragraph.is_single = False
-
-    def _take_words(self, rest: str, ended: bool) -> None:
-        text = rest.lstrip() + ("\n" if ended else "")
-        if self._paragraph and not rest.lstrip().startswith("|"):
-            self._paragraph.add(text, new_line=True)
+    def _add_words(self, path: tuple[_Place, ...], lines: list[str], is_last: bool = False) -> None:
+        if isinstance(self._current, Paragraph):
+            lines = ["", *lines]
         else:
-            self._end_leaf()
-            self._paragraph = Paragraph(text, *self._prefixes())
-        self._show_certain()
+            task = (
+                _TASK.match(lines[0]) if path and path[-1].is_item and path[-1] not in self._shown else None
+            )
+            if task:
+                sign = self.glyphs.todo if task[1] == " " else self.glyphs.done
+                lines = [lines[0][task.end() :], *lines[1:]]
+            first, others = self._begin(path)
+            if task:
+                mark, rest = _item_mark(sign)
+                first, others = (*first[:-1], *mark), (*others[:-1], *rest)
+            self._current = Paragraph(first, others, self.marks)
+        self._out += self._current.add("\n".join(lines), self.width, is_last)
 
-    def _end_leaf(self, ended: bool = True) -> None:
-        if paragraph := self._paragraph:
-            lines = paragraph.take_all(self.width, self.marks, ended)
-            self._show(lines, block=not paragraph.is_begun)
-            self._paragraph = None
-        if self._table is not None:
-            self._show(self._table.close(ended))
-            self._table, self._blank = None, True
+    def _add_rows(self, leaf: _Leaf) -> None:
+        head, *rows = leaf.rows
+        if not isinstance(self._current, Table):
+            first, others = self._begin(leaf.path, apart=True)
+            aligns = [str(token.attrGet("style") or "") for token in leaf.tokens if token.type == "th_open"]
+            aligns = [style.removeprefix("text-align:") or "left" for style in aligns]
+            self._current = Table(head, aligns, self.width, self.glyphs, first, others)
+        for row in rows:
+            self._out += self._current.take(row)
 
-    def _show_certain(self) -> None:
-        """The lines of the paragraph that nothing can change any more."""
-        if paragraph := self._paragraph:
-            is_begun = paragraph.is_begun
-            self._show(paragraph.take_certain(self.width, self.marks), block=not is_begun)
+    def _add_code(self, leaf: _Leaf) -> None:
+        token = leaf.tokens[0]
+        lines = token.content.split("\n")[:-1]
+        if isinstance(self._current, _Code):
+            lines = lines[1:] if lines[:1] == [STUB] else lines
+        else:
+            is_alone = any(place.is_item and place not in self._shown for place in leaf.path)
+            first, others = self._begin(leaf.path, apart=not is_alone)
+            if is_alone:  # an item that begins with code has its mark on a line of its own
+                self._out.append(_bare(first))
+            language = token.info.strip().split(" ")[0].strip("{}. ")
+            self._current = _Code(Colours(language), (*others, Span("  ")))
+        prefix = self._current.prefix
+        for line in lines:
+            spans = self._current.colours.take(line)
+            self._out.append((*prefix, *spans) if line.strip() else _bare(prefix))
 
-    # --- code ----------------------------------------------------------------------------------
-
-    def _begin_code(self, mark: str, indent: int, language: str) -> None:
-        self._end_leaf()
-        _, others = self._first_alone()
+    def _show_heading(self, leaf: _Leaf) -> None:
+        level = leaf.tokens[0].tag[1:]
+        first, others = self._begin(leaf.path, apart=True)
+        mark = (Span("#" * int(level) + " ", f"heading{level}"),) if self.marks else ()
+        spans = read_spans(leaf.words[0], self.marks) if leaf.words else ()
+        titled = [Span(text, f"{role} heading{level}".strip()) for text, role in spans]
+        self._out += wrap(titled, self.width, (*first, *mark), others)
         self._blank = True
-        self._fence = _Fence(mark, indent, Colours(language), (*others, Span("  ")))
 
-    def _first_alone(self) -> tuple[Line, Line]:
-        """An item that begins with code has its mark on a line of its own."""
-        fresh = any(place.is_item and not place.begun for place in self._places)
-        first, others = self._prefixes()
-        if fresh:
-            self._show([first])
-        return first, others
 
-    def _take_code(self, rest: str, matched: int) -> bool:
-        """True when the line belongs to the block of code; False when the block is over before it."""
-        fence = self._fence
-        assert fence is not None
-        left_quote = any(not place.is_item for place in self._places[matched:])
-        if not fence.mark:
-            if rest.strip() and (not rest.startswith(_INDENTED) or matched < len(self._places)):
-                self._fence, self._blank = None, True
-                return False
-        elif left_quote:
-            self._fence, self._blank = None, True
-            return False
-        closing = _FENCE.match(rest)
-        if fence.mark and closing and closing[1].startswith(fence.mark) and not closing[2].strip():
-            self._fence, self._blank = None, True
-            return True
-        if not fence.mark and not rest.strip():
-            self._blank = True
-            return True
-        code = rest[min(_indent(rest), fence.indent) :]
-        self._show([(*fence.prefix, *fence.colours.take(code))] if code.strip() else [_bare(fence.prefix)])
-        return True
+def _inside(text: str, path: Sequence[_Place], fresh: int) -> str:
+    """A line without the marks of its places, the last `fresh` of which begin in it."""
+    for number, place in enumerate(path, fresh - len(path)):
+        text = text[len(place.opening) :] if number >= 0 else place.leave_out(text) or ""
+    return text
 
-    def _show(self, lines: list[Line], block: bool = True) -> None:
-        if not lines:
-            return
-        if self._blank and self._any and block:
-            self._out.append(_bare(self._shared))
-        self._blank = False
-        self._any = True
-        self._out += lines
+
+def _item_mark(sign: str) -> tuple[Line, Line]:
+    mark = Span(f"{sign} ", "item")
+    return (mark,), (Span(" " * columns_of((mark,))),)
 
 
 def _bare(prefix: Line) -> Line:

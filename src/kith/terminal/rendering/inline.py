@@ -1,269 +1,266 @@
-"""Markdown inside a paragraph: emphasis, code, links, and how much of an unfinished text is certain already.
-
-Source: CommonMark 0.31.2, "Inlines", and GitHub's strikethrough; names such as `__init__` stay what they are.
-"""
+"""Words of Markdown as spans: markdown-it reads them, and tells where an unfinished text can be parted."""
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import unescape
-from typing import Final
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-from kith.terminal.rendering.spans import Atom, shown
+from kith.terminal.rendering.parser import make_parser
+from kith.terminal.rendering.spans import WIDE, Line, Span, merged, shown
 
-REACH: Final = (
-    1_000  # characters between the marks of one emphasis, code or link; so long an end is waited for
-)
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
-_TOKEN: Final = re.compile(
-    r"""(?P<escape>\\[!-/:-@\[-`{-~])|(?P<ticks>`+)|(?P<link>!?\[)|(?P<name>\b__\w{1,60}?__(?!\w))|(?P<delimiter>\*+|_+|~~)|(?P<br><br/?>)
-    |(?P<auto><(?:https?://|mailto:)[^\s<>]{1,1000}>)|(?P<url>https?://[^\s<>`*"']{1,1000})
-    |(?P<entity>&(?:amp|lt|gt|quot|nbsp|\#[0-9]{1,6});)""",
-    re.VERBOSE,
-)
-_LABEL: Final = r"\[((?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,500})\]"
-_LINK: Final = re.compile(
-    rf"""{_LABEL}\(\s?((?:[^()\s\[]|\([^()\s\[]*\)){{0,1000}})(?:\s+["'][^"'\n()\[]{{0,200}}["'])?\s?\)"""
-)
-_LINK_SO_FAR: Final = re.compile(rf"(?:{_LABEL}(?:\([^)\[]*)?|\[[^\]]*)\Z")
-_DEEPEST: Final = 8  # marks that are open at once; what opens more of them is no text
+REACH: Final = 1_000  # characters that are read at once; so long the end of a mark is waited for
+STUB: Final = "\x01"  # words that were shown already, for the parser; no readable text has this character
+_CLOSED: Final = 8  # marks that are open at once; what opens more of them is no text
+_SIGN: Final = re.compile(r"[\n`*_~\[\]!<&\\:]")  # where words may end
+_ADDRESS: Final = re.compile(r"https?://[^\s<>`*\"']{1,1000}")
 _SENTENCE_END: Final = ".,;:!?)]"
+_ROLES: Final = {"em_open": "emphasis", "strong_open": "strong", "s_open": "struck"}
+# Where a word is whole; `;` and `>` may end an entity that is a blank, and a line's end.
+_CUT: Final = re.compile(rf"(?<=[^\s;>])(?=\s)|(?<={WIDE})(?={WIDE})")
 
 
 @dataclass(slots=True)
-class _Mark:
-    """A run of `*`, `_` or `~` that may open or close an emphasis."""
+class _Notes:
+    """Where markdown-it's steps through a text began, and what became of the marks in it."""
 
-    char: str
-    count: int
-    at: int
-    index: int  # of its atom
-    opens: bool
-    closes: bool
+    text: str
+    begins: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)  # the first one that each step made
+    pairs: list[tuple[int, int]] = field(default_factory=list)  # the tokens of marks that belong together
+    unpaired: list[int] = field(default_factory=list)  # the tokens of marks that may still find an end
+    ticks: list[tuple[int, str]] = field(default_factory=list)  # backticks that close nowhere
+
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """From where to where each step went."""
+        return list(pairwise([*self.begins, len(self.text)]))
+
+    def place_of(self, token: int) -> tuple[int, int]:
+        """From where to where the step went that made a token."""
+        number = bisect_right(self.tokens, token)
+        return self.begins[number - 1], [*self.begins[number : number + 1], len(self.text)][0]
+
+    @property
+    def certain(self) -> int:
+        """Up to where no mark waits for its end."""
+        waiting = [
+            *(self.place_of(token)[0] for token in self.unpaired[:1]),
+            *(at for at, _ in self.ticks[:1]),
+        ]
+        return min([len(self.text), *waiting])
 
 
-@dataclass(slots=True)
-class Inline:
-    """A text taken apart. `certain`: up to there nothing that may still come changes it."""
+@cache
+def terminal_parser() -> "MarkdownIt":
+    """The parser for lines that are shown for good: it knows no references, whose ends may come later.
 
-    atoms: list[Atom] = field(default_factory=list)
-    certain: int = 0
-    _ranges: list[tuple[int, int]] = field(default_factory=list)
-
-    def may_part(self, at: int) -> bool:
-        """True where the text can be cut in two that are taken apart alike."""
-        return at <= self.certain and not any(begin < at < end for begin, end in self._ranges)
-
-
-def parse_inline(text: str, before: str = " ", ended: bool = True, marks: bool = False) -> Inline:
-    """Take a printable text apart. `before` is the character before it; not `ended`: more is to come.
-
-    What an unfinished text has opened is shown as if it closed at its end. `marks` keeps the signs of
-    Markdown in the text, for terminals without styles.
+    It takes the width of the screen from `env`: a line that is longer was shown before its end, and is words.
     """
-    return _Parser(text, before, ended, marks).parse()
+    from markdown_it.rules_block import lheading, table
+    from markdown_it.rules_inline import backtick, link
+
+    def heading_below(state: "StateBlock", line: int, end: int, silent: bool) -> bool:
+        source = _source_line(state, line)
+        fits = len(source) <= state.env["width"] and STUB not in source
+        return fits and lheading(state, line, min(end, line + 2), silent)
+
+    def bounded_table(state: "StateBlock", line: int, end: int, silent: bool) -> bool:
+        head = _source_line(state, line)[: state.env["width"] + 1]
+        return "|" in head and table(state, line, end, silent)
+
+    def possible_link(state: "StateInline", silent: bool) -> bool:
+        return state.src.find("](", state.pos) >= 0 and link(state, silent)
+
+    def noted_ticks(state: "StateInline", silent: bool) -> bool:
+        begin, count, notes = state.pos, len(state.tokens), state.env["notes"]
+        if not backtick(state, silent):
+            return False
+        if not silent and len(state.tokens) == count and state.src is notes.text:
+            notes.ticks.append((begin, state.src[begin : state.pos]))
+        return True
+
+    parser = make_parser().disable("reference")
+    parser.inline.terminator_re = _SIGN
+    parser.block.ruler.at("lheading", heading_below)
+    parser.block.ruler.at("table", bounded_table, {"alt": ["paragraph"]})
+    parser.inline.ruler.before("text", "step", _note_step)
+    parser.inline.ruler.at("link", possible_link)
+    parser.inline.ruler.at("backticks", noted_ticks)
+    parser.inline.ruler.before("newline", "address", _take_address)
+    # Addresses are shown as they were written.
+    parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
+    parser.inline.ruler2.after("balance_pairs", "pairs", _note_pairs)
+    return parser
 
 
-class _Parser:
-    """One pass over a text, with a stack of the marks that are open."""
+def read_spans(text: str, marks: bool = False) -> Line:
+    """A printable text as spans. `marks` keeps Markdown's signs, for terminals without styles."""
+    spans: list[Span] = []
+    while len(text) > REACH:
+        at = forced_cut(text[:REACH])
+        spans += _read_part(text[:at], marks)
+        text = text[at:]
+    return merged([*spans, *_read_part(text, marks)])
 
-    def __init__(self, text: str, before: str, ended: bool, marks: bool) -> None:
-        self.text, self.before, self.ended, self.marks = text, before, ended, marks
-        self.found = Inline(certain=len(text))
-        self.stack: list[_Mark] = []
-        self.styled: list[tuple[int, int, str]] = []  # atoms from, to, and what they are
 
-    def parse(self) -> Inline:
-        at = 0
-        while match := _TOKEN.search(self.text, at):
-            self.add(self.text[at : match.start()], at)
-            at = self._take(match)
-        self.add(self.text[at:], at)
-        if not self.ended:
-            self._close_open()
-        self._style()
-        return self.found
+def forced_cut(text: str) -> int:
+    """Where to part a text that is not waited for any more."""
+    return find_cut(text) or max((found.start() for found in _CUT.finditer(text)), default=len(text))
 
-    def add(self, text: str, at: int, role: str = "") -> None:
-        if text:
-            self.found.atoms.append(Atom(text, role, at))
 
-    def _take(self, match: re.Match[str]) -> int:
-        """Take one token in; returns where the text goes on."""
-        begin, end = match.span()
-        match match.lastgroup:
-            case "escape":
-                self.add(match[0] if self.marks else match[0][1], begin)
-                self._hold(begin, end)
-            case "entity":
-                self.add(shown(unescape(match[0]).replace("\xa0", " ")), begin)
-                self._hold(begin, end)
-            case "br":
-                self.add("\n", begin)
-            case "auto":
-                self.add(match[0][1:-1], begin, "link.url")
-                self._hold(begin, end)
-            case "url":
-                end -= len(match[0]) - len(_trim_url(match[0]))
-                self.add(self.text[begin:end], begin, "link.url")
-                self._hold(begin, end)
-            case "ticks":
-                return self._code(begin, match[0])
-            case "link":
-                return self._link(begin, end)
-            case "name":
-                self.add(match[0], begin)
+def find_cut(text: str) -> int:
+    """The last place where both parts read as the whole does, whatever follows it; 0 for none."""
+    notes = _read(text)[1]
+    certain, held = notes.certain, bytearray(len(text) + 1)
+    spans = [(notes.place_of(opening)[0], notes.place_of(closing)[1]) for opening, closing in notes.pairs]
+    brackets: list[int] = []
+    for begin, end in notes.steps:
+        match text[begin]:
+            case "[" if end == begin + 1:
+                brackets.append(begin)
+            case "]" if brackets:
+                opened = brackets.pop()
+                if end == len(text) or text[end] == "(":  # it may become a link
+                    certain = min(certain, opened)
+            case "!" if "`" in text[begin:end]:  # its words are read apart
+                certain = min(certain, begin)
+            case "`" | "[" | "!" | "<" | "&" | "\\" | "_":
+                spans.append((begin, end))
             case _:
-                self._delimiter(begin, end)
-        return end
-
-    def _hold(self, begin: int, end: int) -> None:
-        self.found._ranges.append((begin, end))
-
-    def _doubt(self, at: int) -> None:
-        self.found.certain = min(self.found.certain, at)
-
-    def _is_awaited(self, at: int) -> bool:
-        """True when what began there may still find its end."""
-        return not self.ended and len(self.text) - at <= REACH
-
-    def _code(self, begin: int, ticks: str) -> int:
-        after = begin + len(ticks)
-        closing = re.compile(rf"(?<!`){ticks}(?!`)").search(self.text, after, begin + REACH)
-        awaited = self._is_awaited(begin)
-        if closing is None and not awaited:
-            self.add(ticks, begin)
-            return after
-        if awaited and (closing is None or closing.end() == len(self.text)):
-            self._doubt(begin)
-        inner = self.text[after : closing.start() if closing else len(self.text)]
-        shift = after
-        if len(inner) > 2 and inner[0] == inner[-1] == " " and inner.strip():
-            inner, shift = inner[1:-1], after + 1
-        mark = "`" if self.marks else ""
-        self.add(mark, begin, "code")
-        self.add(inner, shift, "code")
-        self.add(mark, after, "code")
-        end = closing.end() if closing else len(self.text)
-        self._hold(begin, end)
-        return end
-
-    def _link(self, begin: int, end: int) -> int:
-        """`[words](address)` shows both; an address is never hidden behind words."""
-        window = self.text[end - 1 : begin + REACH]
-        link = _LINK.match(window) if "](" in window else None
-        if link is None:
-            if self._is_awaited(begin) and _may_be_link(window):
-                self._doubt(begin)
-            self.add(self.text[begin:end], begin)
-            return end
-        label, address = link[1], link[2]
-        inner = parse_inline(label, marks=self.marks).atoms
-        for atom in inner:
-            self.add(atom.text, end + atom.at, f"{atom.role} link".strip())
-        said = "".join(atom.text for atom in inner)
-        if address and said not in (address, address.removeprefix("mailto:")):
-            self.add(f" ({address})" if said else address, end - 3 + link.start(2), "link.url")
-        self._hold(begin, end - 1 + link.end())
-        return end - 1 + link.end()
-
-    def _delimiter(self, begin: int, end: int) -> None:
-        char, count = self.text[begin], end - begin
-        previous = self.text[begin - 1] if begin else self.before
-        following = self.text[end] if end < len(self.text) else " "
-        opens, closes = _flanks(char, previous, following)
-        if end == len(self.text) and self._is_awaited(begin):
-            self._doubt(begin)
-        mark = _Mark(char, count, begin, len(self.found.atoms), opens, closes)
-        self.add(self.text[begin:end], begin, "mark")
-        if closes:
-            self._close(mark)
-        if mark.count and mark.opens:
-            self.stack = [*self.stack[1 - _DEEPEST :], mark]
-
-    def _close(self, closing: _Mark) -> None:
-        for number in range(len(self.stack) - 1, -1, -1):
-            opening = self.stack[number]
-            if not closing.count or closing.at - opening.at > REACH:
-                break
-            if opening.char != closing.char:
-                continue
-            used = 2 if min(opening.count, closing.count) >= 2 else 1
-            while used and min(opening.count, closing.count) >= used:
-                self._pair(opening, closing, used)
-                used = min(2, opening.count, closing.count)
-            del self.stack[number + bool(opening.count) :]
-
-    def _pair(self, opening: _Mark, closing: _Mark, used: int) -> None:
-        role = "struck" if opening.char == "~" else "strong" if used == 2 else "emphasis"
-        self.styled.append((opening.index, closing.index, role))
-        self._hold(opening.at, closing.at + closing.count)
-        opening.count -= used
-        closing.count -= used
-        for mark in (opening, closing):
-            left = mark.char * (mark.count if not self.marks else len(self.found.atoms[mark.index].text))
-            self.found.atoms[mark.index] = Atom(left, "mark", mark.at)
-
-    def _close_open(self) -> None:
-        """What is open may still be closed: it is shown so, and counts as uncertain."""
-        for mark in self.stack:
-            if self._is_awaited(mark.at):
-                self._doubt(mark.at)
-                last = len(self.found.atoms) - 1
-                if mark.count <= 3 and last > mark.index:
-                    closing = _Mark(mark.char, mark.count, len(self.text), last, False, True)
-                    role = "struck" if mark.char == "~" else "strong" if mark.count > 1 else "emphasis"
-                    self.styled.append((mark.index, closing.index + 1, role))
-                    left = mark.char * mark.count if self.marks else ""
-                    self.found.atoms[mark.index] = Atom(left, "mark", mark.at)
-
-    def _style(self) -> None:
-        roles: list[set[str]] = [set() for _ in self.found.atoms]
-        for begin, end, role in self.styled:
-            for number in range(begin, min(end, len(roles))):
-                roles[number].add(role)
-        self.found.atoms = list(_joined(self.found.atoms, roles))
+                pass
+    for begin, end in spans:
+        held[begin + 1 : end] = b"\1" * max(end - begin - 1, 0)
+    certain = min([certain, *brackets[:1]])
+    for found in reversed(list(_CUT.finditer(text, 0, certain + 1))):
+        at = found.start()
+        if at <= certain and not held[at] and (text[at].isspace() or "://" not in text[:at].split()[-1]):
+            return at
+    return 0
 
 
-def _joined(atoms: Sequence[Atom], roles: Sequence[set[str]]) -> Iterator[Atom]:
-    """The atoms with all of their roles; neighbours that are alike become one."""
-    last: Atom | None = None
-    for atom, more in zip(atoms, roles, strict=True):
-        if not atom.text:
-            continue
-        role = " ".join(sorted(more | ({atom.role} - {"", "mark"})))
-        if last and last.role == role and last.at + len(last.text) == atom.at:
-            last = Atom(last.text + atom.text, role, last.at)
-            continue
-        if last:
-            yield last
-        last = Atom(atom.text, role, atom.at)
-    if last:
-        yield last
+def with_ends(text: str) -> str:
+    """An unfinished text with the marks that would close what is open at its end."""
+    text = text.rstrip()
+    notes = _read(text)[1]
+    if len(notes.unpaired) > _CLOSED:
+        return text
+    before, ticks = notes.ticks[0] if notes.ticks else (len(text), "")
+    opened = [notes.place_of(token)[0] for token in notes.unpaired]
+    marks = "".join(text[at] * (2 if text[at] == "~" else 1) for at in reversed(opened) if at < before)
+    return f"{text}{ticks}{marks}"
 
 
-def _flanks(char: str, previous: str, following: str) -> tuple[bool, bool]:
-    """Whether a run of marks may open and close an emphasis, by what stands on its sides."""
-    left = not following.isspace() and (following.isalnum() or _is_edge(previous) or following in "`[_*~(\"'")
-    right = not previous.isspace() and (previous.isalnum() or _is_edge(following) or previous in "`])_*~\"'.")
-    if char == "_":
-        return left and not previous.isalnum(), right and not following.isalnum()
-    return left, right
+@lru_cache(2)  # what is drawn was looked through just before
+def _read(text: str) -> tuple[list["Token"], _Notes]:
+    notes, parser = _Notes(text), terminal_parser()
+    tokens: list[Token] = []
+    parser.inline.parse(text, parser, {"notes": notes}, tokens)
+    return tokens, notes
 
 
-def _is_edge(char: str) -> bool:
-    return char.isspace() or not char.isalnum()
+def _read_part(text: str, marks: bool) -> list[Span]:
+    return _spans(_read(text)[0], marks) if text else []
 
 
-def _may_be_link(window: str) -> bool:
-    """True for the beginning of a link; its words hold brackets only in pairs."""
-    return ("]" in window or window.count("[") <= 2) and _LINK_SO_FAR.match(window) is not None
+def _spans(tokens: Sequence["Token"], marks: bool) -> list[Span]:
+    spans: list[Span] = []
+    roles: list[str] = []
+    links: list[tuple[int, str]] = []
+
+    def add(text: str, *more: str) -> None:
+        spans.append(Span(text, " ".join(sorted({*roles, *more}))))
+
+    for token in tokens:
+        match token.type:
+            case "softbreak" | "hardbreak":
+                add("\n")
+            case "code_inline":
+                mark = token.markup if marks else ""
+                add(f"{mark}{shown(token.content)}{mark}", "code")
+            case "address":
+                add(shown(token.content), "link.url")
+            case "image":
+                links.append((len(spans), str(token.attrGet("src") or "")))
+                add(shown(token.content), "link")
+                spans += _target(spans, *links.pop())
+            case "link_open":
+                links.append((len(spans), str(token.attrGet("href") or "")))
+                roles.append("link.url" if token.info == "auto" else "link")
+            case "link_close":
+                roles.pop()
+                spans += _target(spans, *links.pop())
+            case "em_open" | "strong_open" | "s_open":
+                add(token.markup if marks else "")
+                roles.append(_ROLES[token.type])
+            case "em_close" | "strong_close" | "s_close":
+                roles.pop()
+                add(token.markup if marks else "")
+            case _:
+                add(shown(token.markup if marks and token.info == "escape" else token.content))
+    return spans
 
 
-def _trim_url(url: str) -> str:
+def _target(spans: Sequence[Span], begin: int, address: str) -> list[Span]:
+    """Where a link leads: an address is never hidden behind words."""
+    said, address = "".join(span.text for span in spans[begin:]), shown(address)
+    if not address or said in (address, address.removeprefix("mailto:")):
+        return []
+    return [Span(f" ({address})" if said else address, "link.url")]
+
+
+# --- rules ---------------------------------------------------------------------------------------------
+
+
+def _source_line(state: "StateBlock", line: int) -> str:
+    return state.src[state.src.rfind("\n", 0, state.bMarks[line]) + 1 : state.eMarks[line]]
+
+
+def _note_step(state: "StateInline", silent: bool) -> bool:
+    notes: _Notes = state.env["notes"]
+    if not silent and state.level == 0 and state.src is notes.text:  # the words of an image are read apart
+        notes.begins.append(state.pos)
+        notes.tokens.append(len(state.tokens) + bool(state.pending))
+    return False
+
+
+def _note_pairs(state: "StateInline") -> None:
+    notes: _Notes = state.env["notes"]
+    if state.src is notes.text:
+        found = state.delimiters
+        notes.pairs = [(one.token, found[one.end].token) for one in found if one.end >= 0]
+        notes.unpaired = [one.token for one in found if one.end < 0 and one.open]
+
+
+def _take_address(state: "StateInline", silent: bool) -> bool:
+    """An address without marks around it is a link as it stands."""
+    if state.src[state.pos] != ":" or not state.src.startswith("://", state.pos) or state.linkLevel:
+        return False
+    scheme = next((name for name in ("https", "http") if state.pending.endswith(name)), "")
+    begin = state.pos - len(scheme)
+    found = _ADDRESS.match(state.src, begin, state.posMax) if scheme else None
+    if found is None:
+        return False
+    address = _trim(found[0])
+    if not silent:
+        state.pending = state.pending[: -len(scheme)]
+        state.push("address", "", 0).content = address
+    state.pos = begin + len(address)
+    return True
+
+
+def _trim(address: str) -> str:
     """An address without the punctuation of the sentence around it."""
-    while url and url[-1] in _SENTENCE_END:
-        if url[-1] == ")" and url.count("(") >= url.count(")"):
+    while address[-1] in _SENTENCE_END:
+        if address[-1] == ")" and address.count("(") >= address.count(")"):
             break
-        url = url[:-1]
-    return url
+        address = address[:-1]
+    return address

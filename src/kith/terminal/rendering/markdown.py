@@ -45,7 +45,7 @@ class MarkdownStream:
         elif rest:
             self._partial.append(rest)
             self._held += len(rest)
-            if self._held >= self._enough:
+            if self._held > max(self.width, self._enough):
                 self._open_line()
         return self._blocks.finished()
 
@@ -68,25 +68,22 @@ class MarkdownStream:
         return ghost.finished()[-self._most :]
 
     def _end_line(self, rest: str) -> None:
-        if self._inside:
-            self._blocks.go_on(f"{rest}\n")
-            self._inside = False
-            return
         line = "".join([*self._partial, rest])
         self._partial.clear()
         self._held = self._enough = 0
-        self._blocks.take(line)
+        if self._inside:
+            self._blocks.go_on(rest)
+        elif len(line) <= LONGEST or not self._blocks.take_words(line):
+            self._blocks.take(line)
+        self._inside = False
 
     def _open_line(self) -> None:
         """A long line of words does not wait for its end."""
-        if self._blocks.in_code:
-            return
         line = "".join(self._partial)
-        if self._blocks.is_open_text(line):
-            self._blocks.take(line, ended=False)
+        if self._blocks.take_words(line):
             self._partial.clear()
             self._inside = True
-        elif len(line) > LONGEST:
+        else:
             self._enough = 2 * len(line)
 
 

@@ -1,66 +1,54 @@
-"""Words that are not over yet: each line of them is shown once nothing that may come can change it."""
+"""A paragraph that is not over yet: each row of it is shown once nothing that may come can change it."""
 
-import re
 from dataclasses import dataclass, replace
-from typing import Final
 
-from kith.terminal.rendering.inline import REACH, parse_inline
-from kith.terminal.rendering.spans import WIDE, Line, Row, Span, columns_of, wrap_atoms
-
-_WORD: Final = re.compile(rf"{WIDE}|\S*\s")
+from kith.terminal.rendering.inline import REACH, find_cut, forced_cut, read_spans, with_ends
+from kith.terminal.rendering.spans import Line, columns_of, merged, wrap
 
 
 @dataclass(slots=True)
 class Paragraph:
-    """The source that is not shown yet, and what its lines begin with; a heading is one, too, with a role."""
+    """Words that are read for good but fill no row yet, and the source that is not certain."""
 
-    source: str
-    first: Line
+    first: Line  # what its first row begins with, and the others
     others: Line
-    role: str = ""
-    before: str = " "  # the character before the source
-    is_single: bool = True  # one line of source so far: it may become a heading, or the head of a table
-    is_begun: bool = False  # lines of it were shown
+    marks: bool
+    source: str = ""
+    _read: Line = ()
+    _enough: int = 0  # characters of the source that make another look at it worth while
 
     def copy(self) -> "Paragraph":
         """The same words, to be ended before their end."""
         return replace(self)
 
-    def add(self, text: str, new_line: bool = False) -> None:
-        """More of its source; `new_line`: what was there ended with a line."""
+    def add(self, text: str, width: int, is_last: bool = False) -> list[Line]:
+        """More of its source; returns the rows that are certain now, unless the end follows at once."""
         self.source += text
-        self.is_single = self.is_single and not new_line
+        rows: list[Line] = []
+        while len(self.source) > REACH:
+            rows += self._advance(forced_cut(self.source[:REACH]), width)
+            self._enough = 0
+        fills = "\n" in self.source or columns_of(self._read) + len(self.source) > width // 2
+        if fills and not is_last and len(self.source) > self._enough:
+            at = find_cut(self.source)
+            self._enough = 0 if at else len(self.source) * 5 // 4
+            rows += self._advance(at, width)
+        return rows
 
-    def take_certain(self, width: int, marks: bool) -> list[Line]:
-        """The lines that stay as they are, whatever comes; never the last one."""
-        is_short = 2 * len(self.source) + columns_of(self.first) <= width and "\n" not in self.source
-        if is_short or (self.is_single and self.source.startswith("|")):
+    def end(self, width: int, ended: bool = True) -> list[Line]:
+        """The rows that are left; not `ended`: as they look so far."""
+        source = self.source if ended else with_ends(self.source)
+        line = merged([*self._read, *read_spans(source, self.marks)])
+        return wrap(line, width, self.first, self.others)
+
+    def _advance(self, at: int, width: int) -> list[Line]:
+        """Read the source up to there, and keep its last row."""
+        if not at:
             return []
-        inline = parse_inline(self.source, self.before, ended=False, marks=marks)
-        rows = wrap_atoms(inline.atoms, width, self.first, self.others)
-        last = len(rows) - 1
-        while last > 0 and not (
-            inline.may_part(rows[last].at) and self._is_whole(rows[last].at, inline.certain)
-        ):
-            last -= 1
-        if last <= 0:
-            return []
-        at = rows[last].at
-        self.source, self.before, self.first = self.source[at:], self.source[at - 1], self.others
-        self.is_begun, self.is_single = True, False
-        return self._lines(rows[:last])
-
-    def take_all(self, width: int, marks: bool, ended: bool = True) -> list[Line]:
-        """All lines that are left; not `ended`: as they look so far."""
-        inline = parse_inline(self.source, self.before, ended=ended, marks=marks)
-        return self._lines(wrap_atoms(inline.atoms, width, self.first, self.others))
-
-    def _is_whole(self, at: int, certain: int) -> bool:
-        """True when the word that begins there is as wide as it will be, and so on the right line."""
-        rest = self.source[at:certain]
-        return len(rest) > REACH or bool(_WORD.match(rest))
-
-    def _lines(self, rows: list[Row]) -> list[Line]:
-        if not self.role:
-            return [row.line for row in rows]
-        return [tuple(Span(text, f"{role} {self.role}".strip()) for text, role in row.line) for row in rows]
+        line = merged([*self._read, *read_spans(self.source[:at], self.marks)])
+        self.source = self.source[at:]
+        *rows, self._read = wrap(line, width - columns_of(self.first))
+        lines = [merged([*(self.others if number else self.first), *row]) for number, row in enumerate(rows)]
+        if rows:
+            self.first = self.others
+        return lines

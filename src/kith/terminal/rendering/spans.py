@@ -1,7 +1,7 @@
 """Lines of a screen as values: words with their roles, and how they are measured, broken and cut."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -31,23 +31,8 @@ Line = tuple[Span, ...]
 MARGIN: Final[Line] = (Span("  "),)
 
 
-class Atom(NamedTuple):
-    """A span, and where in its source it began."""
-
-    text: str
-    role: str
-    at: int
-
-
-class Row(NamedTuple):
-    """A line of the screen, and where in the source its first word began."""
-
-    line: Line
-    at: int
-
-
 class _Word(NamedTuple):
-    atoms: tuple[Atom, ...]
+    spans: Line
     columns: int
     blank: Span | None  # the blank before it
     breaks: int = 0  # line breaks before it
@@ -142,81 +127,70 @@ def pad(line: Line, width: int, align: str = "left") -> Line:
 
 
 def wrap(line: Iterable[Span], width: int, first: Line = (), others: Line = ()) -> list[Line]:
-    """A line on as many as it takes, broken between words; `first` and `others` are what they begin with."""
-    atoms = [Atom(span.text, span.role, 0) for span in line]
-    return [row.line for row in wrap_atoms(atoms, width, first, others)]
+    """A line on as many as it takes, broken between words; `first` and `others` are what they begin with.
 
-
-def wrap_atoms(atoms: Iterable[Atom], width: int, first: Line = (), others: Line = ()) -> list[Row]:
-    """The same, each line with where it began in the source; "\\n" in an atom ends a line.
-
-    A line once followed by another one stays as it is, whatever words come later.
+    "\n" in a span ends a line. A line once followed by another one stays as it is, whatever words come later.
     """
-    rows: list[Row] = []
+    rows: list[Line] = []
     spans: list[Span] = []
-    began = used = 0
+    used = 0
     room = max(width - columns_of(first), _NARROWEST)
     narrow = max(width - columns_of(others), _NARROWEST)
 
-    def end(at: int) -> None:
-        nonlocal spans, used, room, began
-        rows.append(Row(merged([*(others if rows else first), *spans]), began))
-        spans, used, room, began = [], 0, narrow, at
+    def end() -> None:
+        nonlocal spans, used, room
+        rows.append(merged([*(others if rows else first), *spans]))
+        spans, used, room = [], 0, narrow
 
-    for word in _words(atoms):
+    for word in _words(line):
         for _ in range(word.breaks):
-            end(word.atoms[0].at)
+            end()
         blank = word.blank if word.blank and used else None
         if used and used + (1 if blank else 0) + word.columns > room:
-            end(word.atoms[0].at)
+            end()
             blank = None
         if blank:
             spans.append(blank)
             used += 1
-        rest, left = list(word.atoms), word.columns
+        rest, left = word.spans, word.columns
         while used + left > room:  # a word longer than a line
             head, rest = _split(rest, room - used)
-            spans += (Span(text, role) for text, role, _ in head)
-            left -= _columns(head)
-            end(rest[0].at if rest else 0)
-        spans += (Span(text, role) for text, role, _ in rest)
+            spans += head
+            left -= columns_of(head)
+            end()
+        spans += rest
         used += left
     if spans or not rows:
-        end(0)
+        end()
     return rows
 
 
-def _split(atoms: Sequence[Atom], room: int) -> tuple[list[Atom], list[Atom]]:
+def _split(spans: Line, room: int) -> tuple[Line, Line]:
     """A word in two parts, the first of them at most so wide, and never empty."""
-    head: list[Atom] = []
-    for number, (text, role, at) in enumerate(atoms):
+    head: list[Span] = []
+    for number, (text, role) in enumerate(spans):
         fits, left = split_cells(text, room)
         if left and not fits and not head:
             fits, left = left[:1], left[1:]
-        head.append(Atom(fits, role, at))
+        head.append(Span(fits, role))
         room -= cells(fits)
         if left:
-            return head, [Atom(left, role, at + len(fits)), *atoms[number + 1 :]]
-    return head, []
+            return tuple(head), (Span(left, role), *spans[number + 1 :])
+    return tuple(head), ()
 
 
-def _columns(atoms: Iterable[Atom]) -> int:
-    return sum(cells(atom.text) for atom in atoms)
-
-
-def _words(atoms: Iterable[Atom]) -> Iterator[_Word]:
+def _words(line: Iterable[Span]) -> Iterator[_Word]:
     """Words as they may be parted by line ends; one may consist of several spans."""
-    found: list[Atom] = []
+    found: list[Span] = []
     breaks = 0
     blank: Span | None = None
     wide = False
 
     def word() -> _Word:
-        return _Word(tuple(found), _columns(found), blank, breaks)
+        return _Word(tuple(found), columns_of(found), blank, breaks)
 
-    for atom in atoms:
-        for match in _PIECE.finditer(atom.text):
-            piece = match[0]
+    for text, role in line:
+        for piece in _PIECE.findall(text):
             is_wide = not piece.isascii() and re.match(WIDE, piece) is not None
             if found and (piece.isspace() or is_wide or wide):
                 yield word()
@@ -225,8 +199,8 @@ def _words(atoms: Iterable[Atom]) -> Iterator[_Word]:
             if piece == "\n":
                 breaks, blank = breaks + 1, None
             elif piece.isspace():
-                blank = Span(" ", atom.role)
+                blank = Span(" ", role)
             else:
-                found.append(Atom(piece, atom.role, atom.at + match.start()))
+                found.append(Span(piece, role))
     if found:
         yield word()

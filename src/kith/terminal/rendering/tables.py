@@ -1,63 +1,56 @@
 """Tables of Markdown, drawn when they are whole."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from kith.terminal.rendering.glyphs import Glyphs
-from kith.terminal.rendering.inline import parse_inline
-from kith.terminal.rendering.spans import Line, Span, columns_of, merged, pad, wrap
+from kith.terminal.rendering.inline import read_spans
+from kith.terminal.rendering.spans import Line, Span, columns_of, merged, pad, shown, wrap
 
 _HELD: Final = 100  # rows that decide how wide the columns are; those after them are drawn as they come
-_CELL: Final = re.compile(r"(?<!\\)\|")
-_DELIMITER: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_PREVIEWED: Final = 20  # rows that are seen of a table that is not over
 _GAP: Final = 3  # columns between two cells, with the line in it
 _NARROWEST: Final = 6  # columns of a cell, below which a table is shown as a list
-
-
-def is_delimiter(line: str, header: str) -> bool:
-    """True for a line like `|---|:-:|` that makes a table of the one above it."""
-    return bool(_DELIMITER.match(line)) and "-" in line and len(_split(line)) == len(_split(header))
 
 
 class Table:
     """A table as its rows arrive; it is drawn once it is over, or long enough to know its columns."""
 
     def __init__(
-        self, header: str, delimiter: str, width: int, glyphs: Glyphs, first: Line = (), others: Line = ()
+        self,
+        header: Sequence[str],
+        aligns: Sequence[str],
+        width: int,
+        glyphs: Glyphs,
+        first: Line,
+        others: Line,
     ) -> None:
-        self._header = _split(header)
-        self._aligns = [_align(cell) for cell in _split(delimiter)]
+        self.columns = len(header)
+        self._header, self._aligns = header, aligns
         self._room = max(width - columns_of(others), 20)
         self._glyphs, self._first, self._others = glyphs, first, others
-        self._rows: list[list[str]] = []
-        self._sources = [header, delimiter]
+        self._rows: list[Sequence[str]] = []
         self._widths: list[int] | None = None
         self._drawn = False
 
     def copy(self) -> "Table":
         """The same table, to be closed before its end."""
         other = Table.__new__(Table)
-        other.__dict__.update(self.__dict__ | {"_rows": [*self._rows], "_sources": self._sources[-20:]})
+        other.__dict__.update(self.__dict__ | {"_rows": [*self._rows]})
         return other
 
-    def take(self, line: str) -> None:
-        """One more row."""
-        row = _split(line)[: len(self._header)]
-        self._rows.append([*row, *[""] * (len(self._header) - len(row))])
-        self._sources.append(line)
+    def take(self, row: Sequence[str]) -> list[Line]:
+        """One more row; returns what can be drawn for good."""
+        self._rows.append(row)
+        return self._draw() if self._drawn or len(self._rows) >= _HELD else []
 
-    def finished(self) -> list[Line]:
-        """The rows that can be drawn for good."""
-        if not self._drawn and len(self._rows) < _HELD:
-            return []
-        return self._draw()
-
-    def close(self, ended: bool) -> list[Line]:
-        """The rest of the table; not `ended`: its source, as it stands."""
+    def end(self, ended: bool = True) -> list[Line]:
+        """The rest of the table; not `ended`: its rows as they are written."""
         if ended:
             return self._draw()
-        return [(*self._others, Span(line.strip()[: self._room], "dim")) for line in self._sources]
+        rows = [self._header, *self._rows] if not self._drawn else self._rows
+        sources = [f"| {' | '.join(row)} |" for row in rows[-_PREVIEWED:]]
+        return [(*self._others, Span(shown(source)[: self._room], "dim")) for source in sources]
 
     def _draw(self) -> list[Line]:
         rows = [[_parsed(cell) for cell in row] for row in self._rows]
@@ -138,15 +131,4 @@ def _widest(cell: Line) -> int:
 
 
 def _parsed(cell: str, role: str = "") -> Line:
-    atoms = parse_inline(cell.replace("\\|", "|")).atoms
-    return tuple(Span(atom.text, f"{atom.role} {role}".strip()) for atom in atoms)
-
-
-def _split(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|")
-    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-    return [cell.strip() for cell in _CELL.split(inner)]
-
-
-def _align(cell: str) -> str:
-    return "center" if cell[:1] == ":" == cell[-1:] else "right" if cell[-1:] == ":" else "left"
+    return tuple(Span(text, f"{own} {role}".strip()) for text, own in read_spans(cell))

@@ -133,3 +133,14 @@ def test_markup_that_is_joined_by_hand_is_foreign_again() -> None:
     assert (
         element("p", f"{ours}") == "<p>&lt;b&gt;x&lt;/b&gt;</p>" and element("p", ours) == "<p><b>x</b></p>"
     )
+
+
+def test_the_page_reads_as_the_terminal_does() -> None:
+    page = str(render_markdown("See __init__.py and vector<std::string>.\n\n| a |\n|---|\n| x<br>y |\nafter"))
+    assert "__init__.py" in page and "vector&lt;std::string&gt;" in page
+    assert "x<br>\ny" in page and "<p>after</p>" in page
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
+def test_no_nesting_hides_words(mark: str) -> None:
+    assert "words" in render_markdown(f"{mark * 40}words")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from kith.terminal.rendering.parser import make_parser
 from kith.view.markup import Html, element, visible
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ def render_markdown(words: str) -> Html:
 
 @cache
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = make_parser()
     parser.core.ruler.push("kith", _tame)
     return parser
 
