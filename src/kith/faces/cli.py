@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
+from kith.core.loading import quick_loading
 from kith.faces.arguments import FORMATS, config, edits, models, reports, servers, sessions, tasks
 from kith.faces.streams import FULL, drop_output, open_streams
 
@@ -390,7 +391,7 @@ def _run(name: str, args: argparse.Namespace) -> int:
         print(f"kith {__version__}")
         return 0
     module, _, function = COMMANDS.get(name, TALK).place.partition(":")
-    run: Callable[[argparse.Namespace], int] = getattr(
-        importlib.import_module(f"kith.faces.{module}"), function
-    )
+    with quick_loading():
+        loaded = importlib.import_module(f"kith.faces.{module}")
+    run: Callable[[argparse.Namespace], int] = getattr(loaded, function)
     return run(args)
