@@ -3,6 +3,7 @@
 import argparse
 
 from kith.agent.beginning import look_ahead
+from kith.core.loading import quick_loading
 from kith.terminal.folder import find_root
 from kith.terminal.task_input import read_task
 
@@ -12,6 +13,7 @@ def run_command(args: argparse.Namespace) -> int:
     root = find_root(args.folder)
     task = read_task(args, root)
     look_ahead(root)
-    from kith.terminal.one_task import do_task  # takes a third of a second to load
+    with quick_loading():
+        from kith.terminal.one_task import do_task  # takes a third of a second to load
 
     return do_task(args, root, task)
