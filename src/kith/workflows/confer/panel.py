@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.context.budget import fit_middle
+from kith.core.council_threads import council_thread
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice, Stepped
 from kith.core.model import Emit, Model, Prompt, Role
@@ -15,7 +16,7 @@ from kith.core.values import Message, Reply, Text, say
 from kith.routing.council import Proposal, Revision, Seat, agree, cheapest, holding, objections, take_revision
 from kith.workflows.confer.checks import Check, Checked, check_quote, unchecked
 from kith.workflows.confer.confer import By, Decision, conclude, criticise, open_minutes, ranking
-from kith.workflows.confer.members import Council, Ledger, Member, draw_labels, inside_ledger, thread_name
+from kith.workflows.confer.members import Council, Ledger, Member, draw_labels, inside_ledger
 from kith.workflows.confer.replies import Objection
 from kith.workflows.confer.rounds import AUTHOR, Agenda, hold_round
 
@@ -185,7 +186,7 @@ def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
 
 def _hold_words(run: Run, council: Council, label: str, reply: Reply) -> None:
     """Let the opening stand in the opener's thread, after what everybody is shown."""
-    thread = Thread(f"{thread_name(council.id)}/{label}", (say(council.facts, AUTHOR),))
+    thread = Thread(council_thread(council.id, label), (say(council.facts, AUTHOR),))
     council.threads[label] = thread
     thread.add(run, replace(reply.message, author=council.members[label].name))
     council.proposals[label] = _as_proposal(reply.message.text)
