@@ -15,7 +15,7 @@ from kith.app.coaching.choice import find_strategy
 from kith.app.codebase.index import Known, has_symbols, look_nowhere, open_known
 from kith.app.knowledge import gather, tell_faults, tell_known
 from kith.app.news import with_news
-from kith.app.project import Project, Result, trial_name
+from kith.app.project import Project, Result
 from kith.context.rooms import ASSUMED_WINDOW, opening_room
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Resumed
@@ -23,6 +23,7 @@ from kith.core.loops import leave
 from kith.core.model import Emit, Prompt, Role
 from kith.core.options import Options, Planning
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
+from kith.core.trial_names import trial_name
 from kith.core.values import Verdict
 from kith.memory.applied import holds
 from kith.memory.log import Log
@@ -114,7 +115,7 @@ async def run_in(
         run.emit(project.started(task.words, replace(options, commit=commit)))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
-    run = replace(run, trial_name=trial_name(session.id, past))
+    run = replace(run, trial_name=trial_name(session.id, past.tasks))
     work = _do(project, run, session.id, task, past, opened)
     code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
     if any(call.strategy for call in session.past().calls):

@@ -21,6 +21,7 @@ from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.core.loops import run_loop
 from kith.core.options import Options
+from kith.core.trial_names import trials_of
 from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
@@ -194,7 +195,7 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
         case "apply":
             from kith.app.waiting import apply_waiting, find_waiting
 
-            waiting = await find_waiting(project, f"{session}-")
+            waiting = await find_waiting(project, trials_of(session))
             await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
             from kith.app.direct_tools import edit_with
