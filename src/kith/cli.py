@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
+from kith.core.loading import quick_loading
 from kith.terminal.arguments.options import FORMATS
 from kith.terminal.streams import FULL, drop_output, open_streams
 from kith.terminal.table import TALK, commands, parts_of
@@ -209,4 +210,6 @@ def _run(name: str, args: argparse.Namespace) -> int:
     command = commands().get(name, TALK)
     if command.run is None:
         _refuse_whole(name)
-    return command.run.load()(args)
+    with quick_loading():
+        run = command.run.load()
+    return run(args)

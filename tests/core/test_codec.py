@@ -127,6 +127,14 @@ def test_why_a_tool_of_an_older_log_did_nothing(text: str, detail: dict[str, str
     assert isinstance(said, events.Said) and said.message.results[0].fault == fault
 
 
+def test_how_a_council_of_an_older_log_began() -> None:
+    told = {"kind": "plan", "question": "How?", "members": {"A": "one"}}
+    body = encode_event(events.Said("council/k", values.say(json.dumps(told), "kith")))
+    assert decode_event("Said", body) == decisions.Convened("k", "plan", "How?", {"A": "one"})
+    member = events.Said("council/k/A", values.say("Well.", "kith"))
+    assert decode_event("Said", encode_event(member)) == member
+
+
 def test_a_kind_from_the_future_is_refused() -> None:
     with pytest.raises(ValueError, match="Danced"):
         decode_event("Danced", "{}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from kith.core.codec import encode_event
-from kith.core.decisions import Claimed, Concluded, Routed
+from kith.core.decisions import Claimed, Concluded, Convened, Routed
 from kith.core.events import (
     Answered,
     Applied,
@@ -103,12 +103,12 @@ def change(words: str) -> list[Told]:
 
 def council(words: str) -> list[Told]:
     """Two models confer."""
-    opening = f'{{"kind": "review", "question": "{MODEL}?", "members": {{"A": "a", "B": "b"}}}}'
+    members = {"A": "a", "B": "b"}
     return [
-        (Said("council/c1", say(opening, "kith")), ()),
+        (Convened("c1", "review", f"{MODEL}?", members), ()),
         (Said("council/c1/A", Message("assistant", (Text(words),), "a")), ("A",)),
         (Claimed("c1", "1", "A", "B", words, words, "refuted", words), ()),
-        (Concluded("c1", "review", "A", "evidence", words, {"A": "a", "B": "b"}), ()),
+        (Concluded("c1", "review", "A", "evidence", words, members, why=words), ()),
     ]
 
 

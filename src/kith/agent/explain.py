@@ -1,7 +1,7 @@
 """What the first request of a task would cost, part by part, before anything is asked."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kith.core.model import Prompt, Role
 from kith.core.values import say
@@ -9,10 +9,11 @@ from kith.core.values import say
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One part of a prompt, in tokens."""
+    """One part of a prompt, in tokens; `tool`: it is the definition of a single tool."""
 
     part: str
     tokens: int
+    tool: bool = False
 
 
 async def explain(
@@ -23,19 +24,17 @@ async def explain(
     The prompt is counted as it grows, part by part, so that the chat template's own words are in the figures
     too. `count` gives a prompt's tokens.
     """
-    names = ["system prompt, template"]
-    prompts = [Prompt(role.system, (say(""),))]
+    grown = [(Cost("system prompt, template", 0), Prompt(role.system, (say(""),)))]
     for number, tool in enumerate(role.tools, 1):
-        names.append(f"tool {tool.name}")
-        prompts.append(Prompt(role.system, (say(""),), role.tools[:number]))
+        prompt = Prompt(role.system, (say(""),), role.tools[:number])
+        grown.append((Cost(f"tool {tool.name}", 0, tool=True), prompt))
     said = ""
     for name, text in parts:
         said = f"{said}\n\n{text}".strip()
-        names.append(name)
-        prompts.append(Prompt(role.system, (say(said),), role.tools))
+        grown.append((Cost(name, 0), Prompt(role.system, (say(said),), role.tools)))
     costs, before = [], 0
-    for name, prompt in zip(names, prompts, strict=True):
+    for cost, prompt in grown:
         tokens = await count(prompt)
-        costs.append(Cost(name, max(0, tokens - before)))
+        costs.append(replace(cost, tokens=max(0, tokens - before)))
         before = max(tokens, before)
     return tuple(costs)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.errors import BusyError, TreeError
+from kith.core.trial_names import session_of
 from kith.trees.lock import hold_lock
 from kith.trees.trial_folder import forget_trials
 
@@ -62,7 +63,7 @@ class KeptResults:
     def keep_only(self, trial: str) -> None:
         """Remove the other trials of untouched trees that were kept for the same project."""
         with suppress(OSError, BusyError, TreeError):
-            forget_trials(self.state, trial.rpartition("-")[0], but=trial)
+            forget_trials(self.state, session_of(trial), but=trial)
 
     @property
     def _folder(self) -> Path:

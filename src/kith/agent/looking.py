@@ -26,7 +26,7 @@ async def look_with_git(project: Project, args: Sequence[str]) -> Ran:
     line = shlex.join(["git", *(args or _STATUS)])
     judged = decide(line, TRUSTING) if project.tree.confined else decide_here(project.root, line)
     if not judged.allowed:
-        reason = judged.reason.removeprefix("It may do more than look: ")
+        reason = judged.why if judged.doubt == "acts" else judged.reason
         raise UsageError(f"/git only looks. {reason[:1].upper()}{reason[1:]} To run it in a trial: !{line}")
     name, *rest = args or _STATUS
     quiet = _NO_DRIVERS if name in _SHOWS_CONTENTS else ()

@@ -34,6 +34,7 @@ from kith.core.evidence import Standard
 from kith.core.model import Emit
 from kith.core.options import Options
 from kith.core.run import Answerer, Limits, Run, new_id
+from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
@@ -41,7 +42,6 @@ from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.past import Past
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
 from kith.memory.spending import paid_today
@@ -92,11 +92,6 @@ def tree_at(root: Path, chosen: Settings) -> LocalTree:
     )
 
 
-def trial_name(session: str, past: Past) -> str:
-    """The trial of a session's last task: a change that is not applied waits there under this name."""
-    return f"{session}-{past.tasks}"
-
-
 @dataclass(frozen=True, slots=True)
 class Project:
     """One project, with its settings, its tree and the log, and the servers of tools that are open for it."""
@@ -141,7 +136,7 @@ class Project:
             run = self.begin(session, answerer)
             run.emit(self.started(words, Options(kind)))
             await self.tell_state(run)
-            run = replace(run, trial_name=trial_name(session.id, session.past()))
+            run = replace(run, trial_name=trial_name(session.id, session.past().tasks))
             code = await self.to_the_end(session, run, do(run))
             return Result(code, self.report(session.id))
 

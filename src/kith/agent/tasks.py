@@ -19,7 +19,7 @@ from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
 from kith.agent.news import with_news
 from kith.agent.opening import open_task
-from kith.agent.project import Project, Result, trial_name
+from kith.agent.project import Project, Result
 from kith.agent.relay import GivenUp, Leg, goal_of
 from kith.agent.standing import Standing
 from kith.context.kinds import kind_of
@@ -30,6 +30,7 @@ from kith.core.loops import leave
 from kith.core.model import Emit, Prompt, Role
 from kith.core.options import Options, Planning
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
+from kith.core.trial_names import trial_name
 from kith.core.values import Verdict
 from kith.memory.applied import holds
 from kith.memory.log import Log
@@ -135,7 +136,7 @@ async def run_in(
         run.emit(project.started(task.words, replace(options, commit=commit)))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
-    run = replace(run, trial_name=trial_name(session.id, past))
+    run = replace(run, trial_name=trial_name(session.id, past.tasks))
     work = _do(Job(project, run, session.id, task, past, opened))
     code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
     settle(project, session.past(), session.listeners)

@@ -11,6 +11,7 @@ from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, RunStarted
 from kith.core.options import Options
 from kith.core.run import Answerer
+from kith.core.trial_names import trial_name, trials_of
 from kith.core.values import Changes
 from kith.memory.asides import APPLY
 from kith.memory.past import Past, go_on
@@ -48,7 +49,7 @@ async def read_waiting(project: Project, session: str) -> Changes:
     """The newest change that waits in a session; nothing where there is none."""
     if not session:
         return ()
-    await _save_killed(project, f"{session}-")
+    await _save_killed(project, trials_of(session))
     name = project.waiting_in(session)
     return project.tree.waiting_change(name) if name else ()
 
@@ -58,8 +59,8 @@ async def is_under_way(project: Project, session: str) -> bool:
     past = project.log.past(session)
     if past.ended is None or past.ended.status != "interrupted":
         return False
-    await _save_killed(project, f"{session}-")
-    return project.waiting_in(session) == f"{session}-{past.tasks}"
+    await _save_killed(project, trials_of(session))
+    return project.waiting_in(session) == trial_name(session, past.tasks)
 
 
 async def apply_waiting(

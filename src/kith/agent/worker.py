@@ -24,6 +24,7 @@ from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.core.loops import run_loop
 from kith.core.options import Options
+from kith.core.trial_names import trials_of
 from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go
@@ -189,7 +190,7 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
             task = Task(f"{letter.words}{first}", letter.plan)
             await run_task(project, task, nobody_here, [listener], id=session)
         case "apply":
-            waiting = await find_waiting(project, f"{session}-")
+            waiting = await find_waiting(project, trials_of(session))
             await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
             await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)

@@ -38,7 +38,8 @@ def build_event(kind: str, data: Any) -> Event:
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
     try:
-        event: Event | None = decode(renew(kind, data), KINDS[kind])
+        now, renewed = renew(kind, data)
+        event: Event | None = decode(renewed, KINDS[now])
     except (TypeError, AttributeError, KeyError, RecursionError) as error:
         raise ValueError(f"this is no {kind}") from error
     if event is None:

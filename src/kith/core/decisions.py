@@ -74,6 +74,16 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class Convened:
+    """A council begins: what is asked, and who answers it. `members`: label -> model."""
+
+    council: str
+    kind: str
+    question: str
+    members: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """One member of a council said something against another's proposal, and a tool looked whether it holds.
 
@@ -93,7 +103,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """A council is over: whose proposal holds, and what decided it. `members`: label -> model."""
+    """A council is over: whose proposal holds, and what decided it. `members`: label -> model.
+
+    `text` is the proposal itself, and `why` what decided.
+    """
 
     council: str
     kind: str
@@ -102,3 +115,4 @@ class Concluded:
     text: str
     members: dict[str, str] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
+    why: str = ""

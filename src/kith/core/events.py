@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from kith.core.decisions import Claimed, Coached, Compared, Concluded, Delegated, Routed
+from kith.core.decisions import Claimed, Coached, Compared, Concluded, Convened, Delegated, Routed
 from kith.core.evidence import CheckEvidence
 from kith.core.options import Options
 from kith.core.values import (
@@ -356,6 +356,7 @@ Event = (
     | Delegated
     | Coached
     | Compared
+    | Convened
     | Claimed
     | Concluded
     | Compacted

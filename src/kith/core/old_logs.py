@@ -8,13 +8,33 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from kith.core.council_threads import place_of
+
 Data = dict[str, Any]
 
 
-def renew(kind: str, data: Any) -> Any:
-    """An event's data, with the fields that it was written without; the same object where none is missing."""
+def renew(kind: str, data: Any) -> tuple[str, Any]:
+    """An event's kind and data, with the fields that it was written without; most are as they were."""
+    if not isinstance(data, dict):
+        return kind, data
+    if kind == "Said" and (convened := _convened(data)):
+        return "Convened", convened
     change = _CHANGES.get(kind)
-    return change(data) if change and isinstance(data, dict) else data
+    return kind, change(data) if change else data
+
+
+def _convened(data: Data) -> Data | None:
+    """A council's first message held as JSON who confers about what."""
+    place = place_of(str(data["thread"]))
+    if place is None or place[1]:
+        return None
+    told = json.loads("".join(part["text"] for part in data["message"]["parts"]))
+    found = {"council": place[0], "kind": "", "question": "", "members": {}, **told}
+    return found if isinstance(found["members"], dict) else None
+
+
+def _concluded(data: Data) -> Data:
+    return data if "why" in data else {**data, "why": str(data["text"]).rpartition("\n\n")[2]}
 
 
 def _started(data: Data) -> Data:
@@ -161,5 +181,6 @@ _CHANGES: Final[Mapping[str, Callable[[Data], Data]]] = {
     "Routed": _routed,
     "ToolEnded": _tool_ended,
     "Judged": _judged,
+    "Concluded": _concluded,
     "Notice": _noticed,
 }

@@ -4,10 +4,10 @@ This is a convenience for the person, never the boundary: what is allowed here n
 commands cannot be confined, and everything else is asked about.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import join, normpath
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from kith.shell.kinds import Read, path_fault
 from kith.shell.parse import NotPlainError, Simple, Word, parse
@@ -44,22 +44,37 @@ TRUSTING: Final[Look] = _Fixed("")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether it needs no question; `reason` says in words for a person why it needs one."""
+    """Whether it needs no question, else why it needs one: `why`, and what that leaves in `doubt`.
+
+    "unclear": what the command means; "acts": whether it only looks.
+    """
 
     allowed: bool
-    reason: str = ""
+    why: str = ""
+    doubt: Literal["", "unclear", "acts"] = ""
+
+    @property
+    def reason(self) -> str:
+        """The same as a sentence for a person."""
+        return f"{_DOUBTS[self.doubt]}{self.why}"
+
+
+_DOUBTS: Final[Mapping[str, str]] = {
+    "": "",
+    "unclear": "It is not plainly understood: ",
+    "acts": "It may do more than look: ",
+}
 
 
 def decide(line: str, look: Look = UNSEEN) -> Judgement:
     """Judge a command for bash, run in the tree's own folder; whatever is not plainly understood is asked."""
     try:
-        commands = parse(line)
-        reason = _judge(commands, look)
+        why = _judge(parse(line), look)
     except NotPlainError as error:
-        reason = f"It is not plainly understood: {error}."
+        return Judgement(False, f"{error}.", "unclear")
     except NotPermittedError as error:
-        reason = f"It may do more than look: {error}."
-    return Judgement(not reason, reason)
+        return Judgement(False, f"{error}.", "acts")
+    return Judgement(not why, why)
 
 
 def _judge(commands: Sequence[Simple], look: Look) -> str:

@@ -47,7 +47,10 @@ def config_command(args: argparse.Namespace) -> int:
 def get_command(args: argparse.Namespace) -> int:
     """The value of a key, alone on its line; all of a table's, with their names."""
     rows = describe_settings(load_settings(find_root(args.folder), {}))
-    found = find_rows(rows, args.key)
+    try:
+        found = find_rows(rows, args.key)
+    except UsageError as error:
+        raise UsageError(f"kith config get: {error}") from error
     if args.json:
         return _print_json(found)
     for key, value, _ in found:
@@ -68,7 +71,7 @@ def find_rows(rows: Sequence[Row], key: str) -> list[Row]:
     found = [row for row in rows if row[0] == key or row[0].startswith(f"{key}.")]
     if not found:
         words = unknown_key(key, sorted({row[0] for row in rows} | {*TABLES}))
-        raise UsageError(f"kith config get: {words}")
+        raise UsageError(words)
     return found
 
 

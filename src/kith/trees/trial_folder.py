@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kith.core.errors import BusyError, TreeError
+from kith.core.trial_names import trials_of
 from kith.trees.walk import remove_tree
 
 KEPT_S = 30 * 24 * 3600.0  # how long an interrupted task can be resumed
@@ -88,7 +89,7 @@ def forget_trials(state: Path, session: str, but: str = "") -> None:
     """Remove the trials that wait for a session's tasks, `but` one. Raises BusyError where one is in use."""
     trials = state / "trials"
     for folder in tuple(trials.iterdir()) if trials.is_dir() else ():
-        if folder.name.startswith(f"{session}-") and folder.name != but:
+        if folder.name.startswith(trials_of(session)) and folder.name != but:
             with suppress(FileNotFoundError), _locked(folder):
                 remove_tree(folder)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kith.core.trial_names import session_of
 from kith.core.values import Changes
 from kith.trees.checkpoints import Checkpoints
 from kith.trees.trial_folder import NAMELESS, claim_folder
@@ -28,7 +29,7 @@ class Waiting:
     @property
     def session(self) -> str:
         """The session whose work it is."""
-        return self.name.rpartition("-")[0]
+        return session_of(self.name)
 
 
 @dataclass(slots=True)

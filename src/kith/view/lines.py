@@ -53,7 +53,7 @@ _PLURAL = ("tests", "types", "secrets", "limits")  # gates
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
-def line_of(event: Event) -> tuple[str, str]:
+def line_of(event: Event, undo: str = "kith undo") -> tuple[str, str]:
     """The event as (a key of STYLES, line); the line is "" for what a person need not see.
 
     Lines hold foreign text as it is: who shows one makes it `printable` first.
@@ -73,7 +73,7 @@ def line_of(event: Event) -> tuple[str, str]:
             return ("tool", todo_text(items))
         case Applied(change_id=id, files=files, undoes=undoes):
             verb = "Undone" if undoes else "Applied"
-            return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: kith undo {short_id(id)}")
+            return ("good", f"{verb} {count(len(files), 'file')}.  Take it back: {undo} {short_id(id)}")
         case Reviewed(findings):
             return ("note", findings_text(findings))
         case Delegated() | Routed():

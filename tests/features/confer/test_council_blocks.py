@@ -1,11 +1,11 @@
 """A council on a terminal: blocks that do not mix, and questions that nobody talks into."""
 
 import asyncio
-import json
 import sys
 
 import pytest
 
+from kith.core.decisions import Convened
 from kith.core.events import Delta, Said
 from kith.core.values import Answer, Message, Question, Text
 from kith.features.confer.listening import TerminalCouncil
@@ -34,7 +34,7 @@ def test_replies_and_questions_do_not_run_into_each_other(capsys: pytest.Capture
             return Answer("yes")
 
     council.voice = Person()
-    council.hear(said("user", json.dumps({"members": {"A": "box/a"}}), "council/x"), ())
+    council.hear(Convened("x", "plan", "How?", {"A": "box/a"}), ())
     speak(council, "First.")
     speak(council, "Second.")
     asyncio.run(council.answer(Question("1", "trust", "Ask it?", ("yes", "no"))))

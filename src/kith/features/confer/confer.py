@@ -1,17 +1,15 @@
 """A council from its first question to its decision: propose, criticise, check, revise, decide."""
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kith.core.decisions import Claimed, Concluded
+from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.errors import LimitError, ModelError
-from kith.core.events import Notice, Said
+from kith.core.events import Notice
 from kith.core.loops import leave
 from kith.core.run import Run
-from kith.core.values import say
 from kith.features.confer.checks import Check, Checked, check_probe
 from kith.features.confer.council import (
     Proposal,
@@ -27,9 +25,9 @@ from kith.features.confer.council import (
     take_revision,
 )
 from kith.features.confer.letters import to_criticise, to_propose, to_revise
-from kith.features.confer.members import Council, thread_name, unless_hurried
+from kith.features.confer.members import Council, unless_hurried
 from kith.features.confer.replies import Objection, read_objections, read_proposal, read_revision
-from kith.features.confer.rounds import AUTHOR, Agenda, hold_round
+from kith.features.confer.rounds import Agenda, hold_round
 
 TOOLS: Final = "kith"  # who says that a member's own command ends otherwise than it said
 By = Literal["tests", "evidence", "agreement", "judge", "limit"]
@@ -76,8 +74,7 @@ async def confer(run: Run, council: Council, check: Check) -> Decision | None:
 
 def open_minutes(run: Run, council: Council) -> None:
     """Put on record who confers about what; faces learn from it who is behind a label."""
-    minutes = {"kind": council.kind, "question": council.question, "members": _names(council)}
-    run.emit(Said(thread_name(council.id), say(json.dumps(minutes), AUTHOR)))
+    run.emit(Convened(council.id, council.kind, council.question, _names(council)))
 
 
 async def propose(run: Run, council: Council) -> None:
@@ -233,7 +230,8 @@ def _agreed(council: Council) -> Decision:
 def conclude(run: Run, council: Council, decision: Decision) -> Concluded:
     """Put the decision on record, with what it cost."""
     proposal = council.proposals[decision.choice]
-    text = f"{proposal.approach}\n\n{_BY[decision.by]}: {decision.why}."
+    why = f"{_BY[decision.by]}: {decision.why}."
+    text = f"{proposal.approach}\n\n{why}"
     counts = [each.check for each in council.claims]
     figures: dict[str, float] = {
         "tokens": council.ledger.spent,
@@ -248,7 +246,7 @@ def conclude(run: Run, council: Council, decision: Decision) -> Concluded:
         "confidence": proposal.confidence,
     }
     concluded = Concluded(
-        council.id, council.kind, decision.choice, decision.by, text, _names(council), figures
+        council.id, council.kind, decision.choice, decision.by, text, _names(council), figures, why
     )
     run.emit(concluded)
     return concluded

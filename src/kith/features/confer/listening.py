@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from kith.core.decisions import Claimed, Concluded
+from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.events import Delta, Event, Progress, Said, Stepped
 from kith.core.values import Answer, Question
-from kith.features.confer.remembered import members_in, speaker_of
+from kith.features.confer.remembered import speaker_of
 from kith.features.confer.speakers import (
     WIDTH,
     Line,
@@ -35,7 +35,8 @@ class PlainCouncil:
         self._voice, self._members = PlainVoice(), dict[str, str]()
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
-        self._members.update(members_in(event))
+        if isinstance(event, Convened):
+            self._members.update(event.members)
         label = speaker_of(event)
         if label and isinstance(event, Said):
             name = self._members.get(label, event.message.author)
@@ -86,7 +87,8 @@ class TerminalCouncil:
         if self._held is not None:
             self._held.append((event, path))
             return
-        self._members.update(members_in(event))
+        if isinstance(event, Convened):
+            self._members.update(event.members)
         label = path[-1] if path and path[-1] in (*self._members, JUDGE) else ""
         if label and isinstance(event, Delta):
             if event.kind == "text":

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from kith.core.council_threads import council_thread
 from kith.core.decisions import Claimed
 from kith.core.events import Called, Event
 from kith.core.loops import leave
@@ -101,18 +102,13 @@ class Council:
 
     def thread(self, label: str) -> Thread:
         """The conversation with a member."""
-        return self.threads.setdefault(label, Thread(f"{thread_name(self.id)}/{label}"))
+        return self.threads.setdefault(label, Thread(council_thread(self.id, label)))
 
 
 def draw_labels(number: int) -> list[str]:
     """A, B, C ... in an order that nobody chose."""
     labels = [chr(ord("A") + at) for at in range(number)]
     return random.sample(labels, number)
-
-
-def thread_name(id: str) -> str:
-    """The thread of a council's minutes; those of its members are below it."""
-    return f"council/{id}"
 
 
 async def unless_hurried(hurry: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:

@@ -88,7 +88,6 @@ def _claim(claim: Claimed) -> Html:
 def _conclusion(concluded: Concluded) -> Html:
     """Whose plan holds, what decided it, and what that cost against a single call."""
     figures, name = concluded.figures, concluded.members.get(concluded.choice, "")
-    why = concluded.text.rpartition("\n\n")[2]
     tokens, single = int(figures.get("tokens", 0)), int(figures.get("single_tokens", 0))
     claims = int(figures.get("claims", 0))
     costs = [
@@ -103,7 +102,7 @@ def _conclusion(concluded: Concluded) -> Html:
         element(
             "p",
             element("strong", f"→ {who}. " if who else ""),
-            f"{_BY.get(concluded.by, '')} {why}",
+            f"{_BY.get(concluded.by, '')} {concluded.why}",
             class_="words",
         ),
         element("p", " · ".join(filter(None, costs)), class_="dim"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.context.budget import fit_middle
+from kith.core.council_threads import council_thread
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice, Stepped
 from kith.core.model import Emit, Model, Prompt, Role
@@ -24,7 +25,7 @@ from kith.features.confer.council import (
     objections,
     take_revision,
 )
-from kith.features.confer.members import Council, Ledger, Member, draw_labels, inside_ledger, thread_name
+from kith.features.confer.members import Council, Ledger, Member, draw_labels, inside_ledger
 from kith.features.confer.replies import Objection
 from kith.features.confer.rounds import AUTHOR, Agenda, hold_round
 
@@ -194,7 +195,7 @@ def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
 
 def _hold_words(run: Run, council: Council, label: str, reply: Reply) -> None:
     """Let the opening stand in the opener's thread, after what everybody is shown."""
-    thread = Thread(f"{thread_name(council.id)}/{label}", (say(council.facts, AUTHOR),))
+    thread = Thread(council_thread(council.id, label), (say(council.facts, AUTHOR),))
     council.threads[label] = thread
     thread.add(run, replace(reply.message, author=council.members[label].name))
     council.proposals[label] = _as_proposal(reply.message.text)

@@ -1,18 +1,17 @@
 """What the log holds of councils: who said what, what was decided, and what became of it later."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from kith.core.decisions import Claimed, Concluded
+from kith.core.council_threads import place_of
+from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said
 from kith.core.values import Message
 from kith.features.confer.payoff import Finished
 from kith.memory.applied import holds
 from kith.memory.log import Log
 
-_THREADS: Final = "council/"
 OWN: Final = "confer"  # the command that is a council itself
 _BEGUN: Final = frozenset({"Concluded", "RunStarted"})
 _KINDS: Final = frozenset({"Applied", "Called", "Concluded", "RunEnded", "RunStarted"})
@@ -39,13 +38,12 @@ def read_minutes(events: Iterable[Event]) -> dict[str, Minutes]:
     councils: dict[str, Minutes] = {}
     for event in events:
         match event:
-            case Said(thread, message) if thread.startswith(_THREADS):
-                id, who = _place(thread)
+            case Convened(id, kind, question, members):
                 minutes = councils.setdefault(id, Minutes(id))
-                if who:
-                    minutes.said.append((who, message))
-                else:
-                    minutes.kind, minutes.question, minutes.members = _opening(message.text)
+                minutes.kind, minutes.question, minutes.members = kind, question, members
+            case Said(thread, message) if place := place_of(thread):
+                id, who = place
+                councils.setdefault(id, Minutes(id)).said.append((who, message))
             case Claimed(council=id, by=by):
                 councils.setdefault(id, Minutes(id)).said.append((by, event))
             case Concluded(council=id):
@@ -55,34 +53,8 @@ def read_minutes(events: Iterable[Event]) -> dict[str, Minutes]:
 
 def speaker_of(event: Event) -> str:
     """Who said a message in a council ("" for anything else, and for what kith said)."""
-    if not isinstance(event, Said) or not event.thread.startswith(_THREADS):
-        return ""
-    _, who = _place(event.thread)
-    return who if event.message.role == "assistant" and "/" not in who else ""
-
-
-def members_in(event: Event) -> dict[str, str]:
-    """Label -> model, where the event opens a council's minutes; {} for any other."""
-    if not isinstance(event, Said) or not event.thread.startswith(_THREADS) or _place(event.thread)[1]:
-        return {}
-    return _opening(event.message.text)[2]
-
-
-def _place(thread: str) -> tuple[str, str]:
-    """Of a council's thread, which council it is and who speaks; nobody where it opens the minutes."""
-    id, _, who = thread.removeprefix(_THREADS).partition("/")
-    return id, who
-
-
-def _opening(text: str) -> tuple[str, str, dict[str, str]]:
-    """What a council begins with: its kind, its question and its members."""
-    try:
-        data = dict(json.loads(text))
-        members = dict(data.get("members", {}))
-    except (ValueError, TypeError):
-        return "", "", {}
-    named = {str(label): str(name) for label, name in members.items()}
-    return str(data.get("kind", "")), str(data.get("question", "")), named
+    place = place_of(event.thread) if isinstance(event, Said) and event.message.role == "assistant" else None
+    return place[1] if place and "/" not in place[1] else ""
 
 
 def read_results(log: Log) -> tuple[list[Finished], frozenset[str]]:

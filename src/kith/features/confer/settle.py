@@ -14,6 +14,7 @@ from kith.core.errors import KithError
 from kith.core.events import Event, Judged, Notice
 from kith.core.evidence import Evidence
 from kith.core.run import Run, Thread
+from kith.core.trial_names import trial_after
 from kith.core.values import Changes, Verdict
 from kith.edits import summarise
 from kith.features.confer.confer import Decision
@@ -97,8 +98,7 @@ async def settle(run: Run, council: Council, decision: Decision, how: Settling) 
 
 def _numbered(name: str, number: int) -> str:
     """The trial of the plan that is carried out first (0: the run's own), or after it."""
-    session, _, first = name.rpartition("-")
-    return f"{session}-{int(first) + number}" if name else ""
+    return trial_after(name, number) if name else ""
 
 
 async def _count_findings(run: Run, changes: Changes) -> int:

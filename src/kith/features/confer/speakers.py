@@ -61,8 +61,7 @@ def claim_lines(claim: Claimed) -> Iterator[Line]:
 def conclusion_lines(concluded: Concluded) -> Iterator[Line]:
     """The last lines: whose plan holds, what decided it, and what that cost against a single call."""
     figures, name = concluded.figures, concluded.members.get(concluded.choice, "")
-    why = concluded.text.rpartition("\n\n")[2]
-    yield from _wrap("green", f"→ {concluded.choice} ({name}). {why}", "", "  ")
+    yield from _wrap("green", f"→ {concluded.choice} ({name}). {concluded.why}", "", "  ")
     tokens, single = int(figures.get("tokens", 0)), int(figures.get("single_tokens", 0))
     usd = f", {dollars(figures['usd'])}" if figures.get("usd") else ""
     claims = int(figures.get("claims", 0))

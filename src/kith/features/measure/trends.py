@@ -13,10 +13,12 @@ from kith.features.measure.speeds import read_rate, write_rate
 LAST: Final = 30  # calls or tasks that count as now
 _LEAST: Final = 6  # values on each side, with fewer of which nothing can be said
 _WORTH: Final = 0.1  # a speed that differs by less is not worth a word
+_READS: Final = "read tokens/s"
+_WRITES: Final = "write tokens/s"
 # What is looked at of each call, and whether more of it is better.
 _FIGURES: Final[dict[str, tuple[Callable[[CallRow], float | None], bool]]] = {
-    "read tokens/s": (read_rate, True),
-    "write tokens/s": (write_rate, True),
+    _READS: (read_rate, True),
+    _WRITES: (write_rate, True),
     "first token s": (lambda call: call.timing.first_token_s or None, False),
 }
 # What may change around a model that keeps its name.
@@ -84,7 +86,7 @@ def find_shifts(calls: Sequence[CallRow], trends: Iterable[Trend] = ()) -> tuple
                 if before != after:
                     found.append(Shift(at, model, what, before, after))
     for trend in trends:
-        if trend.real and trend.better is False and trend.what.endswith("tokens/s"):
+        if trend.real and trend.better is False and trend.what in (_READS, _WRITES):
             before, last = f"{trend.before:.1f}", f"{trend.last:.1f}"
             found.append(Shift(trend.since, trend.model, trend.what, before, last, False))
     return tuple(sorted(found, key=lambda shift: shift.at))

@@ -218,10 +218,7 @@ class Voice:
 
 
 def _lines(event: Event) -> Iterator[tuple[str, str]]:
-    style, line = line_of(event)
+    style, line = line_of(event, undo="/undo")
     if line:  # in a column with the tools, and with the commands that are at hand here
-        yield (
-            STYLES[style],
-            printable(line.removeprefix("  ").replace("kith undo ", "/undo ")).replace("\n", "\n  "),
-        )
+        yield STYLES[style], printable(line.removeprefix("  ")).replace("\n", "\n  ")
     yield from council_lines(event)

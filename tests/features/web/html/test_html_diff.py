@@ -337,7 +337,7 @@ def test_a_council_has_a_column_for_each_member() -> None:
         ("judge", Message("assistant", (Text("A it is"),), complete=False)),
     ]
     minutes.concluded = Concluded(
-        "c", "plan", "A", "judge", "x\n\nLess code.", minutes.members, {"tokens": 5000}
+        "c", "plan", "A", "judge", "x", minutes.members, {"tokens": 5000}, "Less code."
     )
     page = Page(council_html(minutes))
     first, second = page.all("section", "speaker")

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from kith.agent.project import Project as Known
 from kith.agent.waiting import discard_waiting, find_waiting
 from kith.core.errors import BusyError, TreeError, UsageError
+from kith.core.trial_names import trials_of
 from kith.edits import summarise
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, OneProject, found, who
@@ -186,7 +187,7 @@ async def discard(desk: OneDesk, id: Id) -> Response:
     project = found(desk, id)
     _check_waiting(desk, id)
     try:
-        changes = await discard_waiting(project, await find_waiting(project, f"{id}-"))
+        changes = await discard_waiting(project, await find_waiting(project, trials_of(id)))
     except (UsageError, TreeError, BusyError) as error:
         raise Refused(409, f"{str(error).rstrip('.')}.") from None
     return answer(Discarded(files=[file_of(file) for file in summarise(changes)]))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from kith.core.council_threads import place_of
 from kith.features.web.html.entries import Entry, read_body
 from kith.features.web.html.forks import kind_of, unfold_fork
 from kith.features.web.html.items import entry_html
@@ -16,7 +17,6 @@ from kith.view.lines import count
 from kith.view.markup import Html, element, joined
 
 Body = Mapping[str, Any]
-_COUNCIL: Final = "council/"  # how the threads of councils are called
 # Kinds that are an item of their own; those of _UNTOLD are shown elsewhere, any other is a note.
 _ITEMS: Final = {
     "Judged": "verdict",
@@ -62,7 +62,7 @@ class Story:
                 yield from self._show(self._add(seen, "verdict", bar=True))
             case "RunEnded":
                 yield from self._begin(seen, "over" if body["text"] == self._spoken else "end")
-            case "Claimed" | "Concluded":
+            case "Convened" | "Claimed" | "Concluded":
                 yield from self._join(seen, f"council:{body['council']}", "council")
             case kind if kind not in _UNTOLD:
                 yield from self._begin(seen, _ITEMS.get(kind, "note"))
@@ -113,8 +113,8 @@ class Story:
 
     def _hear(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
         message, thread = body["message"], str(body["thread"])
-        if thread.startswith(_COUNCIL):
-            yield from self._join(seen, f"council:{thread.split('/')[1]}", "council")
+        if place := place_of(thread):
+            yield from self._join(seen, f"council:{place[0]}", "council")
         elif message["role"] == "assistant":
             self._spoken = _words(message)
             yield from self._answer(seen, message)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kith.core.errors import UsageError
 from kith.core.events import Applied
+from kith.core.trial_names import trials_of
 from kith.core.values import Answer, FileChange, Question
 from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
 from kith.terminal.conversation.commands.parting import split
@@ -96,7 +97,7 @@ async def apply(talk: "Talk", rest: str) -> None:
     from kith.agent.waiting import apply_in, apply_waiting, find_waiting
 
     said: list[str] = []
-    waiting = await find_waiting(talk.project, rest or f"{talk.id}-")
+    waiting = await find_waiting(talk.project, rest or trials_of(talk.id))
 
     async def answer(question: Question) -> Answer:
         given = await talk.answer(question)
@@ -117,7 +118,7 @@ async def discard(talk: "Talk", rest: str) -> None:
     """Throw the change that waits away, once the person has said yes. Raises UsageError where none does."""
     from kith.agent.waiting import discard_waiting, find_waiting
 
-    waiting = await find_waiting(talk.project, rest or f"{talk.id}-")
+    waiting = await find_waiting(talk.project, rest or trials_of(talk.id))
     files = [change.path for change in talk.project.tree.waiting_change(waiting.name)]
     named = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if files[3:] else "")
     if await talk.terminal.press(f"Throw away the change of {named}?  [y]es  [n]o", "yn") != "y":

@@ -52,10 +52,7 @@ async def config(talk: "Talk", rest: str) -> None:
         return
     every = describe_settings(talk.project.settings)
     chosen = [row for row in every if row[2] != "default"]
-    try:
-        found = find_rows(every, key) if key not in ("", _ALL) else every if key else chosen
-    except UsageError as error:
-        raise UsageError(str(error).removeprefix("kith config get: ")) from error
+    found = find_rows(every, key) if key not in ("", _ALL) else every if key else chosen
     rows = [(name, f"{said}  ({from_home(origin)})") for name, said, origin in found]
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
     if not key:
@@ -68,10 +65,7 @@ async def _set(talk: "Talk", key: str, value: str) -> None:
     from kith.settings.write import set_setting
 
     file = find_file(talk.project.settings.config)
-    try:
-        set_setting(file, key, split(value), project=False)
-    except UsageError as error:
-        raise UsageError(str(error).removeprefix("kith config set: ")) from error
+    set_setting(file, key, split(value), project=False)
     await read_settings(talk)
     talk.say(f"It stands in {printable(from_home(str(file)))} now.", "dim")
     for name, said, origin in describe_settings(talk.project.settings):

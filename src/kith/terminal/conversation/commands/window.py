@@ -1,9 +1,9 @@
 """What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from kith.agent.filling import Explained, explain_conversation
 from kith.core.errors import UsageError
 from kith.terminal.rendering.panels import context_lines, todo_lines
 from kith.view.printing import printable
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from kith.agent.tasks import Opened
     from kith.terminal.conversation.talk import Talk
 
-_TOOL: Final = "tool "  # with which the name of a tool's part begins
 _BLOCK: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
 
 
@@ -29,12 +28,10 @@ async def todo(talk: "Talk", rest: str) -> None:
 
 async def context(talk: "Talk", rest: str) -> None:
     """What the next request holds, part by part, and how much is left. Raises KithError."""
-    from kith.agent.filling import explain_conversation
-
     opened = await open_own(talk)
     found = await explain_conversation(talk.project, talk.past, opened)
     screen = talk.terminal
-    parts = _gather_tools([(cost.part, cost.tokens) for cost in found.costs])
+    parts = _gather_tools(found)
     screen.show_lines(
         context_lines(parts, found.window, screen.width, screen.look.glyphs, found.model or "no model")
     )
@@ -43,10 +40,10 @@ async def context(talk: "Talk", rest: str) -> None:
     talk.say(f"{how}{room} /compact makes room.", "dim")
 
 
-def _gather_tools(parts: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+def _gather_tools(found: Explained) -> list[tuple[str, int]]:
     """The parts, with those of single tools in one."""
-    tools = [tokens for name, tokens in parts if name.startswith(_TOOL)]
-    rest = [part for part in parts if not part[0].startswith(_TOOL)]
+    tools = [cost.tokens for cost in found.costs if cost.tool]
+    rest = [(cost.part, cost.tokens) for cost in found.costs if not cost.tool]
     return [*rest[:1], (f"{len(tools)} tools", sum(tools)), *rest[1:]] if tools else rest
 
 
