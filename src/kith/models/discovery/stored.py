@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.errors import NoModelError
-from kith.features.engine.download.quants import part_of, parts_of, quant_of
+from kith.models.discovery.file_names import part_of, parts_of, quant_of
 from kith.models.discovery.gguf import ModelFileError, read_header
 from kith.models.discovery.header import Header
 from kith.models.discovery.known_headers import KnownHeaders
