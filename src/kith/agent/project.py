@@ -14,7 +14,7 @@ from kith.agent.ignored import ignored_words
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
 from kith.agent.kept_back import make_redactor
 from kith.agent.kept_results import KeptResults
-from kith.agent.models import end_of, engine_of, places_of
+from kith.agent.models import end_of, places_of, sources_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
 from kith.core.errors import (
@@ -267,7 +267,7 @@ class Project:
         """
         chosen = self.settings
         wanted = name or chosen.model
-        provider = await choose_provider(wanted, places_of(chosen), engine_of(chosen), emit)
+        provider = await choose_provider(wanted, places_of(chosen), sources_of(chosen), emit)
         opened = await look(provider, self.log.card, chosen.window, emit, self._price)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""

@@ -96,3 +96,5 @@ class Feature:
     notes: Lazy[Any] | None = None
     # Kinds of sessions besides tasks that a worker process does: agent.session_kinds.SessionKind.
     kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Opens the models that are called PREFIX/..., by prefix: models.sources.Source, made from the Settings.
+    models: Mapping[str, Lazy[Any]] = field(default_factory=dict)

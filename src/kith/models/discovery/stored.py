@@ -17,6 +17,7 @@ from kith.models.discovery.known_headers import KnownHeaders
 from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
 from kith.models.providers.faults import nearest
 
+FILES: Final = "file"  # the prefix of models on the disk: `kith -m file/NAME`
 MOST_MODELS: Final = 500
 # File names that tell nothing: the folder's name has to.
 _VAGUE: Final = re.compile(r"(ggml-|gguf-)?model|weights|main|", re.IGNORECASE)
