@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from kith.agent.features import find_part, known_features, word_lack
 from kith.core.errors import (
@@ -74,11 +75,11 @@ def sources_of(chosen: Settings) -> Sources:
 
 
 def _source(prefix: str, chosen: Settings) -> Source:
-    def part(feature: Feature) -> Lazy[Callable[[Settings], Source]] | None:
+    def part(feature: Feature) -> Lazy[Any] | None:
         return feature.models.get(prefix)
 
-    made = find_part(part)
-    return made(chosen) if made else NoSource(word_lack(part, f"{prefix}/..."))
+    make: Callable[[Settings], Source] | None = find_part(part)
+    return make(chosen) if make else NoSource(word_lack(part, f"{prefix}/..."))
 
 
 async def list_all(chosen: Settings, log: Log) -> Listed:

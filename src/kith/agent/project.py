@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kith import __version__
 from kith.agent.attempt import Outcome
@@ -15,6 +15,7 @@ from kith.agent.judges import Checking, Judges, find_project_toolchains, make_ju
 from kith.agent.kept_back import make_redactor
 from kith.agent.kept_results import KeptResults
 from kith.agent.models import end_of, places_of, sources_of
+from kith.agent.outside_tools import OutsideTools
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
 from kith.core.errors import (
@@ -53,9 +54,6 @@ from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.merge import GoneError
 from kith.trees.trials import open_tree
-
-if TYPE_CHECKING:
-    from kith.features.mcp.tool_servers import ToolServers
 
 UNCONFINED: Final = (
     "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
@@ -105,7 +103,7 @@ class Project:
     settings: Settings
     log: Log
     tree: LocalTree
-    servers: "ToolServers | None" = None
+    servers: OutsideTools | None = None
 
     @classmethod
     def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "Project":

@@ -98,3 +98,5 @@ class Feature:
     kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Opens the models that are called PREFIX/..., by prefix: models.sources.Source, made from the Settings.
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Connects to servers of tools for models: agent.outside_tools.OpenTools.
+    outside_tools: Lazy[Any] | None = None
