@@ -100,3 +100,5 @@ class Feature:
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Connects to servers of tools for models: agent.outside_tools.OpenTools.
     outside_tools: Lazy[Any] | None = None
+    # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.
+    forget: Lazy[Any] | None = None
