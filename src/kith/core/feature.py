@@ -100,5 +100,7 @@ class Feature:
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Connects to servers of tools for models: agent.outside_tools.OpenTools.
     outside_tools: Lazy[Any] | None = None
+    # Edits that need no model: agent.direct_edits.MoreEdits.
+    edits: Lazy[Any] | None = None
     # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.
     forget: Lazy[Any] | None = None
