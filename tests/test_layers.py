@@ -40,8 +40,6 @@ ALLOWED = {
 }
 # Where the kernel still knows a feature, and the terminal the command line; nothing may be added here.
 NOT_YET = {
-    "memory": {"features"},
-    "models": {"features"},
     "agent": {"features"},
     "terminal": {"features", "cli"},
 }

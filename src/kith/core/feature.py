@@ -100,6 +100,10 @@ class Feature:
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Connects to servers of tools for models: agent.outside_tools.OpenTools.
     outside_tools: Lazy[Any] | None = None
+    # Tells how its long work stands, for `kith status`: terminal.status.Underway.
+    status: Lazy[Any] | None = None
+    # Shows its own events as lines on the terminal: terminal.feature_lines.TellLines.
+    lines: Lazy[Any] | None = None
     # Edits that need no model: agent.direct_edits.MoreEdits.
     edits: Lazy[Any] | None = None
     # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.

@@ -9,11 +9,6 @@ FEATURE = Feature(
     "what calls and tasks took: profiles, benches and probes",
     extends={"web": _here("page.part:PART")},
     forget=_here("kept_rows:forget_rows"),
-    needs=(
-        "build",
-        "coach",
-        "web",
-    ),
     commands=(
         Command(
             "profile",
