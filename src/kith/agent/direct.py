@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kith.agent.direct_edits import MoreEdits
-from kith.agent.features import parts
+from kith.agent.features import all_parts
 from kith.agent.holding import files_holding
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
@@ -296,7 +296,6 @@ def _insert_lines(text: _Text, direct: InsertText, above: int, below: int) -> st
 
 
 async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, bytes]]:
-    from kith.features.refactor.make import rename_by_scope  # every refactoring: few tasks are one
 
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
@@ -329,7 +328,7 @@ async def _by_scope(
     direct: RenameSymbol, run: Run, candidates: Sequence[str], files: Sequence[str]
 ) -> Mapping[str, bytes]:
     """The new contents where a feature can tell what the name means; else none."""
-    more: Iterable[MoreEdits] = parts(lambda each: each.edits)
+    more: Iterable[MoreEdits] = all_parts(lambda each: each.edits)
     for each in more:
         if each.rename and (done := await each.rename(run, direct.old, direct.new, candidates, files)):
             return done

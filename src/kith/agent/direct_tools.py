@@ -11,7 +11,7 @@ from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.direct import AppendText, InsertText, RenameSymbol, ReplaceText, make_direct
 from kith.agent.direct_edits import Edit, MoreEdits
-from kith.agent.features import parts
+from kith.agent.features import all_parts
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
 from kith.context.redact import Redactor
@@ -170,7 +170,7 @@ def _checked(name: str, schema: Mapping[str, Any], args: Mapping[str, Any]) -> d
 
 
 def _edits() -> dict[str, Edit]:
-    more: Iterable[MoreEdits] = parts(lambda each: each.edits)
+    more: Iterable[MoreEdits] = all_parts(lambda each: each.edits)
     return _own_edits() | {name: edit for each in more for name, edit in each.edits.items()}
 
 

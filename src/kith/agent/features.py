@@ -38,14 +38,14 @@ def parts_for(name: str) -> tuple[Any, ...]:
     return tuple(each.extends[name].load() for each in features() if name in each.extends)
 
 
-def parts(part: Part[T]) -> Iterator[T]:
+def all_parts(part: Part[T]) -> Iterator[T]:
     """This part of each feature that is on and has it, loaded."""
     return (found.load() for each in features() if (found := part(each)))
 
 
 def find_part(part: Part[T]) -> T | None:
     """This part of the first feature that is on and has it, loaded; None where none has."""
-    return next(parts(part), None)
+    return next(all_parts(part), None)
 
 
 def need_part(part: Part[T], asked: str) -> T:

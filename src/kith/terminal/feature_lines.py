@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from kith.agent.features import parts
+from kith.agent.features import all_parts
 from kith.core.events import Event
 
 Line = tuple[str, str]  # a style, and what is said
@@ -18,4 +18,4 @@ def feature_lines(event: Event) -> Iterator[Line]:
 
 @cache
 def _tellers() -> tuple[TellLines, ...]:
-    return tuple(parts(lambda each: each.lines))
+    return tuple(all_parts(lambda each: each.lines))
