@@ -38,29 +38,15 @@ ALLOWED = {
     "__main__": {"cli"},
     "__init__": set[str](),
 }
-# Where the kernel still knows a feature, and the terminal the command line; nothing may be added here.
-NOT_YET = {
-    "memory": {"features"},
-    "models": {"features"},
-    "agent": {"features"},
-    "terminal": {"features", "cli"},
-}
 HEAVY = {"httpx2", "rich", "prompt_toolkit", "tree_sitter", "rapidfuzz", "json_repair", "pathspec", "numpy"}
 HEAVY |= {"fastapi", "uvicorn", "pydantic", "mcp", "acp", "nh3", "markdown_it", "prometheus_client"}
 HEAVY |= {"yaml", "tomlkit"}  # only where a file is in YAML, or is changed
 HEAVY |= {"pyflakes"}  # only where a Python file is changed
 HEAVY |= {"statistics"}  # it brings fractions and decimals
-# What only some tasks need: the cloud, councils, errands, routes, and all that learns from the log.
+# What only some tasks need: the cloud, pools, errands, several models in one role.
 SELDOM = {
     *("kith.models.prices", "kith.models.pool", "kith.models.providers.anthropic"),
-    *("kith.models.providers.gemini", "kith.features.measure.measured", "kith.features.confer.confer"),
-    *(
-        "kith.agent.asking.hidden",
-        "kith.features.route.helpers",
-        "kith.features.route.relay",
-        "kith.agent.asking.cast",
-    ),
-    *("kith.features.coach.coach", "kith.features.coach.strategies", "kith.features.measure.profile"),
+    *("kith.models.providers.gemini", "kith.agent.asking.hidden", "kith.agent.asking.cast"),
 }
 
 
@@ -90,8 +76,7 @@ def test_the_table_goes_from_the_bottom_up_as_it_is_told() -> None:
 def test_imports_go_down_only(place: str) -> None:
     files = [file for file in SOURCE.rglob("*.py") if place_of(file) == place]
     imported = {name.split(".")[1] for file in files for name in imports_of(file)} - {place}
-    allowed = ALLOWED[place] | NOT_YET.get(place, set())
-    assert imported <= allowed, f"{place} may not import {imported - allowed}"
+    assert imported <= ALLOWED[place], f"{place} may not import {imported - ALLOWED[place]}"
 
 
 @pytest.mark.parametrize("place", ALLOWED)

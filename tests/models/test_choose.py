@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kith.core.errors import NoModelError
+from kith.core.errors import KithError, NoModelError
 from kith.core.events import Event, Notice, Progress
 from kith.features.demo.standin import serve
 from kith.features.engine.own import OwnEngine
@@ -34,7 +34,7 @@ def own(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> OwnEngin
 
 def choose(name: str, places: Places, own: OwnEngine) -> tuple[str, list[Event]]:
     events: list[Event] = []
-    return asyncio.run(choose_provider(name, places, own, events.append)).name, events
+    return asyncio.run(choose_provider(name, places, {"file": lambda: own}, events.append)).name, events
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_a_server_that_still_loads_is_waited_for(own: OwnEngine) -> None:
         events: list[Event] = []
         async with serve([], "llama-server", model="big", loading=0.8) as server:
             places = replace(NOBODY, named={"box": Named("llama-server", server.url)})
-            return (await choose_provider("", places, own, events.append)).name, events
+            return (await choose_provider("", places, {"file": lambda: own}, events.append)).name, events
 
     name, events = asyncio.run(run())
     assert name == "llama-server/big"
@@ -68,7 +68,11 @@ def test_the_key_of_an_endpoint_goes_there_alone(own: OwnEngine) -> None:
         async with await listen("one") as one, await listen("other") as other:
             urls = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in (one, other)]
             named = {"a": Named("openai", urls[1]), "b": Named("openai", urls[0], "the-key")}
-            return (await choose_provider("", replace(NOBODY, named=named), own, lambda event: None)).name
+            return (
+                await choose_provider(
+                    "", replace(NOBODY, named=named), {"file": lambda: own}, lambda event: None
+                )
+            ).name
 
     assert asyncio.run(run()) == "vllm/m"
     assert not any("the-key" in head for head in heads["other"])
@@ -122,6 +126,20 @@ def test_the_path_of_a_file_is_a_name(
     assert choose(str(tmp_path / "other.gguf"), NOBODY, own)[0] == "file/other:Q4_K_M"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("file/Tiny", "There is no provider 'file'"),
+        ("replay/talk.json", "There is no provider 'replay'"),
+        ("./Tiny.gguf", "Nothing that is installed runs model files"),
+        ("", "No model was found"),
+    ],
+)
+def test_without_what_runs_files_none_is_asked(name: str, said: str) -> None:
+    with pytest.raises(KithError, match=said):
+        asyncio.run(choose_provider(name, NOBODY, {}, lambda event: None))
+
+
 SHOWN = {"model_info": {"general.architecture": "q", "q.context_length": 32_768, "q.block_count": 28}}
 
 
@@ -144,7 +162,9 @@ def ollama(shown: dict[str, Any], places: Places, own: OwnEngine, runs: int = 0)
     async def run() -> Any:
         async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
             host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            return await choose_provider("ollama/big", replace(places, ollama_host=host), own, events.append)
+            return await choose_provider(
+                "ollama/big", replace(places, ollama_host=host), {"file": lambda: own}, events.append
+            )
 
     return asyncio.run(run()), events
 

@@ -1,15 +1,15 @@
 """Conversations by their ids: which one to go on with, what it is called, and how it is forgotten."""
 
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from kith.agent.features import known_features
 from kith.agent.project import Project
 from kith.agent.worker import WORKERS
 from kith.core.errors import UsageError
 from kith.core.events import Named
-from kith.features.measure.kept_rows import KeptRows
 from kith.memory.listing import Summary, list_sessions
 from kith.memory.log import Log
 from kith.memory.queries import applied_changes, kinds_in
@@ -19,6 +19,8 @@ from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
 
 LONGEST_TITLE: Final = 120  # characters
+
+Forget = Callable[[Settings, Log, str], None]  # told the session's id
 
 
 def last_conversation(project: Project) -> Summary:
@@ -103,8 +105,10 @@ def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[s
     forget_trials(settings.state, session)
     forget_records(settings.state, changes)
     forget_typed(settings.state, session)
-    with closing(KeptRows(settings.cache, log.path)) as kept:
-        kept.forget(session)
+    for feature in known_features():  # one that is off may have kept something before
+        if feature.forget:
+            forget_more: Forget = feature.forget.load()
+            forget_more(settings, log, session)
     for end in ("log", "lock"):
         with suppress(OSError):
             (settings.state / WORKERS / f"{session}.{end}").unlink()

@@ -2,10 +2,12 @@
 
 import codecs
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kith.agent.direct_edits import MoreEdits
+from kith.agent.features import all_parts
 from kith.agent.holding import files_holding
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
@@ -294,14 +296,13 @@ def _insert_lines(text: _Text, direct: InsertText, above: int, below: int) -> st
 
 
 async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, bytes]]:
-    from kith.features.refactor.make import rename_by_scope  # every refactoring: few tasks are one
 
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
     if not direct.old.replace("$", "_").isidentifier():
         raise BeyondError(f"{direct.old} is not a plain name; only those can be renamed everywhere.")
     candidates = await files_holding(run, direct.old, [path for path in files if language_of(path)])
-    by_scope = await rename_by_scope(run, direct.old, direct.new, candidates, files)
+    by_scope = await _by_scope(direct, run, candidates, files)
     for path, content in by_scope.items():
         yield path, content
     found = bool(by_scope)
@@ -321,6 +322,17 @@ async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, b
             yield path, renamed
     if not found:
         raise UsageError(f"No source file uses the name {direct.old}.")
+
+
+async def _by_scope(
+    direct: RenameSymbol, run: Run, candidates: Sequence[str], files: Sequence[str]
+) -> Mapping[str, bytes]:
+    """The new contents where a feature can tell what the name means; else none."""
+    more: Iterable[MoreEdits] = all_parts(lambda each: each.edits)
+    for each in more:
+        if each.rename and (done := await each.rename(run, direct.old, direct.new, candidates, files)):
+            return done
+    return {}
 
 
 def _refuse_modules(old: str, files: Sequence[str]) -> None:

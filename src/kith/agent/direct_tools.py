@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.direct import AppendText, InsertText, RenameSymbol, ReplaceText, make_direct
+from kith.agent.direct_edits import Edit, MoreEdits
+from kith.agent.features import all_parts
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
 from kith.context.redact import Redactor
@@ -19,8 +21,6 @@ from kith.core.model import Tool
 from kith.core.run import Answerer, Limits, Run
 from kith.core.values import Answer, Changes, FileChange, Question, ToolResult
 from kith.edits import summarise
-from kith.features.refactor.make import make_refactoring
-from kith.features.refactor.wanted import FORMS, read_wanted
 from kith.memory.index import open_index
 from kith.memory.refresh import refresh
 from kith.memory.session import Listener
@@ -33,17 +33,6 @@ _OF_A_THREAD: Final = ("todo", "done")  # they say something in a conversation, 
 _INDEXING_S: Final = 20.0
 DONE: Final = "Done, without a model."
 _ROOM: Final = 40  # characters of an argument, in a title
-_EDITS_IN_WORDS: Final = {
-    "edit": "edit {path}: {old} becomes {new}",
-    "write": "write {path}",
-    "replace": "replace {old} by {new} in {where}",
-    "append": "append to {path}: {text}",
-    "insert": "insert into {path}: {text}",
-    "rename": "rename {old} to {new}",
-    "refactor": "{action} {target} {to}",
-}
-
-Make = Callable[[Mapping[str, Any], Run], Awaitable[Changes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +43,6 @@ class DirectTool:
     description: str
     schema: Mapping[str, Any]
     effect: Literal["read", "write"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """A deterministic edit: its description, the arguments it takes, and the change it makes on the side."""
-
-    description: str
-    schema: Mapping[str, Any]
-    make: Make
 
 
 def model_tools() -> tuple[str, ...]:
@@ -160,7 +140,8 @@ async def edit_with(
 def word_edit(name: str, args: Mapping[str, Any]) -> str:
     """An edit in a few words, for lists of sessions."""
     told = defaultdict(str, {key: _in_short(value) for key, value in args.items()})
-    return " ".join(_EDITS_IN_WORDS.get(name, name).format_map(told).split())
+    edit = _edits().get(name)
+    return " ".join((edit.title if edit else name).format_map(told).split())
 
 
 def _in_short(value: object) -> str:
@@ -188,36 +169,39 @@ def _checked(name: str, schema: Mapping[str, Any], args: Mapping[str, Any]) -> d
     return checked
 
 
-def _edits() -> dict[str, _Edit]:
-    writing = {each.name: each for each in standard_tools() if each.name in ("edit", "write")}
+def _edits() -> dict[str, Edit]:
+    more: Iterable[MoreEdits] = all_parts(lambda each: each.edits)
+    return _own_edits() | {name: edit for each in more for name, edit in each.edits.items()}
+
+
+def _own_edits() -> dict[str, Edit]:
+    tools = {each.name: each for each in standard_tools()}
     return {
-        **{name: _Edit(tool.description, tool.schema, _by_tool(tool)) for name, tool in writing.items()},
-        "replace": _Edit(
+        "edit": _by_tool("edit {path}: {old} becomes {new}", tools["edit"]),
+        "write": _by_tool("write {path}", tools["write"]),
+        "replace": Edit(
+            "replace {old} by {new} in {where}",
             "Replace a text everywhere in a file, or in all files a pattern matches.",
             _schema("old", "new", "where"),
             lambda args, run: make_direct(ReplaceText(**args), run),
         ),
-        "append": _Edit(
+        "append": Edit(
+            "append to {path}: {text}",
             "Add lines at the end of a file.",
             _schema("text", "path"),
             lambda args, run: make_direct(AppendText(**args), run),
         ),
-        "insert": _Edit(
+        "insert": Edit(
+            "insert into {path}: {text}",
             "Put a text before or after an anchor, which stands in the file once.",
             _schema("text", "anchor", "path", before={"type": "boolean"}),
             lambda args, run: make_direct(InsertText(**{"before": False, **args}), run),
         ),
-        "rename": _Edit(
+        "rename": Edit(
+            "rename {old} to {new}",
             "Rename an identifier in every source file.",
             _schema("old", "new"),
             lambda args, run: make_direct(RenameSymbol(**args), run),
-        ),
-        "refactor": _Edit(
-            f"Refactor by syntax tree: {'; '.join(FORMS.values())}. `target` comes first, then `to`.",
-            _schema(
-                "action", "target", action={"type": "string", "enum": list(FORMS)}, to={"type": "string"}
-            ),
-            _refactor,
         ),
     }
 
@@ -228,7 +212,7 @@ def _schema(*required: str, **more: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _by_tool(tool: Tool) -> Make:
+def _by_tool(title: str, tool: Tool) -> Edit:
     """An edit by one of the model's own tools, in a trial."""
 
     async def make(args: Mapping[str, Any], run: Run) -> Changes:
@@ -238,9 +222,4 @@ def _by_tool(tool: Tool) -> Make:
                 raise UsageError(result.text)
             return await trial.changes()
 
-    return make
-
-
-async def _refactor(args: Mapping[str, Any], run: Run) -> Changes:
-    words = [args["action"], args["target"], *([args["to"]] if args.get("to") else [])]
-    return (await make_refactoring(run, read_wanted(words))).changes
+    return Edit(title, tool.description, tool.schema, make)

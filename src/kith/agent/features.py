@@ -38,18 +38,28 @@ def parts_for(name: str) -> tuple[Any, ...]:
     return tuple(each.extends[name].load() for each in features() if name in each.extends)
 
 
+def all_parts(part: Part[T]) -> Iterator[T]:
+    """This part of each feature that is on and has it, loaded."""
+    return (found.load() for each in features() if (found := part(each)))
+
+
 def find_part(part: Part[T]) -> T | None:
     """This part of the first feature that is on and has it, loaded; None where none has."""
-    return next((found.load() for each in features() if (found := part(each))), None)
+    return next(all_parts(part), None)
 
 
 def need_part(part: Part[T], asked: str) -> T:
     """The same, for what the person `asked`. Raises UsageError where the feature is off or not installed."""
     if (found := find_part(part)) is not None:
         return found
+    raise UsageError(word_lack(part, asked))
+
+
+def word_lack(part: Part[T], asked: str) -> str:
+    """What the person `asked` needs: a feature that is off, or one that is not installed."""
     names = [each.name for each in known_features() if part(each)]
     lacking = f"the feature {names[0]}, which is off" if names else "a feature that is not installed"
-    raise UsageError(f"{asked} needs {lacking}; see kith features.")
+    return f"{asked} needs {lacking}; see kith features."
 
 
 def switched_on(known: Iterable[Feature], off: Collection[str]) -> Iterable[Feature]:

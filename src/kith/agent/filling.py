@@ -8,6 +8,7 @@ from functools import reduce
 from kith.agent.asking.worker import make_worker
 from kith.agent.explain import Cost, explain
 from kith.agent.filled import weigh_parts
+from kith.agent.held_servers import with_servers
 from kith.agent.index import look_nowhere
 from kith.agent.knowledge import gather, opening_of
 from kith.agent.opening import opening_parts
@@ -18,7 +19,6 @@ from kith.context.rooms import opening_room
 from kith.core.model import Prompt, Role
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Message, Question, say
-from kith.features.mcp.held_servers import with_servers
 from kith.memory.past import Past
 from kith.models.stack import Opened
 

@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from kith import __version__
+from kith.agent.features import find_part, known_features, word_lack
 from kith.core.errors import (
     EXIT_LIMIT,
     EXIT_NO_MODEL,
@@ -17,37 +16,27 @@ from kith.core.errors import (
     KithError,
     UnrecordedError,
 )
-from kith.core.events import Carded, Notice, RunEnded, RunStarted
-from kith.core.model import Emit
-from kith.core.run import new_id
-from kith.features.engine.options import EngineOptions
-from kith.features.engine.own import OwnEngine
+from kith.core.events import RunEnded
+from kith.core.feature import Feature, Lazy
 from kith.memory.log import Log
-from kith.memory.session import Listener, Session
-from kith.models.discovery.places import Named, Places, full_name, servers_of
+from kith.models.choose import first_model
+from kith.models.discovery.advice import Recommendation, advise, recommend
+from kith.models.discovery.catalogue import Entry, list_models, names_of
+from kith.models.discovery.machine import read_memory
+from kith.models.discovery.places import Named, Places, endpoint_of, full_name, servers_of
+from kith.models.discovery.servers import Server
+from kith.models.discovery.stored import FILES
+from kith.models.providers.wire import is_loopback
+from kith.models.sources import NoSource, Source, Sources, files_of
 from kith.settings import Settings
-
-if TYPE_CHECKING:
-    from kith.features.engine.listing import RunningEngine
-    from kith.models.discovery.advice import Recommendation
-    from kith.models.discovery.catalogue import Entry
-    from kith.models.discovery.servers import Server
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """The models that can be asked, and in sentences what else there is to know; without any, what to do."""
 
-    rows: "tuple[Entry, ...]"
+    rows: tuple[Entry, ...]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """What a probe stored: the facts as they stand on the model's card."""
-
-    model: str
-    facts: dict[str, Any]
 
 
 def measured_name(chosen: Settings, name: str) -> str:
@@ -80,46 +69,36 @@ def places_of(chosen: Settings) -> Places:
     return places if chosen.discovery == "on" else replace(places, usual=())
 
 
-def engine_of(chosen: Settings) -> OwnEngine:
-    """kith's own engine, as the settings want it."""
-    own = chosen.engine
-    options = EngineOptions(
-        ngl=own.ngl,
-        flash_attn=own.flash_attn,
-        threads=own.threads or 0,
-        cache_type_k=own.cache_type_k,
-        cache_type_v=own.cache_type_v,
-        extra=own.args,
-    )
-    folders = tuple(Path(each).expanduser() for each in chosen.model_folders)
-    state, cache = chosen.state, chosen.cache
-    return OwnEngine(state, cache, folders, own.program, options, chosen.window, own.idle, chosen.stall)
+def sources_of(chosen: Settings) -> Sources:
+    """The models that features bring, by prefix; one of a feature that is off says so when it is asked."""
+    return {prefix: partial(_source, prefix, chosen) for each in known_features() for prefix in each.models}
+
+
+def _source(prefix: str, chosen: Settings) -> Source:
+    def part(feature: Feature) -> Lazy[Any] | None:
+        return feature.models.get(prefix)
+
+    make: Callable[[Settings], Source] | None = find_part(part)
+    return make(chosen) if make else NoSource(word_lack(part, f"{prefix}/..."))
 
 
 async def list_all(chosen: Settings, log: Log) -> Listed:
     """Every model that can be asked, of servers and on the disk, with what earlier sessions learned of it."""
-    from kith.models.discovery.advice import advise
-    from kith.models.discovery.catalogue import list_models
-    from kith.models.discovery.machine import read_memory
-
-    places, own = places_of(chosen), engine_of(chosen)
+    places, files = places_of(chosen), files_of(sources_of(chosen))
     servers, stored, memory = await asyncio.gather(
-        servers_of(places, details=True), own.stored(), asyncio.to_thread(read_memory, cards=True)
+        servers_of(places, details=True), files.stored(), asyncio.to_thread(read_memory, cards=True)
     )
     rows = list_models(servers, stored, places=places, memory=memory, learned=log.cards())
     if not rows:
         return Listed((), (advise(places, servers, memory),))
-    name = await default_model(chosen, servers, own)
-    choice = f"kith asks {name} unless told otherwise." if name else await own.excuse()
+    name = await default_model(chosen, servers, files)
+    choice = f"kith asks {name} unless told otherwise." if name else await files.excuse()
     loading = (f"The server at {server.url} still loads its model." for server in servers if server.loading)
     return Listed(rows, (*loading, *_silent(places, servers), choice))
 
 
-def _silent(places: Places, servers: "Sequence[Server]") -> Iterator[str]:
+def _silent(places: Places, servers: Sequence[Server]) -> Iterator[str]:
     """What the person named, and does not tell of models: a sentence for each."""
-    from kith.models.discovery.places import endpoint_of
-    from kith.models.providers.wire import is_loopback
-
     seen = {server.url for server in servers}
     for name, each in places.named.items():
         endpoint = endpoint_of(each, places.stall_s)
@@ -129,87 +108,27 @@ def _silent(places: Places, servers: "Sequence[Server]") -> Iterator[str]:
         yield f"{name} at {endpoint.url} names no models: does it run{key}?"
 
 
-async def default_model(chosen: Settings, servers: "Sequence[Server]", own: OwnEngine) -> str:
+async def default_model(chosen: Settings, servers: Sequence[Server], files: Source) -> str:
     """The name of the model that is asked where none is named; "" when there is none."""
-    from kith.models.choose import first_model
-
     if chosen.model:
         return chosen.model
     if found := first_model(servers):
         server, card = found
         return full_name(server, card.name, places_of(chosen))
-    stored = await own.best()
-    return f"file/{stored.name}" if stored else ""
+    best = await files.best()
+    return f"{FILES}/{best}" if best else ""
 
 
 async def list_names(chosen: Settings) -> tuple[str, ...]:
     """The names of what can be asked, quickly."""
-    from kith.models.discovery.catalogue import names_of
-
-    places = places_of(chosen)
-    servers, stored = await asyncio.gather(servers_of(places), engine_of(chosen).stored())
+    places, files = places_of(chosen), files_of(sources_of(chosen))
+    servers, stored = await asyncio.gather(servers_of(places), files.stored())
     return names_of(servers, stored, places)
 
 
-def recommend_models() -> "tuple[Recommendation, ...]":
+def recommend_models() -> tuple[Recommendation, ...]:
     """What is worth having on this machine."""
-    from kith.models.discovery.advice import recommend
-    from kith.models.discovery.machine import read_memory
-
     return recommend(read_memory(cards=True))
-
-
-async def pull_model(chosen: Settings, name: str, force: bool, emit: Emit) -> Path | str:
-    """Download a model, and say what to call it. Raises KithError."""
-    from kith.features.engine.download.pull import pull_model as pull
-
-    got = await pull(places_of(chosen), name, force, emit)
-    if isinstance(got, Path):
-        stored = await engine_of(chosen).stored()
-        known = next((f"file/{each.name}" for each in stored if each.path == got), "")
-    else:
-        known = got
-    if known:
-        emit(Notice(f"To ask it: kith -m {known}"))
-    return got
-
-
-async def probe_model(chosen: Settings, log: Log, listener: Listener) -> Probed:
-    """Measure the chosen model and keep the result on its card, in a session of its own. Raises KithError."""
-    from kith.features.measure.probe import probe
-    from kith.models.choose import choose_provider
-    from kith.models.stack import look
-
-    with Session(log, new_id()) as session:
-        session.listeners.append(listener)
-        session.emit(RunStarted("probe a model", "", chosen.model, __version__))
-        try:
-            provider = await choose_provider(chosen.model, places_of(chosen), engine_of(chosen), session.emit)
-            async with aclosing(await look(provider, log.card, chosen.window, session.emit)) as opened:
-                session.emit(Notice(f"Probing {opened.facts.name}; that takes a minute at most."))
-                result = await probe(session.emit, opened.metered(tells=False), window=opened.window)
-        except KithError as error:
-            session.emit(end_of(error))
-            raise
-        name, facts = opened.facts.name, result.facts
-        if opened.facts.digest:
-            session.emit(Carded(opened.facts.digest, name, facts))
-        session.emit(RunEnded("done", f"{name} was probed."))
-    return Probed(name, facts)
-
-
-def engines(chosen: Settings) -> "list[RunningEngine]":
-    """kith's own engines that run now."""
-    from kith.features.engine.listing import running_engines
-
-    return running_engines(chosen.state)
-
-
-def stop_own_engines(chosen: Settings) -> int:
-    """End them; how many there were."""
-    from kith.features.engine.listing import stop_engines
-
-    return stop_engines(chosen.state)
 
 
 def end_of(error: KithError) -> RunEnded:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kith import __version__
 from kith.agent.attempt import Outcome
@@ -14,7 +14,8 @@ from kith.agent.ignored import ignored_words
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
 from kith.agent.kept_back import make_redactor
 from kith.agent.kept_results import KeptResults
-from kith.agent.models import end_of, engine_of, places_of
+from kith.agent.models import end_of, places_of, sources_of
+from kith.agent.outside_tools import OutsideTools
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.rooms import output_room
 from kith.core.errors import (
@@ -53,9 +54,6 @@ from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.merge import GoneError
 from kith.trees.trials import open_tree
-
-if TYPE_CHECKING:
-    from kith.features.mcp.tool_servers import ToolServers
 
 UNCONFINED: Final = (
     "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
@@ -100,7 +98,7 @@ class Project:
     settings: Settings
     log: Log
     tree: LocalTree
-    servers: "ToolServers | None" = None
+    servers: OutsideTools | None = None
 
     @classmethod
     def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "Project":
@@ -262,7 +260,7 @@ class Project:
         """
         chosen = self.settings
         wanted = name or chosen.model
-        provider = await choose_provider(wanted, places_of(chosen), engine_of(chosen), emit)
+        provider = await choose_provider(wanted, places_of(chosen), sources_of(chosen), emit)
         opened = await look(provider, self.log.card, chosen.window, emit, self._price)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""

@@ -14,6 +14,7 @@ from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt
 from kith.agent.beginning import find_commit
 from kith.agent.chat import chat
 from kith.agent.direct import BeyondError, make_direct, parse_direct
+from kith.agent.held_servers import with_servers
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
@@ -158,10 +159,6 @@ async def _do(job: Job) -> Outcome:
         return done
     if said.words:
         job = replace(job, task=replace(task, words=f"{task.words}\n\n{said.words}"))
-    if project.servers or not project.settings.mcp:
-        return await _ask_model(job)
-    from kith.features.mcp.held_servers import with_servers  # few people have any
-
     async with with_servers(project) as project:
         return await _ask_model(replace(job, project=project))
 

@@ -96,3 +96,15 @@ class Feature:
     notes: Lazy[Any] | None = None
     # Kinds of sessions besides tasks that a worker process does: agent.session_kinds.SessionKind.
     kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Opens the models that are called PREFIX/..., by prefix: models.sources.Source, made from the Settings.
+    models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Connects to servers of tools for models: agent.outside_tools.OpenTools.
+    outside_tools: Lazy[Any] | None = None
+    # Tells how its long work stands, for `kith status`: terminal.status.Underway.
+    status: Lazy[Any] | None = None
+    # Shows its own events as lines on the terminal: terminal.feature_lines.TellLines.
+    lines: Lazy[Any] | None = None
+    # Edits that need no model: agent.direct_edits.MoreEdits.
+    edits: Lazy[Any] | None = None
+    # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.
+    forget: Lazy[Any] | None = None

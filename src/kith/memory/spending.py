@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from kith.features.measure.intervals import median
+from kith.core.median import median
 from kith.memory.log import Log
 
 

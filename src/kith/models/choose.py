@@ -2,18 +2,20 @@
 
 import asyncio
 import difflib
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit
-from kith.features.engine.own import OwnEngine
+from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card, cards, kind_of
+from kith.models.discovery.header import describe
+from kith.models.discovery.machine import read_memory
+from kith.models.discovery.memory import TARGET, choose_window, fits
 from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, full_name, key_for, servers_of
 from kith.models.discovery.servers import Server, Wait, ollama_url, wait_for_port
+from kith.models.discovery.stored import FILES
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.llama_server import served_name, when_loaded
@@ -23,7 +25,8 @@ from kith.models.providers.reach import leads_out
 from kith.models.providers.sampling import Kind
 from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.waiting import waiting_for
-from kith.models.providers.wire import Endpoint, is_loopback
+from kith.models.providers.wire import Endpoint, is_loopback, load_http
+from kith.models.sources import Source, Sources, files_of
 
 # The servers that need no configuration, and where they listen by default.
 _USUAL: Mapping[str, Named] = {
@@ -37,11 +40,11 @@ _USUAL: Mapping[str, Named] = {
 _CHOSEN: dict[tuple[str, str], int] = {}
 
 
-async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit) -> Provider:
+async def choose_provider(name: str, places: Places, sources: Sources, emit: Emit) -> Provider:
     """The model called `name`; with no name, the first that is found on this machine.
 
-    `name` is PROVIDER/MODEL, `replay/FILE`, `file/MODEL` (a model file, run by kith's own engine), the path
-    of such a file, or a model's bare name. Servers come before files. One that loads its model is waited for,
+    `name` is PROVIDER/MODEL, PREFIX/MODEL of one of the `sources` (`file/MODEL` is a model file), the path of
+    a model file, or a model's bare name. Servers come before files. One that loads its model is waited for,
     and one that the person named (with the model, or in a setting) also where it is slow. What is outside of
     the person's own network is only asked by name. Raises NoModelError saying what is there, UsageError for a
     provider that does not exist.
@@ -49,34 +52,28 @@ async def choose_provider(name: str, places: Places, own: OwnEngine, emit: Emit)
     provider, slash, model = name.partition("/")
     if slash and not model.strip():
         raise UsageError(f"{name!r} names no model; it should look like {provider or 'ollama'}/MODEL.")
-    if provider == "replay" and slash:
-        from kith.features.demo.replay import Replay
-
-        return Replay.load(Path(model).expanduser())
-    # The HTTP library takes a while to load: in a thread, what else is under way goes on meanwhile.
-    await asyncio.to_thread(importlib.import_module, "httpx2")
+    if slash and provider in sources and provider not in (*places.named, *places.pools):
+        return await sources[provider]().open(model, emit)
+    if name.endswith(".gguf") and name[0] in "./~":
+        return await files_of(sources).open(name, emit)
+    await load_http()
     known = _providers(places)
     if slash and provider in known:
         return await _open_named(provider, known[provider], model, places, emit)
     if slash and provider in places.pools:
         return await _open_pool(name, places.pools[provider], model, places, emit)
-    if slash and provider == "file":
-        return await own.open(await own.pick(model), emit)
-    if name.endswith(".gguf") and name[0] in "./~":
-        return await own.open(await own.pick(name), emit)
     if name:
-        return await _find(name, places, tuple(known), own, emit)
+        return await _find(name, places, (*known, *places.pools, *sources), files_of(sources), emit)
     servers = await servers_of(places, clouds=False, wait=Wait(places.stall_s, emit))
     servers = servers if first_model(servers) else await _all_loaded(servers, places, emit)
     if found := first_model(servers):
         server, card = found
         return await _open(server.kind, _endpoint_of(server, places), card.name, places, emit)
-    if stored := await own.best():
-        emit(Notice(f"No model server runs here; kith's own engine runs file/{stored.name}."))
-        return await own.open(stored, emit)
-    from kith.models.discovery.advice import advise
-
-    raise NoModelError(await own.excuse() or advise(places, servers))
+    files = files_of(sources)
+    if best := await files.best():
+        emit(Notice(f"No model server runs here; kith's own engine runs {FILES}/{best}."))
+        return await files.open(best, emit)
+    raise NoModelError(await files.excuse() or advise(places, servers))
 
 
 def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
@@ -86,9 +83,6 @@ def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
     first, then one that takes tools, then one that fits the memory; beyond that, the server's own order
     counts.
     """
-    from kith.models.discovery.machine import read_memory
-    from kith.models.discovery.memory import fits
-
     memory = read_memory()
 
     def rank(found: tuple[Server, Card]) -> tuple[bool, ...]:
@@ -247,10 +241,6 @@ async def _ollama_window(endpoint: Endpoint, model: str, shape: Shape, wish: int
         return shape.running
     if not shape.trained or not is_loopback(endpoint.url):
         return None
-    from kith.models.discovery.header import describe
-    from kith.models.discovery.machine import read_memory
-    from kith.models.discovery.memory import TARGET, choose_window
-
     chosen = _CHOSEN.get((endpoint.url, model))
     if chosen is None:
         memory = await asyncio.to_thread(read_memory, cards=True)
@@ -262,11 +252,11 @@ async def _find(
     name: str,
     places: Places,
     known: tuple[str, ...],
-    own: OwnEngine,
+    files: Source,
     emit: Emit,
 ) -> Provider:
     """A model by its bare name, wherever it is: on a server, or in a file."""
-    files = await own.names()
+    stored = [each.name for each in await files.stored() if not each.fault]
 
     def listed(servers: Sequence[Server]) -> tuple[Server, Card] | None:
         # A bare name means what is near, wherever it is listed first.
@@ -275,7 +265,7 @@ async def _find(
         return next((each for each in there if each[1].name in (name, f"{name}:latest")), None)
 
     def is_known(servers: Sequence[Server]) -> bool:
-        return name in files or listed(servers) is not None
+        return name in stored or listed(servers) is not None
 
     servers = await servers_of(places, wait=Wait(places.stall_s, emit, is_known))
     if not is_known(servers):
@@ -283,20 +273,20 @@ async def _find(
     if found := listed(servers):
         server, card = found
         return await _open(server.kind, _endpoint_of(server, places), card.name, places, emit)
-    if name in files:
-        return await own.open(await own.pick(name), emit)
-    raise _no_such_model(name, servers, places, (*known, *places.pools), files)
+    if name in stored:
+        return await files.open(name, emit)
+    raise _no_such_model(name, servers, places, known, stored)
 
 
 def _no_such_model(
-    name: str, servers: tuple[Server, ...], places: Places, known: tuple[str, ...], files: tuple[str, ...]
+    name: str, servers: Sequence[Server], places: Places, known: Sequence[str], stored: Sequence[str]
 ) -> NoModelError | UsageError:
     """What is there instead, and which of it was meant perhaps."""
     there = [full_name(server, card.name, places) for server in servers for card in server.models]
-    there += [f"file/{each}" for each in files]
+    there += [f"{FILES}/{each}" for each in stored]
     provider, slash, _ = name.partition("/")
     if slash and not any(card.name.startswith(f"{provider}/") for s in servers for card in s.models):
-        providers = sorted((*known, "file", "replay"))
+        providers = sorted(known)
         near = difflib.get_close_matches(provider, providers, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(providers)}."
         return UsageError(f"There is no provider {provider!r}; {hint}")

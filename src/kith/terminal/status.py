@@ -1,21 +1,23 @@
-"""`kith status`: what checks this folder, which changes wait, and how its build stands, once or on and on."""
+"""`kith status`: what checks this folder, which changes wait, and how long work stands, once or on and on."""
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kith.agent.checks import KnownCheck, known_checks
+from kith.agent.features import find_part, need_part
 from kith.agent.project import Project
 from kith.agent.waiting_list import waiting_sessions
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
+from kith.core.feature import Feature, Lazy
 from kith.core.loops import run_loop
-from kith.features.build.builds import find_build, has_builds, show_build
+from kith.memory.log import Log
 from kith.terminal.folder import find_root
-from kith.terminal.report import waiting_line
 from kith.view.evidence import word_standing
 from kith.view.lines import brief, count, wrapped
 from kith.view.printing import printable
@@ -23,19 +25,39 @@ from kith.view.printing import printable
 _EVERY_S = 0.5
 _SHOWN = 5  # changes that wait
 _SHORT = 6  # characters of an id that people type
-_MARKS = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """Work of a feature that takes long, such as a build: as plain data, and as text on one screen.
+
+    `there` says whether there was any in a folder; `find` takes the beginning of a session's id, "" for the
+    last one, and raises UsageError. Of what `show` says, "status" is "running" while it goes on.
+    """
+
+    there: Callable[[Project], bool]
+    find: Callable[[Project, str], str]
+    show: Callable[[Log, str], dict[str, Any]]
+    text: Callable[[dict[str, Any]], str]
+
+
+def _underway(feature: Feature) -> Lazy[Underway] | None:
+    return feature.status
 
 
 def status_command(args: argparse.Namespace) -> int:
-    """The check of this folder, waiting changes, and a build: tasks, attempts, gates, what runs now."""
+    """The check of this folder, waiting changes, and long work: how far it is, and what runs now."""
     project = Project.open(find_root(args.folder), {})
-    if not (args.id or args.watch or has_builds(project)):
+    asked = "kith status ID" if args.id else "kith status --watch" if args.watch else ""
+    work = need_part(_underway, asked) if asked else find_part(_underway)
+    if work is None or not (asked or work.there(project)):
         _tell_folder(project, args.json)
         return EXIT_DONE
-    id = find_build(project, args.id or "")
+    id = work.find(project, args.id or "")
     if args.watch:
-        return _watch(project, id, args.json)
-    _print(_show(project, id), args.json)
+        return _watch(project, work, id, args.json)
+    shown = _show(project, work, id)
+    print(json.dumps(shown, indent=2) if args.json else wrapped(work.text(shown), sys.stdout))
     if not args.json:
         print()
         _tell_checks(_checks(project))
@@ -43,13 +65,13 @@ def status_command(args: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _show(project: Project, id: str) -> dict[str, Any]:
-    shown = show_build(project.log, id)
+def _show(project: Project, work: Underway, id: str) -> dict[str, Any]:
+    shown = work.show(project.log, id)
     return {**shown, "waiting": not _is_running(shown) and project.waiting_in(id) is not None}
 
 
 def _tell_folder(project: Project, as_json: bool) -> None:
-    """A folder in which nothing was built: how changes are checked, and which of them wait."""
+    """A folder without such work: how changes are checked, and which of them wait."""
     checks, waiting = _checks(project), _waiting(project)
     if as_json:
         print(
@@ -93,21 +115,17 @@ def _tell_waiting(project: Project, sessions: Sequence[str]) -> None:
         print(f"  and {more} more: kith sessions")
 
 
-def _print(shown: dict[str, Any], as_json: bool) -> None:
-    print(json.dumps(shown, indent=2) if as_json else wrapped(status_text(shown), sys.stdout))
-
-
-def _watch(project: Project, id: str, as_json: bool) -> int:
+def _watch(project: Project, work: Underway, id: str, as_json: bool) -> int:
     """Until nobody works on it any more: the screen anew, or a line of JSON for each change."""
     if as_json or not sys.stdout.isatty():
-        return _tell_changes(project, id, as_json)
+        return _tell_changes(project, work, id, as_json)
     from rich.live import Live
     from rich.text import Text
 
     with Live(auto_refresh=False, vertical_overflow="visible") as live:
         while True:
-            shown = _show(project, id)
-            live.update(Text(printable(status_text(shown)), no_wrap=False), refresh=True)
+            shown = _show(project, work, id)
+            live.update(Text(printable(work.text(shown)), no_wrap=False), refresh=True)
             if not _is_running(shown):
                 return EXIT_DONE
             time.sleep(_EVERY_S)
@@ -117,80 +135,14 @@ def _is_running(shown: dict[str, Any]) -> bool:
     return bool(shown["status"] == "running")
 
 
-def _tell_changes(project: Project, id: str, as_json: bool) -> int:
+def _tell_changes(project: Project, work: Underway, id: str, as_json: bool) -> int:
     told = ""
     while True:
-        shown = _show(project, id)
-        state = json.dumps(shown) if as_json else status_text(shown)
+        shown = _show(project, work, id)
+        state = json.dumps(shown) if as_json else work.text(shown)
         if state != told:
             print(state, flush=True)
             told = state
         if not _is_running(shown):
             return EXIT_DONE
         time.sleep(_EVERY_S)
-
-
-def status_text(shown: dict[str, Any]) -> str:
-    """A build on one screen."""
-    interrupted = shown["status"] == "interrupted"
-    hint = [f"  To go on: kith build --resume {shown['session']}"] if interrupted else []
-    hint += [f"  {waiting_line(shown['session'])}"] if shown.get("waiting") else []
-    lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", *hint]
-    if shown["tasks"]:
-        lines += ["", *(line for task in shown["tasks"] for line in _task_lines(task))]
-    if shown["final"]:
-        lines += ["", f"  the whole: {_gates(shown['final'])}"]
-    lines += ["", *_metrics(shown)]
-    return "\n".join(lines).rstrip()
-
-
-def _state(shown: dict[str, Any]) -> str:
-    now = shown["now"]
-    if now:
-        task = f" of task {now['task']}" if now["task"] else ""
-        attempt = f", try {now['attempt']}" if now["attempt"] > 1 else ""
-        doing = f", {now['doing']}" if now["doing"] else ""
-        return f"{now['step']}{task}{attempt}, {now['seconds']:.0f} s{doing}"
-    if shown["status"] == "interrupted":
-        return f"interrupted before {shown['step']}"
-    return str(shown["status"])
-
-
-def _task_lines(task: dict[str, Any]) -> list[str]:
-    attempts, tokens = task["attempts"], task["tokens"]
-    tries = f"  {attempts} {'try' if attempts == 1 else 'tries'}" if attempts else ""
-    spent = f"  {task['seconds']:.0f} s  {tokens['input'] + tokens['output']:,} tokens" if attempts else ""
-    lines = [f"  {_MARKS.get(task['state'], '·')} {task['id']}. {task['title']}{tries}{spent}"]
-    lines += [f"      {task['state']}: {task['why']}"] if task["why"] else []
-    lines += [f"      {_gates(task['gates'])}"] if task["gates"] else []
-    return lines
-
-
-def _gates(gates: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(f"{gate['gate']} {_verdict(gate)}" for gate in gates)
-
-
-def _verdict(gate: dict[str, Any]) -> str:
-    figures, word = gate["figures"], "passed" if gate["ok"] else "failed"
-    if gate["skipped"]:
-        return "not checked"
-    if gate["gate"] != "tests" or "tests" not in figures:
-        return word
-    return f"{word} ({figures['tests'] - figures.get('failed', 0):.0f} of {figures['tests']:.0f})"
-
-
-def _metrics(shown: dict[str, Any]) -> list[str]:
-    metrics = shown["metrics"]
-    testing = metrics["seconds_in_tests"]
-    lines = [f"  {shown['seconds']:.0f} s, of these {testing:.0f} s in the project's own build and tests"]
-    if metrics["coverage_after"] is not None:
-        before = metrics["coverage_before"]
-        was = f"{before:.1f}% -> " if before is not None else ""
-        lines.append(f"  coverage {was}{metrics['coverage_after']:.1f}%")
-    for name, role in metrics["roles"].items():
-        judged, tokens = role["good"] + role["bad"], role["tokens"]
-        good = f", {role['good']} of {judged} good" if judged else ""
-        used = tokens["input"] + tokens["output"]
-        if used or judged:
-            lines.append(f"  {name}: {count(role['steps'], 'step')}{good}, {used:,} tokens")
-    return lines

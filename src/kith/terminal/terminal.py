@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Event, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
-from kith.features.confer.speakers import council_lines
+from kith.terminal.feature_lines import feature_lines
 from kith.terminal.prompts import ConsoleScreen
 from kith.terminal.questions import ask
 from kith.view.evidence import word_held_back
@@ -33,7 +33,7 @@ class PlainVoice:
         _, line = line_of(event)
         if line:
             print(printable(line), file=sys.stderr, flush=True)
-        for _, said in council_lines(event):
+        for _, said in feature_lines(event):
             print(said, file=sys.stderr, flush=True)
 
     async def answer(self, question: Question) -> Answer:
@@ -82,7 +82,7 @@ class TerminalVoice:
         elif line:
             words = printable(wrapped(line, self.console.file, indent="     "))
             self.console.print(words, style=STYLES[style], markup=False)
-        for colour, said in council_lines(event):
+        for colour, said in feature_lines(event):
             self.console.print(said, style=colour, markup=False)
         state = status_of(event)
         if isinstance(event, Asked):

@@ -14,7 +14,7 @@ from kith.core.errors import EXIT_NO_MODEL, EXIT_TRY_LATER, KithError, ModelErro
 from kith.features.demo.standin.http import Request, Response, json_response
 from kith.features.demo.standin.hub import HubServer, listen, serve_hub
 from kith.features.engine.download.hub import Hub, Listing, hub_url, is_safe_path, open_hub, read_token
-from kith.features.engine.download.hub_cache import cache_folder
+from kith.models.discovery.libraries import cache_folder
 
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"
 DATA = bytes(range(256)) * 400

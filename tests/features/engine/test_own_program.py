@@ -147,11 +147,11 @@ def test_a_file_whose_engine_runs_is_asked_before_a_better_one(
 
     async def names() -> list[str]:
         before = await own.best()
-        opened = await own.open(await own.pick("small"), ignore)
+        opened = await own.open("small", ignore)
         await opened.start(ignore)
         after = await own.best()
         await opened.close()
-        return [each.name if each else "" for each in (before, after)]
+        return [before, after]
 
     assert asyncio.run(names()) == ["large", "small"]
 

@@ -1,22 +1,19 @@
 """A llama-server with one model answers to any name, and kith says which one it is."""
 
 import asyncio
-from pathlib import Path
 
 from kith.core.events import Event, Notice
 from kith.features.demo.standin import serve
-from kith.features.engine.own import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.places import Places
 
 
-def test_the_model_that_really_answers_is_named(tmp_path: Path) -> None:
+def test_the_model_that_really_answers_is_named() -> None:
     async def choose(name: str) -> tuple[str, list[Event]]:
         async with serve([], "llama-server", model="q") as server:
             told: list[Event] = []
             places = Places(openai_base_url=server.url, usual=())
-            own = OwnEngine(tmp_path, tmp_path)
-            return (await choose_provider(f"openai/{name}", places, own, told.append)).name, told
+            return (await choose_provider(f"openai/{name}", places, {}, told.append)).name, told
 
     assert asyncio.run(choose("q")) == ("llama-server/q", [])
     name, (notice,) = asyncio.run(choose("typo"))

@@ -13,6 +13,7 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
+from kith.agent.held_servers import hold_servers
 from kith.agent.permits import ProjectPermits, remembered
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
@@ -21,7 +22,6 @@ from kith.core.events import Event, Notice, ToolEnded
 from kith.core.values import Answer, Question
 from kith.features.mcp.client.connection import ServerError
 from kith.features.mcp.client.places import Address, Program
-from kith.features.mcp.held_servers import hold_servers
 from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, ToolServer

@@ -39,7 +39,7 @@ def find(
     async def run() -> str:
         async with serve([], dialect, **behaviour) as server:
             where = places(server.url, dialect, stall_s=stall_s)
-            provider = await choose_provider(name, where, own, events.append)
+            provider = await choose_provider(name, where, {"file": lambda: own}, events.append)
             await provider.facts(events.append)
             await provider.close()
             return provider.name
@@ -125,7 +125,7 @@ def test_a_closed_port_is_said_soon(own: OwnEngine) -> None:
     url, began = f"http://127.0.0.1:{free_port()}", time.monotonic()
     where = places("", "vllm", named={"box": Named("ollama", url)})
     with pytest.raises(UnreachableError, match=f"no model server answers at {url}; is it running"):
-        asyncio.run(choose_provider("box/m", where, own, lambda event: None))
+        asyncio.run(choose_provider("box/m", where, {"file": lambda: own}, lambda event: None))
     assert time.monotonic() - began < STARTS_S + 2
 
 

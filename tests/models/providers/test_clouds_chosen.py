@@ -91,7 +91,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnEngine:
 
 def choose(name: str, places: Places, own: OwnEngine) -> Any:
     events: list[Event] = []
-    return asyncio.run(choose_provider(name, places, own, events.append))
+    return asyncio.run(choose_provider(name, places, {"file": lambda: own}, events.append))
 
 
 def test_a_key_or_a_far_server_alone_chooses_nothing(own: OwnEngine) -> None:

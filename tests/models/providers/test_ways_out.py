@@ -95,11 +95,11 @@ def test_ollama_sends_on_to_its_cloud_in_no_protocol_unsaid(kind: str, tmp_path:
     async def run() -> Facts:
         async with listen(Listener(dict(REMOTE))) as server:
             places = Places(**{"named": {"near": Named(kind, server.url)}, "usual": (), "cloud": "ask"})  # type: ignore[arg-type]
-            provider = await choose_provider("near/big", places, own, events.append)
+            provider = await choose_provider("near/big", places, {"file": lambda: own}, events.append)
             try:
                 never = Places(named=places.named, usual=(), cloud="never")
                 with pytest.raises(NoModelError, match='cloud = "never"'):
-                    await choose_provider("near/big", never, own, events.append)
+                    await choose_provider("near/big", never, {"file": lambda: own}, events.append)
                 return await provider.facts(events.append)
             finally:
                 await provider.close()

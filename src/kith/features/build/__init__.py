@@ -8,6 +8,7 @@ FEATURE = Feature(
     "build",
     "from a request to tested code: roles propose, tests decide",
     extends={"measure": _here("profile:PART"), "web": _here("page:PART")},
+    status=_here("status:STATUS"),
     commands=(
         Command(
             "build",

@@ -7,11 +7,11 @@ import sys
 from kith.agent.project import Project
 from kith.core.run import new_id
 from kith.features.build.builds import find_build, resume_build, run_build, show_build
+from kith.features.build.status import status_text
 from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
 from kith.terminal.report import print_event, print_text, print_waiting
 from kith.terminal.signals import run_until_signal
-from kith.terminal.status import status_text
 from kith.terminal.task_input import read_task
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import wrapped

@@ -13,6 +13,7 @@ FEATURE = Feature(
         "route",
     ),
     extends={"web": _here("page:PART")},
+    lines=_here("speakers:council_lines"),
     commands=(
         Command(
             "confer",

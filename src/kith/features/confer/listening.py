@@ -12,7 +12,6 @@ from kith.core.values import Answer, Question
 from kith.features.confer.remembered import speaker_of
 from kith.features.confer.speakers import (
     WIDTH,
-    Line,
     block,
     claim_lines,
     colour,
@@ -20,6 +19,7 @@ from kith.features.confer.speakers import (
     heading,
     margin,
 )
+from kith.terminal.feature_lines import Line
 from kith.terminal.flow import Flow
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.printing import printable

@@ -9,6 +9,7 @@ from kith.core.events import Event, Said
 from kith.core.money import dollars
 from kith.core.values import Message
 from kith.features.confer.remembered import Minutes, speaker_of
+from kith.terminal.feature_lines import Line
 from kith.view.lines import count
 from kith.view.printing import printable
 
@@ -16,8 +17,6 @@ WIDTH: Final = 80  # columns, at the most
 COLOURS: Final[Mapping[str, str]] = {"A": "cyan", "B": "magenta", "C": "blue"}
 _MARKS: Final = {"confirmed": ("✓", "green"), "refuted": ("✗", "red"), "unchecked": ("·", "dim")}
 _INDENT: Final = "     "
-
-Line = tuple[str, str]  # a style, and what is said
 
 
 class Shown(Protocol):

@@ -7,6 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "demo",
     "the whole path on a small project, and the stand-in model servers",
+    models={"replay": _here("replay:Scripts")},
     commands=(
         Command(
             "demo",

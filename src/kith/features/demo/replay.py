@@ -29,6 +29,8 @@ from kith.models.providers.draft import Draft, used_ids
 from kith.models.providers.facts import Facts
 from kith.models.providers.progress import ignore
 from kith.models.providers.rows import message_rows, tool_rows
+from kith.models.sources import Source
+from kith.settings import Settings
 
 CHARS_PER_TOKEN = 4  # of English and code, roughly
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
@@ -125,6 +127,17 @@ class Replay:
         text = _sent(prompt)
         cached, self._seen = _common(self._seen, text), text
         return Usage(_tokens(len(text)), 0, cached // CHARS_PER_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Scripts(Source):
+    """`replay/FILE`."""
+
+    chosen: Settings
+
+    async def open(self, model: str, emit: Emit) -> Replay:
+        """The script in that file. Raises UsageError."""
+        return Replay.load(Path(model).expanduser())
 
 
 def _sent(prompt: Prompt) -> str:

@@ -4,11 +4,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from kith.agent.models import engine_of
 from kith.core.errors import NoModelError
 from kith.features.doctor.check import Check, Tell, closed
 from kith.features.doctor.servers import Ward
-from kith.features.engine.own import rank
+from kith.features.engine.own import engine_of, rank
 from kith.models.choose import first_model
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import FLOOR, fits

@@ -15,6 +15,7 @@ from acp.schema import (
     StopReason,
 )
 
+from kith.agent.held_servers import hold_servers
 from kith.agent.project import Project, Result
 from kith.agent.tasks import Opened, Task, run_in, run_task
 from kith.core.errors import KithError, NoModelError, UsageError
@@ -27,7 +28,6 @@ from kith.features.editors.outbox import Outbox
 from kith.features.editors.prompts import read_prompt
 from kith.features.editors.updates import Updates
 from kith.features.editors.wire import Wire
-from kith.features.mcp.held_servers import hold_servers
 from kith.features.route.command import show_why, why_text
 from kith.memory.applied import short_id
 from kith.memory.inbox import Inbox, Letter

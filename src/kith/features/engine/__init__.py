@@ -7,6 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "engine",
     "kith's own llama.cpp: model files of this machine, and downloads",
+    models={"file": _here("own:engine_of")},
     commands=(
         Command(
             "models pull",

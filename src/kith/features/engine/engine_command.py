@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from kith.agent.models import engines, stop_own_engines
 from kith.core.errors import EXIT_DONE
 from kith.core.sizes import size_text
+from kith.features.engine.listing import running_engines, stop_engines
 from kith.settings import load_settings
 from kith.terminal.folder import find_root
 from kith.view.lines import count
@@ -15,11 +15,11 @@ from kith.view.printing import printable
 def engine_command(args: argparse.Namespace) -> int:
     """kith's own engines: what runs, or an end to it."""
     settings = load_settings(find_root(args.folder), {})
-    running = engines(settings)
+    running = running_engines(settings.state)
     if not running:
         print("No engine of kith's runs.", file=sys.stderr)
     elif args.action == "stop":
-        print(f"Stopped {count(stop_own_engines(settings), 'engine')}.")
+        print(f"Stopped {count(stop_engines(settings.state), 'engine')}.")
     else:
         for engine in running:
             use = "in use" if engine.used else "idle"

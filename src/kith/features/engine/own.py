@@ -4,26 +4,30 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
 from kith.core.model import Emit
+from kith.features.engine.available import find_engine
+from kith.features.engine.home import real_path
+from kith.features.engine.listing import running_engines
 from kith.features.engine.options import EngineOptions
-
-if TYPE_CHECKING:
-    from kith.features.engine.owned import Owned
-    from kith.features.engine.share import EngineAddress
-    from kith.models.discovery.memory import Choice, Memory
-    from kith.models.discovery.stored import Stored
-    from kith.models.providers.openai_like import OpenAILike
+from kith.features.engine.owned import Owned
+from kith.features.engine.share import EngineAddress, make_room, open_engine
+from kith.models.discovery.machine import read_memory
+from kith.models.discovery.memory import TARGET, Choice, Memory, choose_window, fits
+from kith.models.discovery.stored import Stored, find_stored, pick_stored
+from kith.models.providers.openai_like import OpenAILike
+from kith.models.providers.wire import Endpoint, load_http
+from kith.models.sources import Source
+from kith.settings import Settings
 
 _NAMED = 3  # files in a sentence
 QUICK = 6 << 30  # bytes of weights for each token, above which a processor alone is slow
 
 
 @dataclass(frozen=True, slots=True)
-class OwnEngine:
+class OwnEngine(Source):
     """What kith needs to run a model file: where files are, how to run them, and where engines are shared.
 
     `window` is the person's wish in tokens, 0 for what model and memory allow. `program` is "auto",
@@ -38,44 +42,28 @@ class OwnEngine:
     window: int = 0
     idle_s: float = 300.0
     stall_s: float = 600.0
-    _found: "list[tuple[Stored, ...]]" = field(default_factory=list, init=False, repr=False, compare=False)
+    _found: list[tuple[Stored, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    async def stored(self) -> "tuple[Stored, ...]":
+    async def stored(self) -> tuple[Stored, ...]:
         """The model files that there are, looked for once; a broken one has a fault."""
-        from kith.models.discovery.stored import find_stored
-
         if not self._found:
             self._found.append(await asyncio.to_thread(find_stored, self.folders, cache=self.cache))
         return self._found[0]
 
-    async def names(self) -> tuple[str, ...]:
-        """What `file/...` may name."""
-        return tuple(each.name for each in await self.stored() if not each.fault)
-
-    async def pick(self, name: str) -> "Stored":
-        """The file of that name, or at that path. Raises NoModelError naming the nearest."""
-        from kith.models.discovery.stored import pick_stored
-
-        return pick_stored(name, await self.stored())
-
-    async def best(self) -> "Stored | None":
+    async def best(self) -> str:
         """The file to begin with: one that runs already, else the largest that fits and is able and quick.
 
-        None where there is none, or no engine for it: `excuse` says why.
+        "" where there is none, or no engine for it: `excuse` says why.
         """
-        from kith.features.engine.home import real_path
-        from kith.features.engine.listing import running_engines
-        from kith.models.discovery.machine import read_memory
-        from kith.models.discovery.memory import fits
-
         stored = [each for each in await self.stored() if not each.fault]
         if not stored or self.no_engine():
-            return None
+            return ""
         memory = await asyncio.to_thread(read_memory, cards=True)
         running = {engine.model for engine in running_engines(self.state)}
         able = [each for each in stored if real_path(each.path) in running]
         able = able or [each for each in stored if fits(each.header, each.size, memory)[0]]
-        return max(able, key=lambda each: rank(each, memory), default=None)
+        best = max(able, key=lambda each: rank(each, memory), default=None)
+        return best.name if best else ""
 
     async def excuse(self) -> str:
         """Why none of the files that there are can be run; "" when there are none."""
@@ -87,17 +75,16 @@ class OwnEngine:
         why = self.no_engine() or "Each is damaged, or needs more memory than there is; see `kith models`."
         return f"No model server runs here, and no model file on this disk ({names}) can be run. {why}"
 
-    async def open(self, stored: "Stored", emit: Emit) -> "Owned":
+    async def open(self, model: str, emit: Emit) -> Owned:
         """The engine for a file, found or started. Raises NoModelError, ModelError."""
-        from kith.features.engine.owned import Owned
-        from kith.features.engine.share import open_engine
-
+        await load_http()
+        stored = pick_stored(model, await self.stored())
         self.engine()
         choice = await self._choose_window(stored, emit)
         options = replace(self.options, window=choice.window)
         prefer = "" if self.program == "auto" else self.program
 
-        async def start(emit: Emit) -> "EngineAddress":
+        async def start(emit: Emit) -> EngineAddress:
             return await open_engine(
                 stored.path,
                 options,
@@ -109,23 +96,14 @@ class OwnEngine:
                 wider=choice.wider,
             )
 
-        def ask(address: "EngineAddress") -> "OpenAILike":
-            from kith.models.providers.openai_like import OpenAILike
-            from kith.models.providers.wire import Endpoint
-
+        def ask(address: EngineAddress) -> OpenAILike:
             endpoint = Endpoint(address.url, address.key, stall_s=self.stall_s, look_s=self.stall_s)
             return OpenAILike(address.name, endpoint, "llama-server")
 
         return Owned(f"file/{stored.name}", start, ask)
 
-    async def _choose_window(self, stored: "Stored", emit: Emit) -> "Choice":
+    async def _choose_window(self, stored: Stored, emit: Emit) -> Choice:
         """The window that memory allows, once the idle engines of other files have given theirs back."""
-        from kith.features.engine.home import real_path
-        from kith.features.engine.listing import running_engines
-        from kith.features.engine.share import make_room
-        from kith.models.discovery.machine import read_memory
-        from kith.models.discovery.memory import TARGET, choose_window, fits
-
         path = real_path(stored.path)
         same = [engine.home for engine in running_engines(self.state) if engine.model == path]
         await make_room(self.state, emit, spare=same)
@@ -139,8 +117,6 @@ class OwnEngine:
 
     def engine(self) -> str:
         """What would run a file: "xllamacpp", or the path of a llama-server. Raises NoModelError."""
-        from kith.features.engine.available import find_engine
-
         if self.program == "off":
             raise NoModelError("kith's own engine is switched off (engine.program).")
         return find_engine("" if self.program == "auto" else self.program)
@@ -154,7 +130,23 @@ class OwnEngine:
         return ""
 
 
-def rank(stored: "Stored", memory: "Memory") -> tuple[bool, bool, int]:
+def engine_of(chosen: Settings) -> OwnEngine:
+    """kith's own engine, as the settings want it."""
+    own = chosen.engine
+    options = EngineOptions(
+        ngl=own.ngl,
+        flash_attn=own.flash_attn,
+        threads=own.threads or 0,
+        cache_type_k=own.cache_type_k,
+        cache_type_v=own.cache_type_v,
+        extra=own.args,
+    )
+    folders = tuple(Path(each).expanduser() for each in chosen.model_folders)
+    state, cache = chosen.state, chosen.cache
+    return OwnEngine(state, cache, folders, own.program, options, chosen.window, own.idle, chosen.stall)
+
+
+def rank(stored: Stored, memory: Memory) -> tuple[bool, bool, int]:
     """How good a file is to begin with: it takes tools, is quick enough, and as large as can be."""
     header = stored.header
     tools = header.template is None or header.template.tools

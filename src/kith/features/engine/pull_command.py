@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
+from kith.agent.models import places_of
 from kith.core.events import Event, Notice, Progress
+from kith.core.model import Emit
 from kith.core.sizes import size_text
-from kith.settings import load_settings
+from kith.features.engine.download.pull import pull_model as pull
+from kith.features.engine.own import engine_of
+from kith.settings import Settings, load_settings
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
 from kith.terminal.streams import is_lively
@@ -28,10 +32,21 @@ Hear = Callable[[Event], None]
 
 def pull_command(args: argparse.Namespace) -> int:
     """Get a model. Its path, or its name in Ollama, goes to stdout; all else to stderr."""
-    from kith.agent.models import pull_model
-
     settings = load_settings(find_root(args.folder), {"offline": args.offline})
     return follow(lambda hear: pull_model(settings, args.name, args.force, hear), sys.stderr)
+
+
+async def pull_model(chosen: Settings, name: str, force: bool, emit: Emit) -> Path | str:
+    """Download a model, and say what to call it. Raises KithError."""
+    got = await pull(places_of(chosen), name, force, emit)
+    if isinstance(got, Path):
+        stored = await engine_of(chosen).stored()
+        known = next((f"file/{each.name}" for each in stored if each.path == got), "")
+    else:
+        known = got
+    if known:
+        emit(Notice(f"To ask it: kith -m {known}"))
+    return got
 
 
 def follow(work: Callable[[Hear], Awaitable[Path | str]], stream: IO[str]) -> int:

@@ -12,6 +12,7 @@ FEATURE = Feature(
         "scan",
         "web",
     ),
+    outside_tools=_here("tool_servers:ToolServers"),
     commands=(
         Command(
             "mcp",

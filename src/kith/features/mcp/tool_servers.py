@@ -12,6 +12,7 @@ from typing import Final
 
 from kith import __version__
 from kith.agent.kept_back import make_redactor
+from kith.agent.outside_tools import OutsideTools
 from kith.context.budget import estimate_tokens
 from kith.context.rooms import ASSUMED_WINDOW
 from kith.core.errors import KithError
@@ -50,7 +51,7 @@ class Served:
         return tool_tokens(self.tools)
 
 
-class ToolServers:
+class ToolServers(OutsideTools):
     """All servers of one task or conversation; their programs end with it.
 
     Connecting begins with `begin`, or with whoever asks first, and goes on beside other things.

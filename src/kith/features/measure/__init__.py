@@ -8,6 +8,7 @@ FEATURE = Feature(
     "measure",
     "what calls and tasks took: profiles, benches and probes",
     extends={"web": _here("page.part:PART")},
+    forget=_here("kept_rows:forget_rows"),
     commands=(
         Command(
             "profile",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Final
 
-from kith.features.measure.intervals import median
+from kith.core.median import median
 
 Point = tuple[float, float]
 

@@ -78,11 +78,6 @@ def share_difference(before: Share, after: Share, z: float = SURE) -> Interval |
     return two - one - below, two - one + above
 
 
-def median(values: Sequence[float]) -> float:
-    """The one in the middle; `values` are not empty."""
-    return quantile(sorted(values), 0.5)
-
-
 def quantile(ordered: Sequence[float], share: float) -> float:
     """The value below which a share of the sorted values lies, between two of them where need be."""
     place = share * (len(ordered) - 1)

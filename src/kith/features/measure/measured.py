@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kith.features.measure.folding import KINDS, Folded, VerdictRow, fold_session
-from kith.features.measure.kept_rows import Extent, KeptRows, decode_calls, decode_legs, decode_verdicts
+from kith.features.measure.kept_rows import decode_calls, decode_legs, decode_verdicts, encode, open_rows
 from kith.features.measure.rewards import UNDONE
 from kith.features.measure.rows import CallRow, LegRow
 from kith.memory.log import Log
+from kith.memory.session_rows import Extent, SessionRows
 
 Row = TypeVar("Row", CallRow, LegRow, VerdictRow)
 Rows = tuple[Row, ...]
@@ -88,7 +89,7 @@ def _read_anew(log: Log, root: str) -> _Found:
 
 def _read_kept(log: Log, cache: Path, root: str, since: float) -> _Found | None:
     """The rows by way of the cache; None where the disk refuses it."""
-    with closing(KeptRows(cache, log.path)) as kept:
+    with closing(open_rows(cache, log.path)) as kept:
         _bring_up(kept, log)
         calls, legs = kept.rows("calls", root, since), kept.rows("legs", root, since)
         verdicts, undoes = kept.rows("verdicts", root, since), kept.undoes()
@@ -110,7 +111,7 @@ def _sound(kept: Callable[[], Iterable[Any]], anew: Callable[[], Iterable[Any]])
         return anew()
 
 
-def _bring_up(kept: KeptRows, log: Log) -> None:
+def _bring_up(kept: SessionRows, log: Log) -> None:
     """Fold the sessions in which something happened since, and drop those that are gone."""
     was, now = kept.extent(), Extent(*log.extent())
     if was == now:
@@ -121,7 +122,7 @@ def _bring_up(kept: KeptRows, log: Log) -> None:
         touched = log.session_ids(after=was.newest)
         complete = now.events - log.count_after(was.newest) == was.events
         gone = set() if complete else kept.sessions() - set(log.session_ids())
-    kept.put(_fold(log, touched), gone, now)
+    kept.put(map(encode, _fold(log, touched)), gone, now)
 
 
 def _fold(log: Log, sessions: Iterable[str]) -> Iterator[Folded]:

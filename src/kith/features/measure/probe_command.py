@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
 
-from kith.agent.models import probe_model
 from kith.core.errors import EXIT_DONE
 from kith.core.events import Event, Notice, Progress, Stepped
+from kith.features.measure.probing import probe_model
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Listener
 from kith.settings import load_settings

@@ -11,6 +11,7 @@ FEATURE = Feature(
         "scan",
         "testgen",
     ),
+    edits=_here("direct:EDITS"),
     commands=(
         Command(
             "refactor",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from kith.agent.models import measured_name
+from kith.agent.models import default_model, measured_name, places_of, sources_of
 from kith.agent.prices import prices_of
 from kith.agent.project import Project
 from kith.context.kinds import is_verifiable, kind_of
@@ -24,7 +24,11 @@ from kith.features.route.learned import Evidence, fold
 from kith.features.route.learner import Arm, Task, choose
 from kith.features.route.plans import Utility, price_of
 from kith.memory.spending import paid_today
+from kith.models.discovery.advice import advise
+from kith.models.discovery.places import servers_of
+from kith.models.discovery.servers import Wait
 from kith.models.parameters import billions
+from kith.models.sources import files_of
 from kith.models.stack import Opened
 from kith.settings import Settings
 
@@ -68,17 +72,12 @@ async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
 
     Raises NoModelError where there is none at all.
     """
-    from kith.agent.models import default_model, engine_of, places_of
-    from kith.models.discovery.advice import advise
-    from kith.models.discovery.places import servers_of
-    from kith.models.discovery.servers import Wait
-
     chosen = replace(project.settings, model="")
-    places, own = places_of(chosen), engine_of(chosen)
+    places, files = places_of(chosen), files_of(sources_of(chosen))
     servers = await servers_of(places, wait=Wait(places.stall_s, emit))
-    name = await default_model(chosen, servers, own)
+    name = await default_model(chosen, servers, files)
     if not name and not chosen.route.frontier:
-        raise NoModelError(await own.excuse() or advise(places, servers))
+        raise NoModelError(await files.excuse() or advise(places, servers))
     return (name,) if name else ()
 
 

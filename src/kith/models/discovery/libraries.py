@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kith.features.engine.download.hub_cache import cache_folder
 from kith.models.providers.answers import read_json
 
 MOST_ENTRIES: Final = 20_000  # in one folder, and of files in one library
@@ -41,6 +40,23 @@ class Found:
     owner: str = ""
     name: str = ""
     exact: bool = False  # the name says all, quantisation included
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where llama.cpp looks for downloaded models, and where everybody else does unless LLAMA_CACHE is set.
+
+    Source: `hf-cache.cpp` of llama.cpp.
+    """
+    for name, inside in (
+        ("LLAMA_CACHE", ""),
+        ("HF_HUB_CACHE", ""),
+        ("HUGGINGFACE_HUB_CACHE", ""),
+        ("HF_HOME", "hub"),
+        ("XDG_CACHE_HOME", "huggingface/hub"),
+    ):
+        if environ.get(name):
+            return Path(environ[name]).expanduser().absolute() / inside
+    return Path("~/.cache/huggingface/hub").expanduser().absolute()
 
 
 def usual_libraries(

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.errors import NoModelError
-from kith.features.engine.download.quants import part_of, parts_of, quant_of
+from kith.models.discovery.file_names import part_of, parts_of, quant_of
 from kith.models.discovery.gguf import ModelFileError, read_header
 from kith.models.discovery.header import Header
 from kith.models.discovery.known_headers import KnownHeaders
 from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
 from kith.models.providers.faults import nearest
 
+FILES: Final = "file"  # the prefix of models on the disk: `kith -m file/NAME`
 MOST_MODELS: Final = 500
 # File names that tell nothing: the folder's name has to.
 _VAGUE: Final = re.compile(r"(ggml-|gguf-)?model|weights|main|", re.IGNORECASE)

@@ -1,6 +1,7 @@
 """One model server: its address, connection and patience; every HTTP request to a model passes here."""
 
 import asyncio
+import importlib
 import ipaddress
 import json
 import time
@@ -35,6 +36,11 @@ _LONGEST_STREAM = 128 * 1024 * 1024  # bytes; twice the longest line
 _SHORTEST_KEY = 4  # characters; anything shorter would blot out other words
 _END = "[DONE]"  # OpenAI's end mark of a stream of events
 _FAR_CONNECT_S = 10.0  # a machine elsewhere may be off, and then nothing ever comes back
+
+
+async def load_http() -> None:
+    """Load the HTTP library, which takes a while: in a thread, what else is under way goes on meanwhile."""
+    await asyncio.to_thread(importlib.import_module, "httpx2")
 
 
 @dataclass(slots=True)

@@ -20,8 +20,8 @@ _LINES: Final = 20  # of each answer
 
 async def open_conversation(talk: "Talk") -> None:
     """Open the project, ask what has to be asked, and greet. Raises KithError."""
+    from kith.agent.held_servers import hold_servers
     from kith.agent.project import Project
-    from kith.features.mcp.held_servers import hold_servers
 
     talk.project = Project.open(talk.root, talk.flags)
     _dress(talk)

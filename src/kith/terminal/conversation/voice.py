@@ -18,8 +18,8 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import TodoItem
-from kith.features.confer.speakers import council_lines
 from kith.terminal.conversation.details import Details
+from kith.terminal.feature_lines import feature_lines
 from kith.terminal.rendering.activity import progress_line, running_line, spinner, tool_line
 from kith.terminal.rendering.markdown import MarkdownStream, room_for
 from kith.terminal.rendering.panels import todo_lines
@@ -221,4 +221,4 @@ def _lines(event: Event) -> Iterator[tuple[str, str]]:
     style, line = line_of(event, undo="/undo")
     if line:  # in a column with the tools, and with the commands that are at hand here
         yield STYLES[style], printable(line.removeprefix("  ")).replace("\n", "\n  ")
-    yield from council_lines(event)
+    yield from feature_lines(event)

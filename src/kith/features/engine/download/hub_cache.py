@@ -12,7 +12,7 @@ import asyncio
 import errno
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,23 +22,6 @@ from kith.features.engine.download.quants import HubFile
 PAUSE_S = 0.2
 # What a file system answers that has no locks: the download then goes on without.
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-
-
-def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where llama.cpp looks for downloaded models, and where everybody else does unless LLAMA_CACHE is set.
-
-    Source: `hf-cache.cpp` of llama.cpp.
-    """
-    for name, inside in (
-        ("LLAMA_CACHE", ""),
-        ("HF_HUB_CACHE", ""),
-        ("HUGGINGFACE_HUB_CACHE", ""),
-        ("HF_HOME", "hub"),
-        ("XDG_CACHE_HOME", "huggingface/hub"),
-    ):
-        if environ.get(name):
-            return Path(environ[name]).expanduser().absolute() / inside
-    return Path("~/.cache/huggingface/hub").expanduser().absolute()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from kith.core.model import Emit
 from kith.core.sizes import size_text
 from kith.features.engine.download.fetch import PART, PAUSES, fetch
 from kith.features.engine.download.hub import Hub, Listing, is_offline, open_hub
-from kith.features.engine.download.hub_cache import Shelf, cache_folder, size_of
+from kith.features.engine.download.hub_cache import Shelf, size_of
 from kith.features.engine.download.quants import Variant, choose_variant
+from kith.models.discovery.libraries import cache_folder
 from kith.models.discovery.machine import read_memory, total_memory
 from kith.models.discovery.places import Places
 from kith.models.discovery.servers import ollama_url

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.sizes import size_text
+from kith.models.discovery.file_names import part_of, quant_of
 
 # The best trade of size against quality first; what is not named here is taken only when asked for.
 PREFERENCE = (
@@ -14,11 +15,6 @@ PREFERENCE = (
     *("IQ4_XS", "IQ4_NL", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q3_K_L", "Q3_K_M", "BF16", "F16", "F32"),
 )
 _DYNAMIC = "UD-"  # a quantisation that varies by layer, sold under the name of its average
-_QUANT = re.compile(
-    r"(?<![A-Z0-9])(?:UD-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*|TQ[12]_0|MXFP4(?:_MOE)?|BF16|FP?16|FP?32)(?![A-Z0-9])"
-)
-_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.IGNORECASE)
-_MOST_PARTS = 999
 # Projectors for images, adapters, and the statistics of a quantisation: no models.
 _BESIDE = re.compile(r"(^|[-_./])(mmproj|lora|adapters?|imatrix)([-_./]|$)", re.IGNORECASE)
 _SHOWN = 12  # names in one sentence
@@ -77,30 +73,6 @@ def variants_of(files: Iterable[HubFile]) -> tuple[Variant, ...]:
         for (name, count), parts in sorted(groups.items())
         if sorted(parts) == list(range(1, count + 1))
     )
-
-
-def part_of(name: str) -> tuple[str, int, int]:
-    """What a file is a part of, its number, and how many there are; one that is not split is part 1 of 1."""
-    part = _PART.fullmatch(name)
-    return (f"{part['stem']}.gguf", int(part["number"]), int(part["count"])) if part else (name, 1, 1)
-
-
-def parts_of(name: str) -> tuple[str, ...]:
-    """The names of all parts of a model, in order, from that of one of them."""
-    part = _PART.fullmatch(name)
-    if part is None:
-        return (name,)
-    count = min(int(part["count"]), _MOST_PARTS)
-    return tuple(f"{part['stem']}-{at:05}-of-{part['count']}{part['end']}" for at in range(1, count + 1))
-
-
-def quant_of(path: str) -> str:
-    """The quantisation that a file's name tells, or else its folder's; "" when neither does."""
-    for name in reversed(path.removesuffix(".gguf").upper().split("/")[-2:]):
-        found = list(_QUANT.finditer(name))
-        if found:
-            return found[-1][0].replace("FP16", "F16").replace("FP32", "F32")
-    return ""
 
 
 def _named(variants: Sequence[Variant], wanted: str) -> list[Variant]:

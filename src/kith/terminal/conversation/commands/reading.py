@@ -16,8 +16,8 @@ _OF_MODELS: Final = (
 
 async def read_settings(talk: "Talk") -> None:
     """Read them, and do as they say; a model that was chosen here stays. Raises UsageError."""
+    from kith.agent.held_servers import hold_servers
     from kith.agent.project import tree_at
-    from kith.features.mcp.held_servers import hold_servers
     from kith.settings import load_settings
 
     before, chosen = talk.project.settings, load_settings(talk.root, talk.flags)

@@ -4,21 +4,22 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
+from kith.agent.features import find_part
+from kith.agent.outside_tools import OpenTools, OutsideTools
 from kith.agent.project import Project
-from kith.features.mcp.tool_servers import ToolServers
 
 
 @asynccontextmanager
 async def with_servers(project: Project) -> AsyncIterator[Project]:
     """The project with the servers that the person named, which end with the block.
 
-    Where nothing outside may be asked anyway, none is started.
+    Where nothing outside may be asked anyway, none is started; those that are open already stay.
     """
-    if not project.settings.mcp or project.settings.read_only:
+    servers = None if project.servers or project.settings.read_only else _open(project)
+    if servers is None:
         yield project
         return
-    async with aclosing(ToolServers(project.settings, project.root)) as servers:
-        servers.begin()
+    async with aclosing(servers):
         yield replace(project, servers=servers)
 
 
@@ -32,8 +33,15 @@ async def hold_servers(project: Project) -> Project:
         return project
     if held:
         await held.aclose()
+    return replace(project, servers=_open(project))
+
+
+def _open(project: Project) -> OutsideTools | None:
+    """None where the person named no servers, or no feature is on that connects to them."""
     if not project.settings.mcp:
-        return replace(project, servers=None)
-    servers = ToolServers(project.settings, project.root)
-    servers.begin()
-    return replace(project, servers=servers)
+        return None
+    connect: OpenTools | None = find_part(lambda each: each.outside_tools)
+    servers = connect(project.settings, project.root) if connect else None
+    if servers:
+        servers.begin()
+    return servers
