@@ -79,6 +79,11 @@ def test_imports_go_down_only(place: str) -> None:
     assert imported <= ALLOWED[place], f"{place} may not import {imported - ALLOWED[place]}"
 
 
+def test_the_kernel_asks_for_features_and_imports_none() -> None:
+    files = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
+    assert not [name for file in files for name in imports_of(file) if name.startswith("kith.features")]
+
+
 @pytest.mark.parametrize("place", ALLOWED)
 def test_every_module_opens_with_one_sentence_and_is_read_at_once(place: str) -> None:
     for file in SOURCE.rglob("*.py"):

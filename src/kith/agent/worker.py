@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kith.agent.direct_tools import edit_with
 from kith.agent.index import look_nowhere
 from kith.agent.kept_back import make_redactor
 from kith.agent.project import Project
@@ -193,6 +192,8 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
             waiting = await find_waiting(project, trials_of(session))
             await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
+            from kith.agent.direct_tools import edit_with  # with all refactorings
+
             await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
         case kind:
             await need_kind(kind).begin(project, letter, nobody_here, [listener], session)
