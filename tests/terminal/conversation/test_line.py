@@ -18,7 +18,7 @@ from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
 from kith.terminal.conversation.files import Paths
 from kith.terminal.conversation.history import LineHistory
-from kith.terminal.conversation.knowing import know_project
+from kith.terminal.conversation.line_context import make_line_context
 from kith.terminal.conversation.menu import MOST_ROWS, Menu
 from kith.terminal.conversation.paste import Pastes
 from kith.terminal.conversation.writing import Writing
@@ -262,7 +262,7 @@ def test_a_line_learns_of_its_project(repository: Path) -> None:
     project = Project.open(repository, {})
     line = Writing()
     line.history.append_string("sent early")
-    know_project(line, lambda: project, lambda: "talk", lambda do: do())
+    line.know(make_line_context(lambda: project, lambda: "talk", line.look_again))
     until(lambda: line.sources.paths().all)
     assert line.sources.paths().find("", 50)[-2:] == ["build/", "a.log"], "ignored ones are last"
     assert ".env" not in line.sources.paths().all

@@ -13,22 +13,23 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindingsBase
 from prompt_toolkit.output import ColorDepth
 
+from kith.core.loops import call_in, do_in
+from kith.settings import Settings
 from kith.terminal.conversation.asking import Asking
-from kith.terminal.conversation.crossing import call_in, do_in
+from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.layout import STYLE, make_layout
 from kith.terminal.conversation.lending import Lending
+from kith.terminal.conversation.live_screen import Region
 from kith.terminal.conversation.output import at_once, open_output, wipe
+from kith.terminal.conversation.viewer import view
 from kith.terminal.conversation.writing import Writing
+from kith.terminal.editor import open_editor
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import Line
-from kith.terminal.screen import Region
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-    from kith.agent.project import Project
-    from kith.settings import Settings
 
 T = TypeVar("T")
 FRAME_S: Final = 1 / 30  # between two pictures, at the least
@@ -138,7 +139,7 @@ class Terminal:
         """Put this below all that was shown."""
         self._put(self.paint(*what, style=style))
 
-    def show_lines(self, lines: "Iterable[Line]") -> None:
+    def show_lines(self, lines: Iterable[Line]) -> None:
         """The same for lines of roles."""
         self._put(self.look.paint(lines))
 
@@ -163,7 +164,7 @@ class Terminal:
             self._regions.pop(name, None)
         self._wake()
 
-    def settle_in(self, chosen: "Settings") -> None:
+    def settle_in(self, chosen: Settings) -> None:
         """Keys and colours as the person wants them."""
         self._editor = chosen.editor
         if chosen.theme != "auto":
@@ -171,11 +172,10 @@ class Terminal:
         if chosen.keys == "vi":
             self._in_loop(lambda: setattr(self.app, "editing_mode", EditingMode.VI))
 
-    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
+    def know(self, make: Callable[[Callable[[], None]], LineContext]) -> None:
         """What the line can suggest, and remember, from now on."""
-        from kith.terminal.conversation.knowing import know_project
-
-        know_project(self.line, get, session, self._in_loop)
+        context = make(lambda: self._in_loop(self.line.look_again))
+        self._in_loop(lambda: self.line.know(context))
 
     def echo(self, words: str) -> None:
         """What was sent, as it stood in the line."""
@@ -223,13 +223,11 @@ class Terminal:
         """The content after a visit to the person's editor."""
         return await self._asked(self._edit(content, name))
 
-    async def view(self, title: str, lines: "Iterable[Line]") -> None:
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
         """Something long, on a screen of its own."""
         await self._asked(self._view(title, self.look.paint(lines)))
 
     async def _edit(self, content: bytes, name: str) -> bytes:
-        from kith.terminal.editor import open_editor
-
         async with self.lending.aside():
             after, fault = await open_editor(content, name, self._editor)
         if fault:
@@ -243,8 +241,6 @@ class Terminal:
         self.line.fill(after.decode("utf-8", "replace"))
 
     async def _view(self, title: str, text: str) -> None:
-        from kith.terminal.conversation.viewer import view
-
         async with self.lending.aside():
             await view(title, text)
 

@@ -7,7 +7,15 @@ from typing import Any, Final
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 
-from kith.terminal.conversation.completion import Sources, Suggestion, is_slow, search, suggest, wants_any
+from kith.terminal.conversation.completion import (
+    LineContext,
+    Sources,
+    Suggestion,
+    is_slow,
+    search,
+    suggest,
+    wants_any,
+)
 from kith.terminal.conversation.history import LineHistory, SuggestEarlier
 from kith.terminal.conversation.menu import Menu
 from kith.terminal.conversation.paste import Pastes
@@ -40,6 +48,13 @@ class Writing:
         self._browsing = False
         self._looking = False
         self.buffer.on_text_changed += lambda _: self._note_text()
+
+    def know(self, context: LineContext) -> None:
+        """Suggest and remember from now on what belongs to the folder."""
+        files = context.files
+        self.sources = Sources(lambda: files.paths, context.offers, self.history.find)
+        self.history.know(context.kept, context.earlier, context.keeps, context.session)
+        files.refresh()
 
     # --- what is suggested -------------------------------------------------------------------
 
