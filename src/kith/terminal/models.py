@@ -1,5 +1,6 @@
-"""The table of models: what can be asked, what fits this machine, and what would be worth having."""
+"""`kith models`: what can be asked, what fits this machine, and what would be worth having."""
 
+import argparse
 import json
 import shutil
 import sys
@@ -8,9 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
+from kith.agent.models import list_all, list_names, recommend_models
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
+from kith.core.loops import run_loop
 from kith.core.sizes import size_text
+from kith.memory.log import LOG_FILE, Log
+from kith.settings import load_settings
+from kith.terminal.completion import plain_names
+from kith.terminal.folder import find_root
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
@@ -76,6 +83,21 @@ class Offered(Protocol):
     def command(self) -> str: ...
     @property
     def ollama_command(self) -> str: ...
+
+
+def models_command(args: argparse.Namespace) -> int:
+    """Every model that can be asked: of servers here or configured, and on the disk."""
+    settings = load_settings(find_root(args.folder), {"offline": args.offline})
+    if args.names:
+        print("".join(f"{name}\n" for name in plain_names(run_loop(list_names(settings)))), end="")
+        return EXIT_DONE
+    found = run_loop(list_all(settings, Log(settings.state / LOG_FILE)))
+    return show_models(found.rows, args.json, found.notes)
+
+
+def recommend_command(args: argparse.Namespace) -> int:
+    """What is worth having on this machine, and how to get it."""
+    return show_recommendations(recommend_models(), args.json)
 
 
 def show_models(rows: Sequence[Row], as_json: bool, notes: Sequence[str] = ()) -> int:

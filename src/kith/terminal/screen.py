@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
 LEAVE: Final = "escape"
+DIFFERENT: Final = "What should be different?"
 # What people say to any question, and the keys that may mean it, the likeliest first.
 _SAID_OFTEN: Final = {"y": "ya", "yes": "ya", "ok": "ya", "n": "n", "no": "n"}
 

@@ -5,7 +5,7 @@ import string
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from prompt_toolkit.filters import Condition, vi_insert_mode, vi_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
@@ -13,8 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyBindingsBase, KeyPressEve
 from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
 from prompt_toolkit.keys import Keys
 
-if TYPE_CHECKING:
-    from kith.terminal.conversation.terminal import Terminal
+from kith.terminal.conversation.terminal import Terminal
 
 _LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
 TWICE_S: Final = 1.0  # two presses of a key within this mean more than one
@@ -49,7 +48,7 @@ class _Twice:
         return again
 
 
-def make_keys(get: Callable[[], "Terminal"], actions: KeyActions) -> KeyBindingsBase:
+def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBase:
     """The bindings of a conversation; the terminal is made after them, so they `get` it."""
     keys = KeyBindings()
     asks = Condition(lambda: get().asks)
@@ -83,7 +82,7 @@ def make_keys(get: Callable[[], "Terminal"], actions: KeyActions) -> KeyBindings
 
 
 def _bind_questions(
-    keys: KeyBindings, get: Callable[[], "Terminal"], asks: Condition, picks: Condition
+    keys: KeyBindings, get: Callable[[], Terminal], asks: Condition, picks: Condition
 ) -> None:
     def answer(event: KeyPressEvent) -> None:
         if not get().take_key(event.data):
@@ -111,7 +110,7 @@ def _bind_questions(
         get().move(10)
 
 
-def _bind_writing(keys: KeyBindings, get: Callable[[], "Terminal"]) -> None:
+def _bind_writing(keys: KeyBindings, get: Callable[[], Terminal]) -> None:
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
         line = get().line
@@ -142,7 +141,7 @@ def _bind_writing(keys: KeyBindings, get: Callable[[], "Terminal"]) -> None:
             event.app.create_background_task(get().lending.suspend())
 
 
-def _bind_line(keys: KeyBindings, get: Callable[[], "Terminal"], picks: Condition) -> None:
+def _bind_line(keys: KeyBindings, get: Callable[[], Terminal], picks: Condition) -> None:
     """Suggestions, and lines that were sent before."""
     searches = Condition(lambda: get().line.searches)
     offers = Condition(lambda: get().line.menu.is_open)
@@ -175,7 +174,7 @@ def _bind_line(keys: KeyBindings, get: Callable[[], "Terminal"], picks: Conditio
         get().line.delete()
 
 
-def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], actions: KeyActions) -> None:
+def _bind_ends(keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions) -> None:
     interrupts, escapes = _Twice(), _Twice()
 
     @keys.add("c-c")
