@@ -26,10 +26,10 @@ GAP, INDENT = "  ", "    "
 NARROW = 60  # columns; below it lines are longer than the window is wide
 UNBROKEN = 10_000  # columns of a pipe: whoever searches there finds a model and its figures in one line
 
-Line = list[tuple[str, str]]  # pieces of text, each with its style
+StyledLine = list[tuple[str, str]]  # pieces of text, each with its style
 
 
-class Row(Protocol):
+class ModelRow(Protocol):
     """What the table shows of a model: a catalogue's entry."""
 
     @property
@@ -100,7 +100,7 @@ def recommend_command(args: argparse.Namespace) -> int:
     return show_recommendations(recommend_models(), args.json)
 
 
-def show_models(rows: Sequence[Row], as_json: bool, notes: Sequence[str] = ()) -> int:
+def show_models(rows: Sequence[ModelRow], as_json: bool, notes: Sequence[str] = ()) -> int:
     """Print the table and the notes, or JSON with every field; notes alone go to stderr. An exit code."""
     if as_json:
         print(json.dumps([encode(row) for row in rows], indent=2))
@@ -121,7 +121,7 @@ def show_recommendations(offers: Sequence[Offered], as_json: bool) -> int:
     return EXIT_DONE
 
 
-def table(rows: Sequence[Row], width: int) -> Iterator[Line]:
+def table(rows: Sequence[ModelRow], width: int) -> Iterator[StyledLine]:
     """The models below their servers and folders, in columns that are as wide as they need to be.
 
     A name is never cut: one that is too long for its column has a line of its own.
@@ -138,7 +138,7 @@ def table(rows: Sequence[Row], width: int) -> Iterator[Line]:
             yield from ([(part, "dim")] for part in _notes(row, width))
 
 
-def _row_lines(row: Row, texts: Sequence[str], widths: Sequence[int]) -> Iterator[Line]:
+def _row_lines(row: ModelRow, texts: Sequence[str], widths: Sequence[int]) -> Iterator[StyledLine]:
     name, *rest, last = texts
     if len(name) > widths[0]:
         yield [(GAP + name, "")]
@@ -156,7 +156,7 @@ def _columns(texts: Sequence[str], widths: Sequence[int]) -> str:
     return GAP.join(padded)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ModelRow) -> tuple[str, ...]:
     return (
         printable(row.name),
         size_text(row.size) if row.size else "",
@@ -168,13 +168,13 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _place(row: Row) -> str:
+def _place(row: ModelRow) -> str:
     """The heading that a row stands under: its server, or whose file it is."""
     server = row.where.startswith(("http://", "https://"))
     return printable(f"{row.source} at {row.where}" if server else f"{row.source}, on the disk")
 
 
-def _notes(row: Row, width: int) -> Iterator[str]:
+def _notes(row: ModelRow, width: int) -> Iterator[str]:
     """What has no column: why it does not fit, how quick it was, what it is good for."""
     rates = [
         f"{verb} {rate:,.0f}" for verb, rate in (("reads", row.read_rate), ("writes", row.write_rate)) if rate
@@ -191,7 +191,7 @@ def _notes(row: Row, width: int) -> Iterator[str]:
     )
 
 
-def _offer_lines(offer: Offered, width: int) -> Iterator[Line]:
+def _offer_lines(offer: Offered, width: int) -> Iterator[StyledLine]:
     about = f"{size_text(offer.size)}, with a window of {offer.window:,} tokens: {offer.why}."
     yield [(offer.name, "bold")]
     for text, style in ((about, ""), (f"It {offer.tight}." if offer.tight else "", "yellow")):
@@ -220,7 +220,7 @@ def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
 
 
-def _print(lines: Iterable[Line]) -> None:
+def _print(lines: Iterable[StyledLine]) -> None:
     """Lines to stdout, in colour where that is a terminal."""
     if not sys.stdout.isatty():
         for line in lines:

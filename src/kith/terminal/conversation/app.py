@@ -33,7 +33,7 @@ class OwnedTerminal(LiveScreen, Protocol):
     """A live screen, for the thread that owns the terminal."""
 
     @property
-    def is_lent(self) -> bool: ...
+    def is_suspended(self) -> bool: ...
     async def run(self, begin: Callable[[], None], end: Callable[[], Awaitable[None]]) -> int: ...
 
 
@@ -100,7 +100,7 @@ class ConversationApp:
 
     def _interrupt(self) -> None:
         """Ctrl-C that came as a signal: while an editor has the terminal it is meant for that."""
-        if self.terminal.is_lent:
+        if self.terminal.is_suspended:
             return
         if self.working:
             self.stop()

@@ -16,7 +16,7 @@ from kith.terminal.conversation.opening import open_conversation
 from kith.terminal.conversation.talk import Talk
 from kith.view.printing import printable
 
-Look = Callable[[Talk, str], Awaitable[None]]
+Do = Callable[[Talk, str], Awaitable[None]]
 STOPPED: Final = "Stopped; what was said stays. Say how to go on, or /continue."
 
 
@@ -174,13 +174,13 @@ class Driver:
 
     # --- beside them -------------------------------------------------------------------------
 
-    def _look(self, look: Look, rest: str) -> None:
+    def _look(self, look: Do, rest: str) -> None:
         """Begin what only looks, whatever is done meanwhile."""
         beside = asyncio.ensure_future(self._answer_beside(look, rest))
         self._beside.add(beside)
         beside.add_done_callback(self._end_beside)
 
-    async def _answer_beside(self, look: Look, rest: str) -> None:
+    async def _answer_beside(self, look: Do, rest: str) -> None:
         try:
             await look(self.talk, rest)
         except KithError as error:
@@ -192,7 +192,7 @@ class Driver:
             done.result()
 
 
-def _at_any_time(words: str) -> Look | None:
+def _at_any_time(words: str) -> Do | None:
     """What a command does, where it need not wait until the work is over."""
     try:
         command, _ = find_command(words)

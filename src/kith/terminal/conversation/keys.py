@@ -138,7 +138,7 @@ def _bind_writing(keys: KeyBindings, get: Callable[[], Terminal]) -> None:
 
         @keys.add("c-z")
         def _(event: KeyPressEvent) -> None:
-            event.app.create_background_task(get().lending.suspend())
+            event.app.create_background_task(get().suspension.stop_process())
 
 
 def _bind_line(keys: KeyBindings, get: Callable[[], Terminal], picks: Condition) -> None:

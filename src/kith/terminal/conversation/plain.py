@@ -71,7 +71,7 @@ class PlainTerminal:
         self._in_loop(lambda: _settle(self._over, code))
 
     @property
-    def is_lent(self) -> bool:
+    def is_suspended(self) -> bool:
         """An editor has the terminal only while nothing else is done."""
         return False
 

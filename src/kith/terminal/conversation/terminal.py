@@ -17,12 +17,12 @@ from kith.core.loops import call_in, do_in
 from kith.settings import Settings
 from kith.terminal.conversation.asking import Asking
 from kith.terminal.conversation.completion import LineContext
+from kith.terminal.conversation.input_line import InputLine
 from kith.terminal.conversation.layout import STYLE, make_layout
-from kith.terminal.conversation.lending import Lending
 from kith.terminal.conversation.live_screen import Region
 from kith.terminal.conversation.output import at_once, open_output, wipe
+from kith.terminal.conversation.suspension import Suspension
 from kith.terminal.conversation.viewer import view
-from kith.terminal.conversation.writing import Writing
 from kith.terminal.editor import open_editor
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import Line
@@ -68,7 +68,7 @@ class Terminal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken = asyncio.Event()
         self.look = look
-        self.line = Writing()
+        self.line = InputLine()
         self.line.changed, self.line.is_free = self._wake, self._is_free
         self.line.is_dim = lambda: not self.look.is_plain
         self.buffer = self.line.buffer
@@ -87,7 +87,7 @@ class Terminal:
         self.app.ttimeoutlen = 0.05  # Esc is a key of its own
         self.app.timeoutlen = 0.3
         self.app._on_resize = self._draw_anew  # type: ignore[method-assign]
-        self.lending = Lending(self.app, self._flush)
+        self.suspension = Suspension(self.app, self._flush)
 
     # --- life --------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Terminal:
         """
         self._loop = asyncio.get_running_loop()
         self._loop.call_later(FRAME_S, begin)
-        self.lending.heed_shell()
+        self.suspension.heed_shell()
         drawing = asyncio.ensure_future(self._draw())
         drawing.add_done_callback(self._note_fault)
         try:
@@ -115,7 +115,7 @@ class Terminal:
         self._in_loop(lambda: asyncio.ensure_future(self._leave(code)))
 
     async def _leave(self, code: int) -> None:
-        await self.lending.demand()
+        await self.suspension.end()
         if self.app.is_running and not self.app.is_done:
             self.app.exit(result=code)
 
@@ -125,9 +125,9 @@ class Terminal:
             self.app.exit(exception=fault)
 
     @property
-    def is_lent(self) -> bool:
+    def is_suspended(self) -> bool:
         """Whether an editor or a viewer has the terminal now."""
-        return self.lending.is_lent
+        return self.suspension.is_suspended
 
     # --- showing -----------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class Terminal:
         await self._asked(self._view(title, self.look.paint(lines)))
 
     async def _edit(self, content: bytes, name: str) -> bytes:
-        async with self.lending.aside():
+        async with self.suspension.suspended():
             after, fault = await open_editor(content, name, self._editor)
         if fault:
             self.show(fault, style="red")
@@ -241,7 +241,7 @@ class Terminal:
         self.line.fill(after.decode("utf-8", "replace"))
 
     async def _view(self, title: str, text: str) -> None:
-        async with self.lending.aside():
+        async with self.suspension.suspended():
             await view(title, text)
 
     # --- keys --------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ class Terminal:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), BEAT_S if moving else None)
             self._woken.clear()
-            if not self.is_lent:
+            if not self.is_suspended:
                 self._flush()
             await asyncio.sleep(FRAME_S)
 

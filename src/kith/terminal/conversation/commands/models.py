@@ -8,7 +8,7 @@ from kith.core.money import dollars
 from kith.settings.values import ROUTE
 from kith.terminal.conversation.model import choose_model
 from kith.terminal.conversation.talk import Talk
-from kith.terminal.models import Row, table
+from kith.terminal.models import ModelRow, table
 from kith.terminal.rendering.panels import in_rows
 from kith.view.printing import printable
 
@@ -58,7 +58,7 @@ async def _pick(talk: Talk) -> str:
     return "" if chosen is None else names[chosen]
 
 
-def _figures(row: Row) -> tuple[str, str, str]:
+def _figures(row: ModelRow) -> tuple[str, str, str]:
     """What helps to choose: its window, how quick it was here, whether it fits."""
     window = row.window or row.trained
     speed = f"{row.write_rate:,.0f} tok/s" if row.write_rate else ""

@@ -24,7 +24,7 @@ _PAUSE_S: Final = 0.06
 _SEARCHING: Final = "Sent before: Enter takes one, Ctrl-R the next, Esc none"
 
 
-class Writing:
+class InputLine:
     """All of it belongs to the terminal's thread; `changed` draws it anew. `is_free`: nothing is asked.
 
     `is_dim`: what is only suggested looks different from what is written.
