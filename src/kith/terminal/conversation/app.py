@@ -184,7 +184,7 @@ class ConversationApp:
         return self._driver.take_back() if self._driver else ""
 
 
-class _Shown(logging.Handler):
+class _ScreenHandler(logging.Handler):
     def __init__(self, screen: Screen) -> None:
         super().__init__(logging.WARNING)
         self._screen = screen
@@ -197,7 +197,7 @@ class _Shown(logging.Handler):
 @contextmanager
 def shown_faults(screen: Screen) -> Iterator[None]:
     """While it is entered, nothing that is logged reaches stderr: the screen shows it."""
-    handler, root = _Shown(screen), logging.getLogger()
+    handler, root = _ScreenHandler(screen), logging.getLogger()
     root.addHandler(handler)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What is done when in a conversation: one thing after the other, and beside them what only looks."""
+"""Carry out what the person sends: one thing after the other, and beside it what only looks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ STOPPED: Final = "Stopped; what was said stays. Say how to go on, or /continue."
 
 
 class Driver:
-    """Carries out what the person sends to one conversation, until they leave.
+    """The queue of one conversation, worked off until the person leaves.
 
     `submit`, `stop`, `show_details`, `close` and `take_back` are for the terminal's thread; all else happens
     in the loop that runs `live`.
@@ -47,7 +47,7 @@ class Driver:
         call_in(self._loop, self._stop)
 
     def show_details(self) -> None:
-        """What a key wishes leaves no line behind."""
+        """The same as `/details`, but a key adds nothing to what was said."""
         call_in(self._loop, lambda: self._look(slash_commands()["details"].run.load(), ""))
 
     def close(self) -> None:
