@@ -4,7 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from kith.agent.known_templates import fill_template
 from kith.core.errors import UsageError
 
 SILENCE_S = 3.0  # an open pipe that brings nothing for so long is not waited for, when there is a task
@@ -19,6 +18,10 @@ def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> 
     if args.resume:
         return ""
     if args.template:
+        from kith.agent.known_templates import (
+            fill_template,
+        )  # for few tasks, and every one waits for this module
+
         return fill_template(args.template, args.task, root)
     piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
     task = f"{words}\n\n{piped}".strip() if words and piped else words or piped

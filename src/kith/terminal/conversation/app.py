@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from kith.core.loops import run_loop
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode, badge, next_mode
-from kith.terminal.conversation.plain import PlainTerminal
 from kith.terminal.rendering.look import Look
 from kith.terminal.screen import Screen
 from kith.view.printing import printable
@@ -40,7 +39,8 @@ class OwnedTerminal(LiveScreen, Protocol):
 class ConversationApp:
     """What the keys do (`KeyActions`), and when the two threads begin and end.
 
-    The first key is taken before the work's code is even loaded: until then there is no driver.
+    The first key is taken before the work's code is even loaded: until then there is no driver. Of the two
+    kinds of terminals only the one that is wanted is loaded.
     `mode` is the one that the person chose, `resume` the conversation to go on with.
     """
 
@@ -73,6 +73,8 @@ class ConversationApp:
         return terminal
 
     def _plain(self) -> OwnedTerminal:
+        from kith.terminal.conversation.plain import PlainTerminal
+
         return PlainTerminal(self._submit, self.leave, Look.choose("none"))
 
     async def _live(self) -> int:
