@@ -20,7 +20,7 @@ from typing import IO, Any
 from overdue import OUTLIVED, Watchdog, wait_watched
 
 LOADED = (
-    *("kith.cli", "kith.terminal.one_task", "kith.terminal.commands", "kith.terminal.conversation.desk"),
+    *("kith.cli", "kith.terminal.one_task", "kith.terminal.models", "kith.terminal.conversation.app"),
     *("kith.terminal.terminal", "kith.features.build.command", "kith.terminal.status"),
     *("kith.agent.tasks", "kith.features.build.builds", "kith.agent.models"),
     *(

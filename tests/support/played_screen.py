@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kith.terminal.conversation.modes import Beginning, Mode
-from kith.terminal.conversation.talk import Talk
+from kith.terminal.conversation.driver import Driver
+from kith.terminal.conversation.modes import Mode
+from kith.terminal.conversation.talk import Talk, open_talk
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.palette import Palette
 from kith.terminal.rendering.spans import Line
@@ -70,7 +71,7 @@ class PlayedScreen:
     def live(self, name: str, region: Any) -> None: ...
     def redraw(self) -> None: ...
     def settle_in(self, chosen: Any) -> None: ...
-    def know(self, get: Any, session: Any) -> None: ...
+    def know(self, make: Any) -> None: ...
     def leave(self, code: int = 0) -> None: ...
 
     def prefill(self, words: str) -> None:
@@ -124,24 +125,25 @@ def converse(
 
     async def live() -> tuple[PlayedScreen, Talk]:
         screen = PlayedScreen(answers, width)
-        talk = Talk(folder, flags, screen, Beginning(mode, resume))
-        working = asyncio.ensure_future(talk.live(lambda talk: None))
+        talk = open_talk(folder, flags, screen, mode)
+        driver = Driver(talk, resume)
+        working = asyncio.ensure_future(driver.live(lambda driver: None))
         for each in said:
             if isinstance(each, Stop):
                 while each not in screen.text:
                     await asyncio.sleep(0.02)
-                talk.stop()
+                driver.stop()
                 continue
             if isinstance(each, Beside):
                 while not talk.at_work:
                     await asyncio.sleep(0.02)
-                talk.submit(each)
+                driver.submit(each)
                 continue
             await _rest(screen, working)
             screen.rests.clear()
-            talk.submit(each)
+            driver.submit(each)
         await _rest(screen, working)
-        talk.close()
+        driver.close()
         await asyncio.wait_for(working, HANG_S)
         return screen, talk
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kith.terminal.flow import HELD, Flow
+from kith.features.confer.flow import HELD, Flow
 
 
 def shown(pieces: list[str], width: int) -> str:

@@ -47,7 +47,8 @@ from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
 from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
-from kith.models.stack import Opened, look
+from kith.models.stack import Opened as Opened
+from kith.models.stack import look
 from kith.settings import Settings, load_settings
 from kith.trees.environment import name_environment
 from kith.trees.journal import Recovered

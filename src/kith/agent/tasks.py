@@ -38,7 +38,7 @@ from kith.memory.log import Log
 from kith.memory.past import Past
 from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
-from kith.models.stack import Opened as Opened
+from kith.models.stack import Opened
 from kith.tools.hooks import Said
 
 THREAD = "task"

@@ -33,6 +33,17 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
             runner.close()
 
 
+def call_in(loop: asyncio.AbstractEventLoop | None, do: Callable[[], object]) -> None:
+    """Have it called in the loop of another thread, unless that is over, or has not begun."""
+    if loop and not loop.is_closed():
+        loop.call_soon_threadsafe(do)
+
+
+async def do_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """Do it in a loop, whichever loop waits for it."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+
 async def leave(*tasks: "asyncio.Future[Any]", seconds: float = LEAVE_S) -> bool:
     """Cancel these and wait for their end, but no longer than this; True when they have ended.
 

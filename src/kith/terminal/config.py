@@ -12,6 +12,10 @@ from kith.core.values import Consent
 from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, describe_settings, find_folders, load_settings
+from kith.settings.brought import find_brought
+from kith.settings.check import TABLES, unknown_key
+from kith.settings.files import find_file
+from kith.settings.write import set_setting, unset_setting
 from kith.terminal.folder import find_root
 from kith.view.lines import from_home, wrapped
 from kith.view.printing import printable
@@ -66,8 +70,6 @@ def get_command(args: argparse.Namespace) -> int:
 
 def find_rows(rows: Sequence[Row], key: str) -> list[Row]:
     """The row of a key, or those of a table. Raises UsageError naming the nearest."""
-    from kith.settings.check import TABLES, unknown_key
-
     found = [row for row in rows if row[0] == key or row[0].startswith(f"{key}.")]
     if not found:
         words = unknown_key(key, sorted({row[0] for row in rows} | {*TABLES}))
@@ -77,8 +79,6 @@ def find_rows(rows: Sequence[Row], key: str) -> list[Row]:
 
 def set_command(args: argparse.Namespace) -> int:
     """Set a key in the person's file, or in the project's."""
-    from kith.settings.write import set_setting
-
     root = find_root(args.folder)
     file = _file_of(root, project=args.project)
     value = set_setting(file, args.key, args.value, project=args.project)
@@ -89,8 +89,6 @@ def set_command(args: argparse.Namespace) -> int:
 
 def unset_command(args: argparse.Namespace) -> int:
     """Take a key out of the person's file, or of the project's."""
-    from kith.settings.write import unset_setting
-
     root = find_root(args.folder)
     file = _file_of(root, project=args.project)
     unset_setting(file, args.key, project=args.project)
@@ -101,9 +99,6 @@ def unset_command(args: argparse.Namespace) -> int:
 
 def _file_of(root: Path, *, project: bool) -> Path:
     """The file that is read, or the one to begin. Raises UsageError."""
-    from kith.settings.brought import find_brought
-    from kith.settings.files import find_file
-
     if not project:
         return find_file(find_folders()[0])
     brought = find_brought(root)

@@ -1,5 +1,6 @@
-"""The table of models: what can be asked, what fits this machine, and what would be worth having."""
+"""`kith models`: what can be asked, what fits this machine, and what would be worth having."""
 
+import argparse
 import json
 import shutil
 import sys
@@ -8,9 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
+from kith.agent.models import list_all, list_names, recommend_models
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
+from kith.core.loops import run_loop
 from kith.core.sizes import size_text
+from kith.memory.log import LOG_FILE, Log
+from kith.settings import load_settings
+from kith.terminal.completion import plain_names
+from kith.terminal.folder import find_root
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
@@ -19,10 +26,10 @@ GAP, INDENT = "  ", "    "
 NARROW = 60  # columns; below it lines are longer than the window is wide
 UNBROKEN = 10_000  # columns of a pipe: whoever searches there finds a model and its figures in one line
 
-Line = list[tuple[str, str]]  # pieces of text, each with its style
+StyledLine = list[tuple[str, str]]  # pieces of text, each with its style
 
 
-class Row(Protocol):
+class ModelRow(Protocol):
     """What the table shows of a model: a catalogue's entry."""
 
     @property
@@ -78,7 +85,22 @@ class Offered(Protocol):
     def ollama_command(self) -> str: ...
 
 
-def show_models(rows: Sequence[Row], as_json: bool, notes: Sequence[str] = ()) -> int:
+def models_command(args: argparse.Namespace) -> int:
+    """Every model that can be asked: of servers here or configured, and on the disk."""
+    settings = load_settings(find_root(args.folder), {"offline": args.offline})
+    if args.names:
+        print("".join(f"{name}\n" for name in plain_names(run_loop(list_names(settings)))), end="")
+        return EXIT_DONE
+    found = run_loop(list_all(settings, Log(settings.state / LOG_FILE)))
+    return show_models(found.rows, args.json, found.notes)
+
+
+def recommend_command(args: argparse.Namespace) -> int:
+    """What is worth having on this machine, and how to get it."""
+    return show_recommendations(recommend_models(), args.json)
+
+
+def show_models(rows: Sequence[ModelRow], as_json: bool, notes: Sequence[str] = ()) -> int:
     """Print the table and the notes, or JSON with every field; notes alone go to stderr. An exit code."""
     if as_json:
         print(json.dumps([encode(row) for row in rows], indent=2))
@@ -99,7 +121,7 @@ def show_recommendations(offers: Sequence[Offered], as_json: bool) -> int:
     return EXIT_DONE
 
 
-def table(rows: Sequence[Row], width: int) -> Iterator[Line]:
+def table(rows: Sequence[ModelRow], width: int) -> Iterator[StyledLine]:
     """The models below their servers and folders, in columns that are as wide as they need to be.
 
     A name is never cut: one that is too long for its column has a line of its own.
@@ -116,7 +138,7 @@ def table(rows: Sequence[Row], width: int) -> Iterator[Line]:
             yield from ([(part, "dim")] for part in _notes(row, width))
 
 
-def _row_lines(row: Row, texts: Sequence[str], widths: Sequence[int]) -> Iterator[Line]:
+def _row_lines(row: ModelRow, texts: Sequence[str], widths: Sequence[int]) -> Iterator[StyledLine]:
     name, *rest, last = texts
     if len(name) > widths[0]:
         yield [(GAP + name, "")]
@@ -134,7 +156,7 @@ def _columns(texts: Sequence[str], widths: Sequence[int]) -> str:
     return GAP.join(padded)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ModelRow) -> tuple[str, ...]:
     return (
         printable(row.name),
         size_text(row.size) if row.size else "",
@@ -146,13 +168,13 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _place(row: Row) -> str:
+def _place(row: ModelRow) -> str:
     """The heading that a row stands under: its server, or whose file it is."""
     server = row.where.startswith(("http://", "https://"))
     return printable(f"{row.source} at {row.where}" if server else f"{row.source}, on the disk")
 
 
-def _notes(row: Row, width: int) -> Iterator[str]:
+def _notes(row: ModelRow, width: int) -> Iterator[str]:
     """What has no column: why it does not fit, how quick it was, what it is good for."""
     rates = [
         f"{verb} {rate:,.0f}" for verb, rate in (("reads", row.read_rate), ("writes", row.write_rate)) if rate
@@ -169,7 +191,7 @@ def _notes(row: Row, width: int) -> Iterator[str]:
     )
 
 
-def _offer_lines(offer: Offered, width: int) -> Iterator[Line]:
+def _offer_lines(offer: Offered, width: int) -> Iterator[StyledLine]:
     about = f"{size_text(offer.size)}, with a window of {offer.window:,} tokens: {offer.why}."
     yield [(offer.name, "bold")]
     for text, style in ((about, ""), (f"It {offer.tight}." if offer.tight else "", "yellow")):
@@ -198,7 +220,7 @@ def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
 
 
-def _print(lines: Iterable[Line]) -> None:
+def _print(lines: Iterable[StyledLine]) -> None:
     """Lines to stdout, in colour where that is a terminal."""
     if not sys.stdout.isatty():
         for line in lines:

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from kith.terminal.editor import open_editor
 from kith.terminal.rendering.keys import fit_keys
+from kith.terminal.rendering.look import Look
+from kith.terminal.rendering.spans import Line
 from kith.terminal.screen import LEAVE, SAY, plain_key
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.output import Output
     from rich.console import Console, RenderableType
-
-    from kith.terminal.rendering.look import Look
-    from kith.terminal.rendering.spans import Line
 
 _WORD_S: Final = 0.3  # a letter that comes so soon after another one makes words of both
 
@@ -33,9 +33,7 @@ class ConsoleScreen:
         return self.console.width
 
     @property
-    def look(self) -> "Look":
-        from kith.terminal.rendering.look import Look
-
+    def look(self) -> Look:
         return Look.of(self.console.file, self.console.is_terminal)
 
     def show(self, *what: "RenderableType", style: str = "") -> None:
@@ -43,7 +41,7 @@ class ConsoleScreen:
         for each in what:
             self.console.print(each, style=style or None, markup=False, soft_wrap=isinstance(each, str))
 
-    def show_lines(self, lines: "Iterable[Line]") -> None:
+    def show_lines(self, lines: Iterable[Line]) -> None:
         """Lines of roles, as the terminal can show them."""
         self.console.file.write(self.look.paint(lines))
         self.console.file.flush()
@@ -68,14 +66,12 @@ class ConsoleScreen:
 
     async def edit(self, content: bytes, name: str) -> bytes:
         """A visit to the editor."""
-        from kith.terminal.editor import open_editor
-
         after, fault = await open_editor(content, name)
         if fault:
             self.show(fault, style="red")
         return after
 
-    async def view(self, title: str, lines: "Iterable[Line]") -> None:
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
         """In a pager, where there is one."""
         import pydoc
 

@@ -1,16 +1,13 @@
 """Questions to a person: a key, a line of words, a diff to choose from, a text in their own editor."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kith.core.values import Answer, Question
-from kith.terminal.approving.change import DIFFERENT, ask_change
 from kith.terminal.question_text import question_text
 from kith.terminal.rendering.spans import Span
+from kith.terminal.screen import DIFFERENT, Screen
 from kith.view.always import always_words
 from kith.view.printing import whole
-
-if TYPE_CHECKING:
-    from kith.terminal.screen import Screen
 
 _KEYS: Final = (
     *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),
@@ -22,9 +19,11 @@ _WHY_NOT: Final = "[s]ay why not"  # to a tool, which goes with the no
 _GIVEN: Final = {"yes": "yes", "always": "yes, always in this project", "no": "no"}
 
 
-async def ask(screen: "Screen", question: Question) -> Answer:
+async def ask(screen: Screen, question: Question) -> Answer:
     """Put one question on the terminal."""
     if question.kind == "change":
+        from kith.terminal.approving.change import ask_change  # with diffs, which most questions do without
+
         return await ask_change(screen, question)
     _show_words(screen, question)
     if always := always_words(question):
@@ -35,7 +34,7 @@ async def ask(screen: "Screen", question: Question) -> Answer:
     return answer
 
 
-def _show_words(screen: "Screen", question: Question) -> None:
+def _show_words(screen: Screen, question: Question) -> None:
     """The words of a question; of a long call its beginning stands below it, too, where it is seen."""
     text = whole(question_text(question))
     if question.kind != "tool":
@@ -47,7 +46,7 @@ def _show_words(screen: "Screen", question: Question) -> None:
         screen.show(f"That was {len(more) + 1:,} lines; the first: {first[:_BEGINNING]}", style="bold yellow")
 
 
-async def _ask(screen: "Screen", question: Question) -> Answer:
+async def _ask(screen: Screen, question: Question) -> Answer:
     """Yes, no, or what else this question takes."""
     choices = {"yes", "no", *question.choices}
     keys = {key: words for key, choice, words in _KEYS if choice in choices}
@@ -67,7 +66,7 @@ async def _ask(screen: "Screen", question: Question) -> Answer:
                 return Answer(next(choice for each, choice, _ in _KEYS if each == key))
 
 
-def _show_given(screen: "Screen", answer: Answer) -> None:
+def _show_given(screen: Screen, answer: Answer) -> None:
     """What was answered, so that it can be read again later."""
     glyphs, yes = screen.look.glyphs, answer.choice != "no"
     words = f"{glyphs.good if yes else glyphs.bad} {_GIVEN[answer.choice]}"

@@ -13,6 +13,7 @@ from kith.core.events import Applied, Event
 from kith.core.money import dollars
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
+from kith.terminal.rendering.look import Look
 from kith.view.evidence import evidence_lines, read_evidence
 from kith.view.lines import count, wrapped
 
@@ -71,8 +72,6 @@ def waiting_line(session: str) -> str:
 
 def print_words(text: str) -> None:
     """A model's words: drawn as the Markdown they are on a terminal, and as they came elsewhere."""
-    from kith.terminal.rendering.look import Look
-
     look = Look.choose()
     if look.is_plain:
         print(wrapped(text, sys.stdout))

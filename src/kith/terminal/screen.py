@@ -1,18 +1,17 @@
 """What a face needs of a terminal to show something and to be answered, however that is kept."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
+
+from kith.terminal.rendering.look import Look
+from kith.terminal.rendering.spans import Line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kith.agent.project import Project
-    from kith.settings import Settings
-    from kith.terminal.rendering.look import Look
-    from kith.terminal.rendering.spans import Line
-
 SAY: Final = "s"  # the key for words of one's own, which may as well be written at once
 LEAVE: Final = "escape"
+DIFFERENT: Final = "What should be different?"
 # What people say to any question, and the keys that may mean it, the likeliest first.
 _SAID_OFTEN: Final = {"y": "ya", "yes": "ya", "ok": "ya", "n": "n", "no": "n"}
 
@@ -35,10 +34,10 @@ class Screen(Protocol):
         """Columns."""
 
     @property
-    def look(self) -> "Look":
+    def look(self) -> Look:
         """Which signs and colours it has."""
 
-    def show_lines(self, lines: "Iterable[Line]") -> None:
+    def show_lines(self, lines: Iterable[Line]) -> None:
         """The same as `show`, for lines of roles."""
 
     def show(self, *what: "RenderableType", style: str = "") -> None:
@@ -60,40 +59,5 @@ class Screen(Protocol):
     async def edit(self, content: bytes, name: str) -> bytes:
         """The content after a visit to the person's editor; as it was where that went wrong."""
 
-    async def view(self, title: str, lines: "Iterable[Line]") -> None:
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
         """Something long, to be scrolled through until the person has seen enough."""
-
-
-# Text with colours (ANSI), or what makes it for so many columns.
-Region = str | Callable[[int], str]
-
-
-class LiveScreen(Screen, Protocol):
-    """A screen on which a conversation lives: below what stays there is what changes. From any thread."""
-
-    def live(self, name: str, region: Region | None) -> None:
-        """What is shown in one of the regions from now on."""
-
-    def prefill(self, words: str) -> None:
-        """Words in the line, for the person to go on with; not where something is written already."""
-
-    def signal(self, sequence: str) -> None:
-        """Something for the terminal itself that shows nothing, such as what its clipboard is to hold."""
-
-    def redraw(self) -> None:
-        """What is drawn by itself is different now."""
-
-    def settle_in(self, chosen: "Settings") -> None:
-        """Do as the person wants it, now that it is known."""
-
-    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
-        """The project as it is set now, and the session's id: what is typed can be helped and remembered."""
-
-    def echo(self, words: str) -> None:
-        """What the person sent, and what is answered from here on."""
-
-    def ready(self) -> None:
-        """Nothing is worked on any more."""
-
-    def leave(self, code: int = 0) -> None:
-        """End the conversation."""

@@ -18,7 +18,9 @@ def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> 
     if args.resume:
         return ""
     if args.template:
-        from kith.agent.known_templates import fill_template
+        from kith.agent.known_templates import (
+            fill_template,
+        )  # for few tasks, and every one waits for this module
 
         return fill_template(args.template, args.task, root)
     piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)

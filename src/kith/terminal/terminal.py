@@ -13,6 +13,7 @@ from kith.core.values import Answer, Question
 from kith.terminal.feature_lines import feature_lines
 from kith.terminal.prompts import ConsoleScreen
 from kith.terminal.questions import ask
+from kith.terminal.rendering.activity import tool_line
 from kith.view.evidence import word_held_back
 from kith.view.lines import STYLES, line_of, status_of, wrapped
 from kith.view.printing import printable
@@ -101,8 +102,6 @@ class TerminalVoice:
         self._stop_status()
 
     def _show_tool(self, ended: ToolEnded) -> None:
-        from kith.terminal.rendering.activity import tool_line
-
         look = self._screen.look
         line = tool_line(ended, self._target, self.console.width, look.glyphs)
         self.console.print(look.palette.text(line), soft_wrap=True)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kith.agent.trust import QUESTION, Offer, decide, forget, look_at
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
@@ -13,12 +13,13 @@ from kith.core.values import Question
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.trust import everything_said, last_trusted
 from kith.settings import find_folders
+from kith.terminal.approving.showing import show_file
 from kith.terminal.folder import find_root
+from kith.terminal.prompts import ConsoleScreen
+from kith.terminal.questions import ask
+from kith.terminal.screen import Screen
 from kith.view.lines import count, from_home, wrapped
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.terminal.screen import Screen
 
 _STANDING: Final = {
     "new": "You have not said yet whether it counts, so it is ignored.",
@@ -57,7 +58,7 @@ def trust_command(args: argparse.Namespace) -> int:
     return EXIT_DONE if yes else EXIT_REJECTED
 
 
-async def ask_at_start(screen: "Screen", root: Path) -> bool:
+async def ask_at_start(screen: Screen, root: Path) -> bool:
     """Once for what is new in a folder: show it and ask; whether it counts from now on."""
     offer = await look_at(root)
     show_offer(screen, root, offer)
@@ -66,18 +67,14 @@ async def ask_at_start(screen: "Screen", root: Path) -> bool:
     return yes
 
 
-async def ask_about(screen: "Screen") -> bool:
+async def ask_about(screen: Screen) -> bool:
     """The question itself, on the terminal."""
-    from kith.terminal.questions import ask
-
     question = Question(new_id(), "trust", QUESTION, ("yes", "no"))
     return (await ask(screen, question)).choice == "yes"
 
 
-def show_offer(screen: "Screen", root: Path, offer: Offer) -> None:
+def show_offer(screen: Screen, root: Path, offer: Offer) -> None:
     """What each file would do, then the files themselves, or what is different in them."""
-    from kith.terminal.approving.showing import show_file
-
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":
         _say(screen, f"{where}: {printable(brought.fault)} All that it brings along is ignored.")
@@ -108,7 +105,7 @@ def _standing(offer: Offer) -> str:
     return _STANDING[standing or "trusted"]
 
 
-def _say(screen: "Screen", text: str, indent: str = "", style: str = "") -> None:
+def _say(screen: Screen, text: str, indent: str = "", style: str = "") -> None:
     """Broken between words on a terminal, and whole in a pipe or a file."""
     screen.show(wrapped(text, sys.stdout, indent=indent), style=style)
 
@@ -127,9 +124,7 @@ def _list() -> int:
     return EXIT_DONE
 
 
-def _screen() -> "Screen":
+def _screen() -> Screen:
     from rich.console import Console
-
-    from kith.terminal.prompts import ConsoleScreen
 
     return ConsoleScreen(Console(highlight=False))

@@ -18,10 +18,10 @@ from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
 from kith.terminal.conversation.files import Paths
 from kith.terminal.conversation.history import LineHistory
-from kith.terminal.conversation.knowing import know_project
+from kith.terminal.conversation.input_line import InputLine
+from kith.terminal.conversation.line_context import make_line_context
 from kith.terminal.conversation.menu import MOST_ROWS, Menu
 from kith.terminal.conversation.paste import Pastes
-from kith.terminal.conversation.writing import Writing
 
 FILES = ("README.md", "docs/my notes.md", "src/app/main.py", "src/app/remain.py", "src/maintain/x.py")
 PATHS = Paths.of(FILES, ("build/", "main.log"))
@@ -130,7 +130,7 @@ def test_a_shell_command_gets_files_when_it_is_asked_for() -> None:
 
 @in_a_loop
 async def test_taking_a_suggestion_writes_it() -> None:
-    line = Writing()
+    line = InputLine()
     line.sources = SOURCES
     line.buffer.insert_text("fix @rem")
     assert line.accept() and line.buffer.text == "fix @src/app/remain.py "
@@ -165,7 +165,7 @@ def test_the_menu_shows_a_window_around_what_is_chosen() -> None:
 
 @in_a_loop
 async def test_a_long_paste_is_folded_and_whole_when_it_is_sent() -> None:
-    line = Writing()
+    line = InputLine()
     line.buffer.insert_text("why ")
     line.paste(LONG.replace("\n", "\r\n"))
     line.paste("short")
@@ -227,7 +227,7 @@ def test_secrets_and_lines_with_a_blank_before_them_are_not_kept(tmp_path: Path)
 
 @in_a_loop
 async def test_searching_takes_a_line_or_leaves_everything_as_it_was() -> None:
-    line = Writing()
+    line = InputLine()
     for words in ("fix the parser", "write tests for it", "fix the lexer"):
         line.history.append_string(words)
     line.buffer.insert_text("fix")
@@ -260,9 +260,9 @@ def test_a_line_learns_of_its_project(repository: Path) -> None:
     for name in ("build/out.txt", "a.log"):
         (repository / name).write_text("x\n")
     project = Project.open(repository, {})
-    line = Writing()
+    line = InputLine()
     line.history.append_string("sent early")
-    know_project(line, lambda: project, lambda: "talk", lambda do: do())
+    line.know(make_line_context(lambda: project, lambda: "talk", line.look_again))
     until(lambda: line.sources.paths().all)
     assert line.sources.paths().find("", 50)[-2:] == ["build/", "a.log"], "ignored ones are last"
     assert ".env" not in line.sources.paths().all

@@ -9,6 +9,7 @@ from typing import Final
 from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.events import Delta, Event, Progress, Said, Stepped
 from kith.core.values import Answer, Question
+from kith.features.confer.flow import Flow
 from kith.features.confer.remembered import speaker_of
 from kith.features.confer.speakers import (
     WIDTH,
@@ -20,7 +21,6 @@ from kith.features.confer.speakers import (
     margin,
 )
 from kith.terminal.feature_lines import Line
-from kith.terminal.flow import Flow
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.printing import printable
 

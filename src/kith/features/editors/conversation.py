@@ -17,7 +17,7 @@ from acp.schema import (
 
 from kith.agent.held_servers import hold_servers
 from kith.agent.project import Project, Result
-from kith.agent.tasks import Opened, Task, run_in, run_task
+from kith.agent.tasks import Task, run_in, run_task
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.features.editors import choices
 from kith.features.editors.asking import Asker
@@ -32,6 +32,7 @@ from kith.features.route.command import show_why, why_text
 from kith.memory.applied import short_id
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.session import Session
+from kith.models.stack import Opened
 from kith.view.quoting import fenced
 
 _STEPS: Final = "steps"  # the word by which a limit of calls is told from one of tokens, time or money

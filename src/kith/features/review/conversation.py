@@ -8,7 +8,7 @@ from kith.core.values import Finding
 from kith.features.review.command import offered_in, review_lines
 from kith.features.review.reviews import Told, run_review
 from kith.features.review.subjects import Wish
-from kith.terminal.conversation.commands.parting import split
+from kith.terminal.conversation.commands.arguments import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.view.lines import count
 from kith.view.printing import printable
@@ -19,7 +19,7 @@ _KNOWN: Final = 20  # findings that the model is told of
 async def review(talk: Talk, rest: str) -> None:
     """Say what is wrong with a change; with --apply, propose what was suggested. Raises UsageError."""
 
-    words = split(rest)
+    words = split_arguments(rest)
     apply = "--apply" in words
     wish = Wish(revision=" ".join(word for word in words if word != "--apply"))
     told = await run_review(talk.allowed, wish, talk.answer, [_without(talk, "Reviewed")], apply=apply)

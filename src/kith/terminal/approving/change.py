@@ -1,7 +1,7 @@
 """The question about a change, from its diff to an answer."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kith.core.values import Answer, Changes, Question
 from kith.edits import summarise
@@ -9,11 +9,8 @@ from kith.terminal.approving.choosing import choose
 from kith.terminal.approving.editing import edit_changes
 from kith.terminal.approving.pieces import Piece, all_kept, kept_changes, kept_numbers, pieces_in, reasons
 from kith.terminal.approving.showing import print_asked, show_beginning, show_help, view_changes
+from kith.terminal.screen import DIFFERENT, Screen
 
-if TYPE_CHECKING:
-    from kith.terminal.screen import Screen
-
-DIFFERENT: Final = "What should be different?"
 _KEYS: Final = (
     *(("a", "all", "[a]ll"), ("n", "none", "[n]one"), ("h", "some", "[h]unk by hunk")),
     *(("e", "edit", "[e]dit files"), ("b", "back", "[b]ack to the whole change")),
@@ -32,7 +29,7 @@ _HELP: Final = {
 _WORDS: Final = "Words and Enter, right here, are the same as [s]."
 
 
-async def ask_change(screen: "Screen", question: Question) -> Answer:
+async def ask_change(screen: Screen, question: Question) -> Answer:
     """Show the diff and ask: all, none, some parts, edited, or what to do differently."""
     changes = question.changes
     hidden = show_beginning(screen, question.files)
@@ -56,7 +53,7 @@ async def ask_change(screen: "Screen", question: Question) -> Answer:
                 return Answer("none")
 
 
-async def _press(screen: "Screen", question: Question, changes: Changes, hidden: bool) -> str:
+async def _press(screen: Screen, question: Question, changes: Changes, hidden: bool) -> str:
     """A key that decides; those that only show something are done here."""
     words, keys = _keys(question, hidden)
     while (key := await screen.press(words, keys)) in ("v", "?"):
@@ -82,7 +79,7 @@ def _keys(question: Question, hidden: bool) -> tuple[str, list[str]]:
     return "  ".join([*shown, *more, "[?]"]), [*(key for key, _ in parts), "v", "?"]
 
 
-async def _choose(screen: "Screen", question: Question, changes: Changes) -> Answer | None:
+async def _choose(screen: Screen, question: Question, changes: Changes) -> Answer | None:
     """Part by part; None where the person goes back to the whole."""
     pieces = pieces_in(question, changes)
     may_say = "revise" in question.choices

@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from kith.terminal.approving.editing import edit_piece
 from kith.terminal.approving.pieces import Piece, all_kept
 from kith.terminal.approving.showing import piece_lines, show_help, show_piece
 from kith.terminal.rendering.spans import Span
-from kith.terminal.screen import LEAVE
+from kith.terminal.screen import LEAVE, Screen
 from kith.view.lines import count
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.terminal.screen import Screen
 
 Chosen = Literal["apply", "send", "none", "back"]
 _HELP: Final = (
@@ -49,7 +46,7 @@ class Walk:
         """This piece and those of its file behind it."""
         return [piece for piece in self.pieces[self.at :] if piece.path == self.piece.path]
 
-    def decide(self, screen: "Screen", pieces: Sequence[Piece], kept: bool, said: str = "") -> None:
+    def decide(self, screen: Screen, pieces: Sequence[Piece], kept: bool, said: str = "") -> None:
         """Go on behind these pieces, which are the next ones."""
         for piece in pieces:
             piece.kept, piece.said = kept, said
@@ -60,7 +57,7 @@ class Walk:
         screen.show_lines([(line,)])
 
 
-async def choose(screen: "Screen", pieces: Sequence[Piece], *, may_say: bool) -> Chosen:
+async def choose(screen: Screen, pieces: Sequence[Piece], *, may_say: bool) -> Chosen:
     """Go through the pieces, and say what is to be done with what was kept.
 
     `may_say`: somebody works on what is sent back.
@@ -79,7 +76,7 @@ async def choose(screen: "Screen", pieces: Sequence[Piece], *, may_say: bool) ->
         walk.at, walk.shown = len(pieces) - 1, None
 
 
-async def _decide_one(screen: "Screen", walk: Walk, may_say: bool) -> bool:
+async def _decide_one(screen: Screen, walk: Walk, may_say: bool) -> bool:
     """One key for one piece; False where the person wants back to the whole change."""
     piece, rest = walk.piece, walk.rest
     if walk.shown != walk.at:
@@ -129,7 +126,7 @@ def _keys(walk: Walk, may_say: bool) -> tuple[str, list[str]]:
     return "  ".join([*shown, "[?]"]), [*keys, "?", "q", LEAVE]
 
 
-def _show(screen: "Screen", piece: Piece) -> bool:
+def _show(screen: Screen, piece: Piece) -> bool:
     """A piece under its name, with what was decided of it before; True where not all of it is shown."""
     state = {None: "", True: "  (kept)", False: "  (left out)"}[piece.kept]
     edited = "  (edited)" if piece.edited is not None else ""
@@ -137,7 +134,7 @@ def _show(screen: "Screen", piece: Piece) -> bool:
     return show_piece(screen, piece.path, piece.text)
 
 
-def show_kept(screen: "Screen", pieces: Sequence[Piece]) -> None:
+def show_kept(screen: Screen, pieces: Sequence[Piece]) -> None:
     """What was decided, a line for each file."""
     screen.show("")
     for path, group in groupby(pieces, key=lambda piece: piece.path):
@@ -162,7 +159,7 @@ def _told(pieces: Sequence[Piece]) -> str:
 
 
 async def _ask_end(
-    screen: "Screen", pieces: Sequence[Piece], may_say: bool
+    screen: Screen, pieces: Sequence[Piece], may_say: bool
 ) -> Literal["apply", "send", "none", "back", "again"]:
     """What is to be done with what was kept."""
     keys: dict[str, Literal["apply", "send", "none", "back", "again"]] = {"k": "again", "n": "none"}

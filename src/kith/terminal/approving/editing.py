@@ -1,19 +1,16 @@
 """A change in the person's own editor: whole files as they would become, or one piece of a diff."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kith.core.values import SYMLINK, Changes
 from kith.edits import EditError, Hunk
 from kith.edits.by_hand import draft_of, read_draft
 from kith.terminal.approving.pieces import Piece
+from kith.terminal.screen import Screen
 from kith.view.printing import printable
 
-if TYPE_CHECKING:
-    from kith.terminal.screen import Screen
 
-
-async def edit_changes(screen: "Screen", changes: Changes) -> Changes:
+async def edit_changes(screen: Screen, changes: Changes) -> Changes:
     """Open a file as it would become; what is saved is the change. Without contents nothing can be opened."""
     texts = [change for change in changes if change.after is not None and change.mode != SYMLINK]
     if not texts:
@@ -29,7 +26,7 @@ async def edit_changes(screen: "Screen", changes: Changes) -> Changes:
     return tuple(each for each in found if each.before != each.after or each.mode != each.mode_before)
 
 
-async def edit_piece(screen: "Screen", piece: Piece) -> bool:
+async def edit_piece(screen: Screen, piece: Piece) -> bool:
     """Let the person write a piece otherwise; True where that is done, False where it stays as it was.
 
     A piece that does not fit its file is said in one sentence, and waits in the editor for the next visit.
@@ -54,7 +51,7 @@ async def edit_piece(screen: "Screen", piece: Piece) -> bool:
     return True
 
 
-async def _edit_new_file(screen: "Screen", piece: Piece) -> bool:
+async def _edit_new_file(screen: Screen, piece: Piece) -> bool:
     assert piece.change is not None and piece.change.after is not None
     before = piece.edited if isinstance(piece.edited, bytes) else piece.change.after
     after = await screen.edit(before, piece.path)

@@ -1,18 +1,17 @@
 """A change on the screen: its diff, what it warns of, and what was left out of sight."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kith.core.evidence import Grade
 from kith.core.values import Changes, FileChange, Question
 from kith.edits import summarise
+from kith.terminal.rendering.diffs import diff_lines, hunk_lines
+from kith.terminal.rendering.spans import Line, Span
+from kith.terminal.screen import Screen
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.printing import folded, printable
-
-if TYPE_CHECKING:
-    from kith.terminal.rendering.spans import Line
-    from kith.terminal.screen import Screen
 
 _MOST: Final = 400  # lines of a change that are shown without being asked for
 _MOST_OF_FILE: Final = 150
@@ -20,7 +19,7 @@ _SEE: Final = "[v] shows everything"
 _GRADES: Final[Mapping[Grade, str]] = {"proven": "green", "held": "green", "unproven": "yellow"}
 
 
-def print_asked(screen: "Screen", question: Question) -> None:
+def print_asked(screen: Screen, question: Question) -> None:
     """The words of a question about a change; what it warns of stands out."""
     for line in question.warnings:
         screen.show(printable(line), style="bold yellow")
@@ -29,7 +28,7 @@ def print_asked(screen: "Screen", question: Question) -> None:
     screen.show(printable(question.text), style="bold")
 
 
-def show_changes(screen: "Screen", changes: Changes) -> None:
+def show_changes(screen: Screen, changes: Changes) -> None:
     """The whole diff, each file under its own head, and a line that counts."""
     for file in summarise(changes):
         screen.show("")
@@ -38,7 +37,7 @@ def show_changes(screen: "Screen", changes: Changes) -> None:
     _count(screen, summarise(changes))
 
 
-def show_beginning(screen: "Screen", files: Sequence[FileChange]) -> bool:
+def show_beginning(screen: Screen, files: Sequence[FileChange]) -> bool:
     """As much of a diff as somebody reads at a prompt; True where something of it is not shown."""
     left, hidden = _MOST, 0
     for number, file in enumerate(files):
@@ -61,38 +60,34 @@ def show_beginning(screen: "Screen", files: Sequence[FileChange]) -> bool:
     return bool(hidden)
 
 
-def _count(screen: "Screen", files: Sequence[FileChange]) -> None:
+def _count(screen: Screen, files: Sequence[FileChange]) -> None:
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
     screen.show(f"{count(len(files), 'file')}, +{added} -{removed}", style="bold")
 
 
-async def view_changes(screen: "Screen", files: Sequence[FileChange]) -> None:
+async def view_changes(screen: Screen, files: Sequence[FileChange]) -> None:
     """All of it, to be scrolled through."""
     lines: list[Line] = [line for file in files for line in ((), *file_lines(screen, file))]
     await screen.view(count(len(files), "file"), lines)
 
 
-def show_help(screen: "Screen", keys: Sequence[tuple[str, str]]) -> None:
+def show_help(screen: Screen, keys: Sequence[tuple[str, str]]) -> None:
     """What each key does, a line for each."""
-    from kith.terminal.rendering.spans import Span
-
     screen.show_lines([(Span(f"  {key}", "strong"), Span(f"  {words}")) for key, words in keys])
 
 
-def show_file(screen: "Screen", file: FileChange) -> None:
+def show_file(screen: Screen, file: FileChange) -> None:
     """What changes in one file: in colour with its numbers, or as a plain diff where there are no colours."""
     screen.show_lines(file_lines(screen, file))
 
 
-def file_lines(screen: "Screen", file: FileChange) -> "list[Line]":
+def file_lines(screen: Screen, file: FileChange) -> list[Line]:
     """The lines of one file's change, as this screen can show them."""
-    from kith.terminal.rendering.diffs import diff_lines
-
     look = screen.look
     return plain_lines(file.diff) if look.is_plain else diff_lines(file, screen.width, look.glyphs)
 
 
-def show_piece(screen: "Screen", path: str, diff: str) -> bool:
+def show_piece(screen: Screen, path: str, diff: str) -> bool:
     """One piece of a change, in the same way; True where something of it is not shown."""
     lines = piece_lines(screen, path, diff)
     hidden = len(lines) > _MOST_OF_FILE + 1
@@ -102,18 +97,14 @@ def show_piece(screen: "Screen", path: str, diff: str) -> bool:
     return hidden
 
 
-def piece_lines(screen: "Screen", path: str, diff: str) -> "list[Line]":
+def piece_lines(screen: Screen, path: str, diff: str) -> list[Line]:
     """All lines of a piece."""
-    from kith.terminal.rendering.diffs import hunk_lines
-
     look = screen.look
     return plain_lines(diff) if look.is_plain else hunk_lines(diff, path, screen.width, look.glyphs)
 
 
-def plain_lines(diff: str) -> "list[Line]":
+def plain_lines(diff: str) -> list[Line]:
     """A unified diff as it is; what the file holds can move no cursor."""
-    from kith.terminal.rendering.spans import Span
-
     lines = diff.rstrip("\n").split("\n")
     shown = [line for line in lines if not line.startswith(("diff --git ", "index "))]
     return [(Span(folded(printable(line.removesuffix("\r")))),) for line in shown]

@@ -2,10 +2,10 @@
 
 import argparse
 
+from kith.edits import FORMS
+
 
 def apply(parser: argparse.ArgumentParser) -> None:
-    from kith.edits import FORMS  # takes a moment, and most commands do without
-
     add = parser.add_argument
     add("--root", metavar="DIR", default=".", help="the folder that names in the reply are relative to (.)")
     add("--format", choices=FORMS, default="auto", help="the form of the edits (auto: as they are found)")

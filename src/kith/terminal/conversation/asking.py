@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
+
+from prompt_toolkit.buffer import Buffer
 
 from kith.terminal.rendering.keys import key_lines
 from kith.terminal.rendering.spans import Line, cut, words
 from kith.terminal.screen import LEAVE, SAY, plain_key
-
-if TYPE_CHECKING:
-    from prompt_toolkit.buffer import Buffer
 
 T = TypeVar("T")
 ARMED_S: Final = 0.3  # a key that comes sooner was meant for something else
@@ -42,7 +41,7 @@ class Wanted:
 class Asking:
     """The questions of one terminal. All of it belongs to the terminal's thread; `changed` draws it anew."""
 
-    def __init__(self, buffer: "Buffer", changed: Callable[[], None]) -> None:
+    def __init__(self, buffer: Buffer, changed: Callable[[], None]) -> None:
         self._buffer, self._changed = buffer, changed
         self._open: list[Wanted] = []
         self._ahead = ""  # keys for what the last one opens

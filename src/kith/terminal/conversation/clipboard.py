@@ -6,12 +6,10 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kith.core.processes import run_program
-
-if TYPE_CHECKING:
-    from kith.terminal.screen import LiveScreen
+from kith.terminal.conversation.live_screen import LiveScreen
 
 # xterm's control sequences, "OSC 52"; terminals refuse longer ones (https://invisible-island.net/xterm/ctlseqs/).
 _OSC: Final = "\x1b]52;c;{}\x07"
@@ -19,7 +17,7 @@ _LONGEST: Final = 74_994  # bytes in base 64
 _PROGRAM_S: Final = 3.0
 
 
-async def put_on_clipboard(text: str, screen: "LiveScreen") -> str:
+async def put_on_clipboard(text: str, screen: LiveScreen) -> str:
     """Copy it; returns in words how. A terminal does not say whether it took it."""
     encoded = base64.b64encode(text.encode()).decode()
     asked = len(encoded) <= _LONGEST

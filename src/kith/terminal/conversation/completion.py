@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
+from kith.memory.typed import Typed, TypedLines
 from kith.terminal.conversation.commands.table import slash_commands
-from kith.terminal.conversation.files import Paths
+from kith.terminal.conversation.files import Paths, ProjectFiles
 from kith.terminal.rendering.spans import shown
 
 MOST: Final = 50  # suggestions for one line
@@ -51,6 +52,21 @@ class Sources:
     paths: Callable[[], Paths] = Paths
     offers: Callable[[str], Sequence[Offer]] = lambda kind: ()
     earlier: Callable[[str, int], Sequence[str]] = lambda words, most: ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineContext:
+    """What a line is told of its folder: what to suggest, and what was typed there before (`earlier`).
+
+    What is typed now is `kept` there for the `session`, where `keeps` allows it.
+    """
+
+    files: ProjectFiles
+    offers: Callable[[str], Sequence[Offer]]
+    kept: TypedLines
+    earlier: Sequence[Typed]
+    keeps: Callable[[str], bool]
+    session: Callable[[], str]
 
 
 def wants_any(before: str) -> bool:

@@ -5,7 +5,7 @@ import string
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from prompt_toolkit.filters import Condition, vi_insert_mode, vi_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
@@ -13,15 +13,27 @@ from prompt_toolkit.key_binding import KeyBindings, KeyBindingsBase, KeyPressEve
 from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
 from prompt_toolkit.keys import Keys
 
-from kith.terminal.conversation.wishes import TWICE_S, Wishes
-
-if TYPE_CHECKING:
-    from kith.terminal.conversation.terminal import Terminal
+from kith.terminal.conversation.terminal import Terminal
 
 _LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
+TWICE_S: Final = 1.0  # two presses of a key within this mean more than one
 AGAIN: Final = "Ctrl-C again leaves"
 # Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
 _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
+
+
+class KeyActions(Protocol):
+    """What keys do beside writing. Called in the terminal's thread, and never slow."""
+
+    @property
+    def working(self) -> bool: ...
+    def stop(self) -> None: ...
+    def leave(self) -> None: ...
+    def go_back(self) -> None: ...
+    def next_mode(self) -> None: ...
+    def toggle_todo(self) -> None: ...
+    def show_details(self) -> None: ...
+    def take_back(self) -> str: ...
 
 
 class _Twice:
@@ -36,7 +48,7 @@ class _Twice:
         return again
 
 
-def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindingsBase:
+def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBase:
     """The bindings of a conversation; the terminal is made after them, so they `get` it."""
     keys = KeyBindings()
     asks = Condition(lambda: get().asks)
@@ -45,23 +57,23 @@ def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindingsBase:
     _bind_questions(keys, get, asks, picks)
     _bind_writing(keys, get)
     _bind_line(keys, get, picks)
-    _bind_ends(keys, get, wishes)
+    _bind_ends(keys, get, actions)
 
     @keys.add("s-tab")
     def _(event: KeyPressEvent) -> None:
-        wishes.next_mode()
+        actions.next_mode()
 
     @keys.add("c-t")
     def _(event: KeyPressEvent) -> None:
-        wishes.toggle_todo()
+        actions.toggle_todo()
 
     @keys.add("c-o")
     def _(event: KeyPressEvent) -> None:
-        wishes.show_details()
+        actions.show_details()
 
-    @keys.add("up", filter=free & Condition(lambda: not get().buffer.text and wishes.working))
+    @keys.add("up", filter=free & Condition(lambda: not get().buffer.text and actions.working))
     def _(event: KeyPressEvent) -> None:
-        if words := wishes.take_back():
+        if words := actions.take_back():
             get().line.fill(words)
         else:
             get().line.up()
@@ -70,7 +82,7 @@ def make_keys(get: Callable[[], "Terminal"], wishes: Wishes) -> KeyBindingsBase:
 
 
 def _bind_questions(
-    keys: KeyBindings, get: Callable[[], "Terminal"], asks: Condition, picks: Condition
+    keys: KeyBindings, get: Callable[[], Terminal], asks: Condition, picks: Condition
 ) -> None:
     def answer(event: KeyPressEvent) -> None:
         if not get().take_key(event.data):
@@ -98,7 +110,7 @@ def _bind_questions(
         get().move(10)
 
 
-def _bind_writing(keys: KeyBindings, get: Callable[[], "Terminal"]) -> None:
+def _bind_writing(keys: KeyBindings, get: Callable[[], Terminal]) -> None:
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
         line = get().line
@@ -126,10 +138,10 @@ def _bind_writing(keys: KeyBindings, get: Callable[[], "Terminal"]) -> None:
 
         @keys.add("c-z")
         def _(event: KeyPressEvent) -> None:
-            event.app.create_background_task(get().lending.suspend())
+            event.app.create_background_task(get().suspension.stop_process())
 
 
-def _bind_line(keys: KeyBindings, get: Callable[[], "Terminal"], picks: Condition) -> None:
+def _bind_line(keys: KeyBindings, get: Callable[[], Terminal], picks: Condition) -> None:
     """Suggestions, and lines that were sent before."""
     searches = Condition(lambda: get().line.searches)
     offers = Condition(lambda: get().line.menu.is_open)
@@ -162,7 +174,7 @@ def _bind_line(keys: KeyBindings, get: Callable[[], "Terminal"], picks: Conditio
         get().line.delete()
 
 
-def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes) -> None:
+def _bind_ends(keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions) -> None:
     interrupts, escapes = _Twice(), _Twice()
 
     @keys.add("c-c")
@@ -170,9 +182,9 @@ def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes)
         if get().line.searches:
             get().line.give_up()
         elif interrupts.again():
-            wishes.leave()
-        elif wishes.working:
-            wishes.stop()
+            actions.leave()
+        elif actions.working:
+            actions.stop()
         elif not get().give_up():
             event.current_buffer.reset()
             get().hint = AGAIN
@@ -183,15 +195,15 @@ def _bind_ends(keys: KeyBindings, get: Callable[[], "Terminal"], wishes: Wishes)
         if event.current_buffer.text:
             event.current_buffer.delete()
         else:
-            wishes.leave()
+            actions.leave()
 
-    ours = Condition(lambda: get().line.menu.is_open or get().busy_asking or wishes.working)
+    ours = Condition(lambda: get().line.menu.is_open or get().busy_asking or actions.working)
 
     @keys.add("escape", filter=~vi_mode | ours)
     def _(event: KeyPressEvent) -> None:
         if get().line.give_up() or get().give_up():
             return
-        if wishes.working:
-            wishes.stop()
+        if actions.working:
+            actions.stop()
         elif escapes.again():
-            wishes.go_back()
+            actions.go_back()

@@ -23,8 +23,8 @@ from prompt_toolkit.layout.processors import (
 )
 from prompt_toolkit.styles import Style
 
+from kith.terminal.conversation.input_line import InputLine
 from kith.terminal.conversation.lexer import LineLexer
-from kith.terminal.conversation.writing import Writing
 from kith.terminal.rendering.look import Look
 
 _MOST_LINES: Final = 12  # of the message that is written
@@ -46,7 +46,7 @@ STYLE: Final = Style.from_dict(
 class Drawn(Protocol):
     """What the lower end shows of a terminal: lines that live, the line with its hint, the status."""
 
-    line: Writing
+    line: InputLine
     look: Look
     hint: str
     status: Callable[[int], str]

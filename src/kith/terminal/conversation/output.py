@@ -4,11 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from prompt_toolkit.output import Output
-    from prompt_toolkit.renderer import Renderer
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.renderer import Renderer
 
 # Terminals that know it draw nothing between the two; the others ignore both (DEC private mode 2026,
 # https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036).
@@ -17,27 +16,24 @@ _SAVE, _RESTORE = "\x1b7", "\x1b8"  # where the cursor is
 _CLEAR = "\x1b[2K"
 
 
-def open_output() -> "Output":
-    """The terminal on stdout; where it is one of Unix's, it can be written `at_once`."""
-    from prompt_toolkit.output import create_output
-    from prompt_toolkit.output.vt100 import Vt100_Output
+class _OnePiece(Vt100_Output):
+    held = False
 
+    def flush(self) -> None:
+        if not self.held:
+            super().flush()
+
+
+def open_output() -> Output:
+    """The terminal on stdout; where it is one of Unix's, it can be written `at_once`."""
     if sys.platform == "win32" or not sys.stdout.isatty():
         return create_output()
-
-    class OnePiece(Vt100_Output):
-        held = False
-
-        def flush(self) -> None:
-            if not self.held:
-                super().flush()
-
-    output = OnePiece.from_pty(sys.stdout)
+    output = _OnePiece.from_pty(sys.stdout)
     output.enable_cpr = False  # where the cursor is need not be known, and asking would delay the first key
     return output
 
 
-def wipe(renderer: "Renderer") -> None:
+def wipe(renderer: Renderer) -> None:
     """Take the last picture away, line by line, and stand where it began; also after a resize.
 
     prompt_toolkit clears to the end of the screen at once; from the top left corner, tmux takes that for a
@@ -55,7 +51,7 @@ def wipe(renderer: "Renderer") -> None:
     renderer.reset()
 
 
-def _rows_now(renderer: "Renderer", columns: int) -> list[int]:
+def _rows_now(renderer: Renderer, columns: int) -> list[int]:
     """How many rows each line of the last picture takes: a terminal that became narrower wraps its lines."""
     drawn, size = renderer.last_rendered_screen, renderer._last_size
     if not (drawn and size):
@@ -73,16 +69,16 @@ def _rewraps() -> bool:
 
 
 @contextmanager
-def at_once(output: "Output") -> Iterator[None]:
+def at_once(output: Output) -> Iterator[None]:
     """All that is written meanwhile reaches the terminal in one write."""
-    if getattr(output, "held", True):  # it cannot, or does already
+    if not isinstance(output, _OnePiece) or output.held:  # it cannot, or does already
         yield
         return
-    output.held = True  # type: ignore[attr-defined]
+    output.held = True
     output.write_raw(_BEGIN)
     try:
         yield
     finally:
         output.write_raw(_END)
-        output.held = False  # type: ignore[attr-defined]
+        output.held = False
         output.flush()

@@ -7,21 +7,21 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from kith.terminal.conversation.crossing import call_in, do_in
-from kith.terminal.conversation.wishes import Wishes
+from kith.core.loops import call_in, do_in
+from kith.settings import Settings
+from kith.terminal.conversation.completion import LineContext
+from kith.terminal.conversation.live_screen import Region
+from kith.terminal.editor import open_editor
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import Line
-from kith.terminal.screen import Region
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from kith.agent.project import Project
-    from kith.settings import Settings
 
 T = TypeVar("T")
 _WIDTH: Final = 80  # where nobody knows it
@@ -35,8 +35,8 @@ class PlainTerminal:
     question that has one.
     """
 
-    def __init__(self, submit: Callable[[str], None], wishes: Wishes, look: Look) -> None:
-        self._submit, self._wishes, self.look = submit, wishes, look
+    def __init__(self, submit: Callable[[str], None], leave: Callable[[], None], look: Look) -> None:
+        self._submit, self._leave, self.look = submit, leave, look
         self._answer: asyncio.Future[str] | None = None
         self._said = ""  # words that came where a key was asked for
         self._over: asyncio.Future[int] | None = None
@@ -52,8 +52,6 @@ class PlainTerminal:
         self._loop = asyncio.get_running_loop()
         self._over = self._loop.create_future()
         if sys.platform == "win32":
-            from threading import Thread
-
             Thread(target=self._read_for_ever, daemon=True).start()
         else:
             self._loop.add_reader(sys.stdin.fileno(), self._read)
@@ -73,7 +71,7 @@ class PlainTerminal:
         self._in_loop(lambda: _settle(self._over, code))
 
     @property
-    def is_lent(self) -> bool:
+    def is_suspended(self) -> bool:
         """An editor has the terminal only while nothing else is done."""
         return False
 
@@ -130,10 +128,10 @@ class PlainTerminal:
     def redraw(self) -> None:
         """Nothing is drawn twice."""
 
-    def settle_in(self, chosen: "Settings") -> None:
+    def settle_in(self, chosen: Settings) -> None:
         """Lines are lines."""
 
-    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
+    def know(self, make: Callable[[Callable[[], None]], LineContext]) -> None:
         """A plain line is the terminal's own."""
 
     def echo(self, words: str) -> None:
@@ -165,8 +163,6 @@ class PlainTerminal:
 
     async def edit(self, content: bytes, name: str) -> bytes:
         """A visit to the editor."""
-        from kith.terminal.editor import open_editor
-
         after, fault = await open_editor(content, name)
         if fault:
             self.show(fault)
@@ -205,7 +201,7 @@ class PlainTerminal:
 
     def _take(self, line: str) -> None:
         if not line:
-            self._wishes.leave()
+            self._leave()
         elif self._answer:
             _settle(self._answer, line.rstrip("\n"))
         elif line.strip():

@@ -13,22 +13,23 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindingsBase
 from prompt_toolkit.output import ColorDepth
 
+from kith.core.loops import call_in, do_in
+from kith.settings import Settings
 from kith.terminal.conversation.asking import Asking
-from kith.terminal.conversation.crossing import call_in, do_in
+from kith.terminal.conversation.completion import LineContext
+from kith.terminal.conversation.input_line import InputLine
 from kith.terminal.conversation.layout import STYLE, make_layout
-from kith.terminal.conversation.lending import Lending
+from kith.terminal.conversation.live_screen import Region
 from kith.terminal.conversation.output import at_once, open_output, wipe
-from kith.terminal.conversation.writing import Writing
+from kith.terminal.conversation.suspension import Suspension
+from kith.terminal.conversation.viewer import view
+from kith.terminal.editor import open_editor
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import Line
-from kith.terminal.screen import Region
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-    from kith.agent.project import Project
-    from kith.settings import Settings
 
 T = TypeVar("T")
 FRAME_S: Final = 1 / 30  # between two pictures, at the least
@@ -67,7 +68,7 @@ class Terminal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken = asyncio.Event()
         self.look = look
-        self.line = Writing()
+        self.line = InputLine()
         self.line.changed, self.line.is_free = self._wake, self._is_free
         self.line.is_dim = lambda: not self.look.is_plain
         self.buffer = self.line.buffer
@@ -86,7 +87,7 @@ class Terminal:
         self.app.ttimeoutlen = 0.05  # Esc is a key of its own
         self.app.timeoutlen = 0.3
         self.app._on_resize = self._draw_anew  # type: ignore[method-assign]
-        self.lending = Lending(self.app, self._flush)
+        self.suspension = Suspension(self.app, self._flush)
 
     # --- life --------------------------------------------------------------------------------
 
@@ -98,7 +99,7 @@ class Terminal:
         """
         self._loop = asyncio.get_running_loop()
         self._loop.call_later(FRAME_S, begin)
-        self.lending.heed_shell()
+        self.suspension.heed_shell()
         drawing = asyncio.ensure_future(self._draw())
         drawing.add_done_callback(self._note_fault)
         try:
@@ -114,7 +115,7 @@ class Terminal:
         self._in_loop(lambda: asyncio.ensure_future(self._leave(code)))
 
     async def _leave(self, code: int) -> None:
-        await self.lending.demand()
+        await self.suspension.end()
         if self.app.is_running and not self.app.is_done:
             self.app.exit(result=code)
 
@@ -124,9 +125,9 @@ class Terminal:
             self.app.exit(exception=fault)
 
     @property
-    def is_lent(self) -> bool:
+    def is_suspended(self) -> bool:
         """Whether an editor or a viewer has the terminal now."""
-        return self.lending.is_lent
+        return self.suspension.is_suspended
 
     # --- showing -----------------------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class Terminal:
         """Put this below all that was shown."""
         self._put(self.paint(*what, style=style))
 
-    def show_lines(self, lines: "Iterable[Line]") -> None:
+    def show_lines(self, lines: Iterable[Line]) -> None:
         """The same for lines of roles."""
         self._put(self.look.paint(lines))
 
@@ -163,7 +164,7 @@ class Terminal:
             self._regions.pop(name, None)
         self._wake()
 
-    def settle_in(self, chosen: "Settings") -> None:
+    def settle_in(self, chosen: Settings) -> None:
         """Keys and colours as the person wants them."""
         self._editor = chosen.editor
         if chosen.theme != "auto":
@@ -171,11 +172,10 @@ class Terminal:
         if chosen.keys == "vi":
             self._in_loop(lambda: setattr(self.app, "editing_mode", EditingMode.VI))
 
-    def know(self, get: "Callable[[], Project]", session: Callable[[], str]) -> None:
+    def know(self, make: Callable[[Callable[[], None]], LineContext]) -> None:
         """What the line can suggest, and remember, from now on."""
-        from kith.terminal.conversation.knowing import know_project
-
-        know_project(self.line, get, session, self._in_loop)
+        context = make(lambda: self._in_loop(self.line.look_again))
+        self._in_loop(lambda: self.line.know(context))
 
     def echo(self, words: str) -> None:
         """What was sent, as it stood in the line."""
@@ -223,14 +223,12 @@ class Terminal:
         """The content after a visit to the person's editor."""
         return await self._asked(self._edit(content, name))
 
-    async def view(self, title: str, lines: "Iterable[Line]") -> None:
+    async def view(self, title: str, lines: Iterable[Line]) -> None:
         """Something long, on a screen of its own."""
         await self._asked(self._view(title, self.look.paint(lines)))
 
     async def _edit(self, content: bytes, name: str) -> bytes:
-        from kith.terminal.editor import open_editor
-
-        async with self.lending.aside():
+        async with self.suspension.suspended():
             after, fault = await open_editor(content, name, self._editor)
         if fault:
             self.show(fault, style="red")
@@ -243,9 +241,7 @@ class Terminal:
         self.line.fill(after.decode("utf-8", "replace"))
 
     async def _view(self, title: str, text: str) -> None:
-        from kith.terminal.conversation.viewer import view
-
-        async with self.lending.aside():
+        async with self.suspension.suspended():
             await view(title, text)
 
     # --- keys --------------------------------------------------------------------------------
@@ -326,7 +322,7 @@ class Terminal:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), BEAT_S if moving else None)
             self._woken.clear()
-            if not self.is_lent:
+            if not self.is_suspended:
                 self._flush()
             await asyncio.sleep(FRAME_S)
 

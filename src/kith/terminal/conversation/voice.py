@@ -19,13 +19,13 @@ from kith.core.events import (
 )
 from kith.core.values import TodoItem
 from kith.terminal.conversation.details import Details
+from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.feature_lines import feature_lines
 from kith.terminal.rendering.activity import progress_line, running_line, spinner, tool_line
 from kith.terminal.rendering.markdown import MarkdownStream, room_for
 from kith.terminal.rendering.panels import todo_lines
 from kith.terminal.rendering.spans import Line, Span, cut, set_in
 from kith.terminal.rendering.thinking import Thinking
-from kith.terminal.screen import LiveScreen
 from kith.view.lines import STYLES, line_of, status_of
 from kith.view.printing import printable
 

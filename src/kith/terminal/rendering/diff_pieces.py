@@ -19,7 +19,7 @@ _KNOWN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """A line of a piece: its sign, its words, its number (before for what is removed, else after)."""
 
     sign: str
@@ -28,10 +28,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """Rows that belong together; `place` is what the diff says of where they are, such as a function."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     place: str = ""
 
 
@@ -40,7 +40,7 @@ class Diff:
     """One file's diff. `state` says in words what happened to the whole file; "" for an ordinary edit."""
 
     state: str = ""
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[DiffPiece, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
 
 
@@ -58,21 +58,21 @@ def read_diff(diff: str) -> Diff:
     return Diff(_state(facts, bool(pieces)), pieces, facts)
 
 
-def _read_pieces(lines: Sequence[str], at: int) -> list[Piece]:
+def _read_pieces(lines: Sequence[str], at: int) -> list[DiffPiece]:
     pieces = []
     while at < len(lines) and (span := _SPAN.match(lines[at])):
         old, new = int(span[1]), int(span[3])
         left = [int(number) if number else 1 for number in span.group(2, 4)]
-        rows: list[Row] = []
+        rows: list[DiffRow] = []
         at += 1
         while at < len(lines) and (left[0] > 0 or left[1] > 0 or lines[at][:1] == "\\"):
             sign, words = lines[at][:1] or " ", lines[at][1:]
-            rows.append(Row(sign, words, old if sign == "-" else new))
+            rows.append(DiffRow(sign, words, old if sign == "-" else new))
             is_old, is_new = sign in " -", sign in " +"
             old, new = old + is_old, new + is_new
             left = [left[0] - is_old, left[1] - is_new]
             at += 1
-        pieces.append(Piece(tuple(rows), span[5].strip()))
+        pieces.append(DiffPiece(tuple(rows), span[5].strip()))
     return pieces
 
 
@@ -100,10 +100,10 @@ def _mode(octal: str) -> str:
     return _MODES.get(mode, f"mode {digits}")
 
 
-def fold_context(rows: Sequence[Row], around: int) -> list[Row | str]:
+def fold_context(rows: Sequence[DiffRow], around: int) -> list[DiffRow | str]:
     """Rows with long runs of unchanged ones as their count."""
     changed = [at for at, row in enumerate(rows) if row.sign != " "]
-    out: list[Row | str] = []
+    out: list[DiffRow | str] = []
     hidden = 0
     last = 0
     for at, row in enumerate(rows):

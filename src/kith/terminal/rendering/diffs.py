@@ -7,7 +7,7 @@ from typing import Final
 from kith.core.values import FileChange
 from kith.edits.word_diff import Spans, changed_words
 from kith.terminal.rendering.code import colour_lines, language_of
-from kith.terminal.rendering.diff_pieces import Diff, Piece, Row, fold_context, read_diff
+from kith.terminal.rendering.diff_pieces import Diff, DiffPiece, DiffRow, fold_context, read_diff
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs
 from kith.terminal.rendering.spans import Line, Span, cells, columns_of, cut, merged, split_cells
 from kith.view.lines import count
@@ -63,7 +63,7 @@ def moved_lines(origin: str, file: FileChange, width: int, glyphs: Glyphs) -> li
     return [cut((Span(path, "diff.path"), Span("  moved, unchanged", "dim")), width, glyphs.more)]
 
 
-def piece_lines(pieces: Sequence[Piece], path: str, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+def piece_lines(pieces: Sequence[DiffPiece], path: str, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     """The rows of some pieces, each beside its number; what is between two pieces is told by a sign."""
     rows = [row for piece in pieces for row in piece.rows]
     gutter = len(str(max((row.number for row in rows), default=0))) + 1
@@ -124,7 +124,7 @@ def _body(file: FileChange, sign: str) -> tuple[str, str]:
 
 
 def _piece(
-    piece: Piece, path: str, compared: bool, gutter: int, width: int, glyphs: Glyphs
+    piece: DiffPiece, path: str, compared: bool, gutter: int, width: int, glyphs: Glyphs
 ) -> Iterator[Line]:
     ends = "\r" if all(row.words.endswith("\r") for row in piece.rows if row.sign != "\\") else ""
     texts = {row: _fold(row.words.removesuffix(ends)) for row in piece.rows}
@@ -143,7 +143,7 @@ def _piece(
         yield (Span(f"{'':{gutter}}  (lines end as on Windows)", "dim"),)
 
 
-def _row(row: Row, spans: Line, role: str, gutter: int, width: int, glyphs: Glyphs) -> Iterator[Line]:
+def _row(row: DiffRow, spans: Line, role: str, gutter: int, width: int, glyphs: Glyphs) -> Iterator[Line]:
     """A row on as many lines as it takes; its colour goes on to the edge."""
     room = max(width - gutter - 2, 20)
     number = (Span(f"{row.number:>{gutter}} ", "diff.number"),)
@@ -183,12 +183,12 @@ def _fold(text: str) -> str:
 # --- colours and marks -----------------------------------------------------------------------
 
 
-def _coloured(rows: Sequence[Row], texts: dict[Row, str], path: str) -> dict[Row, Line]:
+def _coloured(rows: Sequence[DiffRow], texts: dict[DiffRow, str], path: str) -> dict[DiffRow, Line]:
     """The words of code; each side is read as one text, so that what began above is known."""
     language = language_of(path)
     if not language:
         return {}
-    found: dict[Row, Line] = {}
+    found: dict[DiffRow, Line] = {}
     for sign in "-+":
         side = [row for row in rows if row.sign in (sign, " ")]
         coloured = colour_lines([texts[row] for row in side], language)
@@ -196,9 +196,9 @@ def _coloured(rows: Sequence[Row], texts: dict[Row, str], path: str) -> dict[Row
     return found
 
 
-def _marked(rows: Sequence[Row], texts: dict[Row, str]) -> dict[Row, Spans]:
+def _marked(rows: Sequence[DiffRow], texts: dict[DiffRow, str]) -> dict[DiffRow, Spans]:
     """Which characters of removed and added rows differ, held against each other one by one."""
-    found: dict[Row, Spans] = {}
+    found: dict[DiffRow, Spans] = {}
     for stayed, group in groupby((row for row in rows if row.sign != "\\"), key=lambda row: row.sign == " "):
         if stayed:
             continue

@@ -1,14 +1,27 @@
-"""What stands together on the screen: the TODO list, what fills the window, a receipt, lists of commands."""
+"""What stands together on the screen: the TODO list, what fills the window, a receipt, rows in columns."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from kith.core.values import TodoItem
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs
-from kith.terminal.rendering.spans import Line, Span, cells, cut, merged, pad, shown, words, wrap
+from kith.terminal.rendering.spans import (
+    Line,
+    Span,
+    cells,
+    columns_of,
+    cut,
+    merged,
+    pad,
+    plain,
+    shown,
+    words,
+    wrap,
+)
 
 _TODO: Final = 8  # lines of the list
 _WIDEST: Final = 72  # columns of a bar
+_GAP: Final = Span("  ")  # between two cells
 _SHADES: Final = ("bar1", "bar2", "bar3", "bar4", "bar5", "bar6")
 
 
@@ -127,3 +140,15 @@ def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2, f
         head = pad((Span(" " * indent), *words(name, "title")), begin)
         lines += wrap(words(said), width, head, (Span(" " * begin),))
     return lines
+
+
+def in_rows(rows: Sequence[Sequence[str]], width: int, more: str = "...") -> list[str]:
+    """Rows to pick from, each as one printable line; only its last cell is cut where there is no room."""
+    cells = [[words(" ".join(cell.split())) for cell in row] for row in rows]
+    wide = [max(map(columns_of, column)) for column in zip(*cells, strict=True)]
+    return [plain(_row(row, wide, width, more)) for row in cells]
+
+
+def _row(row: Sequence[Line], wide: Sequence[int], width: int, more: str) -> Line:
+    padded = [(*pad(cell, room), _GAP) for cell, room in zip(row[:-1], wide, strict=False)]
+    return cut(tuple(span for cell in (*padded, row[-1]) for span in cell), width, more)

@@ -7,12 +7,14 @@ from kith.core.sizes import size_text
 from kith.features.measure.intervals import Share
 from kith.features.measure.page.charts import grouped, interval_of, quiet
 from kith.features.measure.successes import Success
-from kith.terminal.models import Row
+from kith.terminal.models import ModelRow
 from kith.view.figures import figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 
-def models_html(rows: Sequence[Row], notes: Sequence[str] = (), successes: Sequence[Success] = ()) -> Html:
+def models_html(
+    rows: Sequence[ModelRow], notes: Sequence[str] = (), successes: Sequence[Success] = ()
+) -> Html:
     """The table below its heading. `successes` are those of a profile; `notes` are sentences for a person."""
     said = joined(element("p", note, class_="means note") for note in notes if note)
     head = element("header", element("h1", "Models"), said, class_="profile-head")
@@ -24,13 +26,13 @@ def models_html(rows: Sequence[Row], notes: Sequence[str] = (), successes: Seque
     return joined([head, grouped(heads, groups, "Models that can be asked")])
 
 
-def _place(row: Row) -> str:
+def _place(row: ModelRow) -> str:
     """What a row stands under: its server, or whose file it is."""
     server = row.where.startswith(("http://", "https://"))
     return f"{row.source} at {row.where}" if server else f"{row.source}, on the disk"
 
 
-def _cells(row: Row, solved: Mapping[str, Share]) -> list[str]:
+def _cells(row: ModelRow, solved: Mapping[str, Share]) -> list[str]:
     share = solved.get(row.name, Share())
     size = " ".join(filter(None, [size_text(row.size) if row.size else "", row.quantisation]))
     return [
@@ -45,7 +47,7 @@ def _cells(row: Row, solved: Mapping[str, Share]) -> list[str]:
     ]
 
 
-def _name(row: Row) -> Html:
+def _name(row: ModelRow) -> Html:
     loaded = joined([" ", quiet("loaded")]) if row.loaded else NOTHING
     good = f"good for {', '.join(row.good_for)}" if row.good_for else ""
     bad = f"not for {', '.join(row.not_for)}" if row.not_for else ""
@@ -53,7 +55,7 @@ def _name(row: Row) -> Html:
     return joined([row.name, loaded, element("span", told, class_="dim says") if told else NOTHING])
 
 
-def _window(row: Row) -> str:
+def _window(row: ModelRow) -> str:
     if row.window and row.trained and row.window != row.trained:
         return f"{row.window:,} of {row.trained:,}"
     return f"{row.window:,}" if row.window else f"up to {row.trained:,}" if row.trained else ""
@@ -63,7 +65,7 @@ def _say(value: bool | None) -> str:
     return {True: "yes", False: "no", None: ""}[value]
 
 
-def _fits(row: Row) -> Html:
+def _fits(row: ModelRow) -> Html:
     if row.fits is None:
         return NOTHING
     if row.fits:

@@ -3,21 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kith.agent.looking import look_with_git
+from kith.agent.waiting import (
+    apply_in,
+    apply_waiting,
+    discard_waiting,
+    find_waiting,
+    read_waiting,
+)
 from kith.core.errors import UsageError
 from kith.core.events import Applied
 from kith.core.trial_names import trials_of
 from kith.core.values import Answer, FileChange, Question
+from kith.edits import summarise
 from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
-from kith.terminal.conversation.commands.parting import split
+from kith.terminal.conversation.commands.arguments import split_arguments
+from kith.terminal.conversation.talk import Talk
+from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import words
 from kith.view.lines import count
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.terminal.conversation.talk import Talk
 
 _MOST: Final = 400  # lines of each file's diff; of files that are named, all
 _NAMED: Final = 100_000
@@ -27,9 +35,9 @@ _ROLES: Final = {"+": "diff.added", "-": "diff.removed", "@": "diff.place"}
 # --- the change that waits, or the last one --------------------------------------------------
 
 
-async def diff(talk: "Talk", rest: str) -> None:
+async def diff(talk: Talk, rest: str) -> None:
     """Show the change that waits, else the last one that was applied. Raises UsageError for no such file."""
-    wanted = split(rest)
+    wanted = split_arguments(rest)
     if len(wanted) == 1 and (waiting := _waiting_elsewhere(talk, wanted[0])):
         files, wanted = _files_of(talk, waiting), []
         head = f"Not applied. To have it: /apply {rest}, to throw it away: /discard {rest}"
@@ -42,31 +50,24 @@ async def diff(talk: "Talk", rest: str) -> None:
     if not files:
         talk.say("Nothing was changed yet.")
         return
-    from kith.terminal.rendering.diffs import changes_lines
-
     screen = talk.terminal
     most = _NAMED if wanted else _MOST
     screen.show_lines(changes_lines(files, screen.width, screen.look.glyphs, most=most))
     talk.say(head, "dim")
 
 
-def _waiting_elsewhere(talk: "Talk", wanted: str) -> str:
+def _waiting_elsewhere(talk: Talk, wanted: str) -> str:
     """The trial of another session, if the word is an id that begins so, and a change waits there."""
     found = [each.name for each in talk.project.tree.waiting() if each.session.startswith(wanted)]
     return found[-1] if found and len(wanted) >= SHORT else ""
 
 
-def _files_of(talk: "Talk", name: str) -> Sequence[FileChange]:
-    from kith.edits import summarise
-
+def _files_of(talk: Talk, name: str) -> Sequence[FileChange]:
     return summarise(talk.project.tree.waiting_change(name))
 
 
-async def _newest(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
+async def _newest(talk: Talk) -> tuple[str, Sequence[FileChange]]:
     """The newest change, and how it stands."""
-    from kith.agent.waiting import read_waiting
-    from kith.edits import summarise
-
     project = talk.project
     if talk.at_work:  # its trial is in use
         files = talk.past.proposed
@@ -76,7 +77,7 @@ async def _newest(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
     return await _applied(talk)
 
 
-async def _applied(talk: "Talk") -> tuple[str, Sequence[FileChange]]:
+async def _applied(talk: Talk) -> tuple[str, Sequence[FileChange]]:
     every = talk.project.log.applied(str(talk.project.root))
     own = [each for session, each in every if session == talk.id and not each.undoes]
     if not own:
@@ -92,10 +93,8 @@ def _is_meant(path: str, wanted: str) -> bool:
     return path == name or path.startswith(f"{name}/") or fnmatchcase(path, name)
 
 
-async def apply(talk: "Talk", rest: str) -> None:
+async def apply(talk: Talk, rest: str) -> None:
     """Check the change that waits, and ask for it again; words in place of a yes are the next task."""
-    from kith.agent.waiting import apply_in, apply_waiting, find_waiting
-
     said: list[str] = []
     waiting = await find_waiting(talk.project, rest or trials_of(talk.id))
 
@@ -114,10 +113,8 @@ async def apply(talk: "Talk", rest: str) -> None:
         talk.submit(each)
 
 
-async def discard(talk: "Talk", rest: str) -> None:
+async def discard(talk: Talk, rest: str) -> None:
     """Throw the change that waits away, once the person has said yes. Raises UsageError where none does."""
-    from kith.agent.waiting import discard_waiting, find_waiting
-
     waiting = await find_waiting(talk.project, rest or trials_of(talk.id))
     files = [change.path for change in talk.project.tree.waiting_change(waiting.name)]
     named = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if files[3:] else "")
@@ -130,7 +127,7 @@ async def discard(talk: "Talk", rest: str) -> None:
 # --- back and forth --------------------------------------------------------------------------
 
 
-async def undo(talk: "Talk", rest: str) -> None:
+async def undo(talk: Talk, rest: str) -> None:
     """Take the last change of this folder back, or the one that is named. Raises KithError."""
     if not rest:
         last = find_applied(talk.project.log.applied(str(talk.project.root)), gone=talk.project.log.gone())
@@ -141,7 +138,7 @@ async def undo(talk: "Talk", rest: str) -> None:
     talk.say(f"Took {short_id(undone.undoes)} back. To have it again: /redo", "green")
 
 
-async def redo(talk: "Talk", rest: str) -> None:
+async def redo(talk: Talk, rest: str) -> None:
     """Bring again what was taken back last. Raises KithError."""
     taken = find_undone(talk.project.log.applied(str(talk.project.root)))
     if not await _is_agreed(talk, taken, taken.undoes, "Bring it again?"):
@@ -151,7 +148,7 @@ async def redo(talk: "Talk", rest: str) -> None:
     talk.say(f"Brought {short_id(taken.undoes)} again. To take it back: /undo", "green")
 
 
-async def _is_agreed(talk: "Talk", applied: Applied, change_id: str, asked: str) -> bool:
+async def _is_agreed(talk: Talk, applied: Applied, change_id: str, asked: str) -> bool:
     """Whether a change was made in this conversation, or the person means it all the same."""
     log = talk.project.log
     every = log.applied(str(talk.project.root))
@@ -164,7 +161,7 @@ async def _is_agreed(talk: "Talk", applied: Applied, change_id: str, asked: str)
     return await talk.terminal.press(f"{asked}  [y]es  [n]o", "yn") == "y"
 
 
-def _tell_files(talk: "Talk", applied: Applied) -> None:
+def _tell_files(talk: Talk, applied: Applied) -> None:
     rows = [(file.path, f"+{file.added} -{file.removed}") for file in applied.files]
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
@@ -172,11 +169,9 @@ def _tell_files(talk: "Talk", applied: Applied) -> None:
 # --- git -------------------------------------------------------------------------------------
 
 
-async def git(talk: "Talk", rest: str) -> None:
+async def git(talk: Talk, rest: str) -> None:
     """What git says, where it only looks. Raises UsageError for anything else."""
-    from kith.agent.looking import look_with_git
-
-    ran = await look_with_git(talk.project, split(rest))
+    ran = await look_with_git(talk.project, split_arguments(rest))
     if ran.code:
         talk.say(printable(ran.output.rstrip("\n")), "red")
         return

@@ -1,16 +1,13 @@
 """What commands and keys there are; and leaving."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kith.core.errors import UsageError
 from kith.core.feature import SlashCommand
-from kith.terminal.conversation.commands import find_command
-from kith.terminal.conversation.commands.table import groups, slash_commands
+from kith.terminal.conversation.commands.table import find_command, groups, slash_commands
+from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import Span, words, wrap
-
-if TYPE_CHECKING:
-    from kith.terminal.conversation.talk import Talk
 
 _WIDEST: Final = 90  # columns
 _INDENT: Final = (Span("  "),)
@@ -27,7 +24,7 @@ _KEYS: Final = (
 )
 
 
-async def help(talk: "Talk", rest: str) -> None:
+async def help(talk: Talk, rest: str) -> None:
     """All commands, or more about one. Raises UsageError."""
     if rest:
         command, _ = find_command(f"/{rest.removeprefix('/').split()[0]}")
@@ -45,7 +42,7 @@ async def help(talk: "Talk", rest: str) -> None:
     talk.say("\nMore about one: /help COMMAND", "dim")
 
 
-async def leave(talk: "Talk", rest: str) -> None:
+async def leave(talk: Talk, rest: str) -> None:
     """End the conversation; it is saved."""
     talk.terminal.leave()
 
@@ -55,7 +52,7 @@ def _usage(command: SlashCommand) -> str:
     return " ".join(filter(None, [", ".join(f"/{name}" for name in names), command.rest]))
 
 
-def _tell(talk: "Talk", command: SlashCommand) -> None:
+def _tell(talk: Talk, command: SlashCommand) -> None:
     """What it is called, what it is for, and what else there is to know of it."""
     command = slash_commands()[command.same_as or command.name]
     meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."

@@ -1,45 +1,27 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from kith.agent.asking.routes import need_router
+from kith.agent.asking.switch import Reading, read_anew
 from kith.agent.features import features
+from kith.agent.models import list_all
+from kith.agent.tasks import THREAD
 from kith.core.money import dollars
 from kith.settings.values import ROUTE
-from kith.terminal.conversation.commands.columns import in_rows
-from kith.terminal.conversation.commands.reading import CHOSEN_HERE
+from kith.terminal.conversation.model import choose_model
+from kith.terminal.conversation.talk import Talk
+from kith.terminal.models import ModelRow, table
+from kith.terminal.rendering.panels import in_rows
 from kith.view.printing import printable
 
-if TYPE_CHECKING:
-    from kith.agent.asking.switch import Reading
-    from kith.terminal.conversation.talk import Talk
-    from kith.terminal.models import Row
 
-
-async def model(talk: "Talk", rest: str) -> None:
+async def model(talk: Talk, rest: str) -> None:
     """Choose the model, by its name or from a list; say which one it is. Raises KithError."""
     name = rest or await _pick(talk)
-    if not name:
-        return
-    chosen, held = talk.project.settings, talk.opened
-    origin = {**chosen.origin, "model": CHOSEN_HERE}
-    project = replace(talk.project, settings=replace(chosen, model=name, origin=origin))
-    if project.settings.is_routed:
-        need_router()
-    opened = None if project.settings.is_routed else await project.open_model(talk.hear)
-    talk.voice.rest()
-    talk.project, talk.opened = project, opened
-    talk.status.begin_with(*((opened.facts.name, opened.window) if opened else ("", 0)))
-    if held:
-        await held.aclose()
-    _tell_model(talk)
+    if name:
+        await choose_model(talk, name)
+        _tell_model(talk)
 
 
-def _tell_model(talk: "Talk") -> None:
-    from kith.agent.asking.switch import read_anew
-    from kith.agent.tasks import THREAD
-
+def _tell_model(talk: Talk) -> None:
     if talk.opened is None:
         talk.say("kith chooses the model of each task; /why says why.")
         return
@@ -49,7 +31,7 @@ def _tell_model(talk: "Talk") -> None:
         talk.say(_reading_text(reading), "dim")
 
 
-def _reading_text(reading: "Reading") -> str:
+def _reading_text(reading: Reading) -> str:
     """`It reads the conversation anew: about 4,200 tokens, 9 s, $0.013.`"""
     words = [f"about {reading.tokens:,} tokens"]
     words += [f"{reading.seconds:.0f} s"] if reading.seconds and reading.seconds >= 1 else []
@@ -58,10 +40,8 @@ def _reading_text(reading: "Reading") -> str:
     return f"It reads the conversation anew: {', '.join(words)}.{less}"
 
 
-async def _pick(talk: "Talk") -> str:
+async def _pick(talk: Talk) -> str:
     """The name of the model that the person wants; "" for none."""
-    from kith.agent.models import list_all
-
     found = await list_all(talk.project.settings, talk.project.log)
     now = talk.opened.asked_as or talk.opened.facts.name if talk.opened else talk.project.settings.model
     if not found.rows:
@@ -78,7 +58,7 @@ async def _pick(talk: "Talk") -> str:
     return "" if chosen is None else names[chosen]
 
 
-def _figures(row: "Row") -> tuple[str, str, str]:
+def _figures(row: ModelRow) -> tuple[str, str, str]:
     """What helps to choose: its window, how quick it was here, whether it fits."""
     window = row.window or row.trained
     speed = f"{row.write_rate:,.0f} tok/s" if row.write_rate else ""
@@ -86,12 +66,9 @@ def _figures(row: "Row") -> tuple[str, str, str]:
     return (f"{window / 1024:.0f}k" if window >= 1024 else "", speed, state)
 
 
-async def models(talk: "Talk", rest: str) -> None:
+async def models(talk: Talk, rest: str) -> None:
     """All that can be asked, with what is known of them."""
     from rich.text import Text
-
-    from kith.agent.models import list_all
-    from kith.terminal.models import table
 
     found = await list_all(talk.project.settings, talk.project.log)
     if found.rows:

@@ -1,74 +1,111 @@
-"""Conversations: begun, found again, gone back in, named, written to a file, forgotten."""
+"""Conversations: begun, found again, gone on with, named, forgotten."""
 
 import time
-from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kith.agent.conversations import find_conversation, forget, last_conversation, tell_damage
+from kith.agent.conversations import rename as name_conversation
+from kith.agent.tasks import THREAD
 from kith.agent.waiting_list import waiting_sessions
-from kith.core.errors import UsageError
+from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
-from kith.memory.applied import short_id
-from kith.terminal.conversation.commands.columns import in_rows
-from kith.view.lines import count
+from kith.memory.listing import Summary
+from kith.memory.past import Past
+from kith.memory.turns import turns
+from kith.terminal.conversation.talk import Talk
+from kith.terminal.rendering.markdown import render_said
+from kith.terminal.rendering.panels import in_rows
 from kith.view.printing import printable
 
-if TYPE_CHECKING:
-    from kith.agent.forks import Fork
-    from kith.memory.listing import Summary
-    from kith.memory.turns import Turn
-    from kith.terminal.conversation.talk import Talk
-
-_SHORT: Final = 6  # characters of an id that people type
+SHORT: Final = 6  # characters of an id that people type
 _MOST: Final = 200  # conversations to pick from
 _DAY_S: Final = 24 * 3600.0
+_SHOWN: Final = 3  # turns of an earlier conversation that are shown again
+_LINES: Final = 20  # of each answer
 
 
 # --- another conversation --------------------------------------------------------------------
 
 
-async def new(talk: "Talk", rest: str) -> None:
+async def new(talk: Talk, rest: str) -> None:
     """Begin anew, with the same model; what was said before stays where it is."""
     before = talk.id if talk.past.started else ""
-    _enter(talk, new_id())
-    again = f" The one before: /resume {before[:_SHORT]}" if before else ""
+    talk.enter(new_id())
+    again = f" The one before: /resume {before[:SHORT]}" if before else ""
     talk.say(f"A new conversation.{again}", "dim")
 
 
-def _enter(talk: "Talk", id: str) -> None:
-    """From now on the conversation is this one; nothing of the former one is carried into it."""
-    talk.id = id
-    talk.status.begin_with(talk.status.meter.model, talk.status.meter.window)
-    talk.notes.clear()
-    talk.voice.details.kept.clear()
-    talk.voice.set_todo(())
-
-
-async def sessions(talk: "Talk", rest: str) -> None:
+async def sessions(talk: Talk, rest: str) -> None:
     """What was done here; whatever is picked is gone on with."""
-    if id := await pick_session(talk, rest):
+    if id := await _pick(talk, rest):
         await _go_into(talk, id)
 
 
-async def resume(talk: "Talk", rest: str) -> None:
+async def resume(talk: Talk, rest: str) -> None:
     """Go on with a conversation: by its id, its name, or one that is picked. Raises UsageError."""
-    from kith.agent.conversations import find_conversation
-
-    id = find_conversation(talk.project, rest).id if rest else await pick_session(talk)
+    id = find_conversation(talk.project, rest).id if rest else await _pick(talk)
     if id:
         await _go_into(talk, id)
 
 
-async def _go_into(talk: "Talk", id: str) -> None:
-    from kith.terminal.conversation.opening import go_into
-
+async def _go_into(talk: Talk, id: str) -> None:
     if talk.project.log.is_open(id):
-        raise UsageError(f"Conversation {id[:_SHORT]} is open in another kith.")
-    _enter(talk, id)
-    await go_into(talk, id)
+        raise UsageError(f"Conversation {id[:SHORT]} is open in another kith.")
+    talk.enter(id)
+    await _show(talk)
 
 
-async def pick_session(talk: "Talk", words: str = "", asked: str = "Go on with which one?") -> str:
+async def go_on_with(talk: Talk, wanted: str) -> None:
+    """Begin in an earlier conversation: by its id or name, the "last" one, or one to "pick"."""
+    try:
+        if wanted == "pick":
+            id = await _pick(talk)
+        elif wanted == "last":
+            id = last_conversation(talk.project).id
+        else:
+            id = find_conversation(talk.project, wanted).id
+        if id:
+            talk.id = id
+            await _show(talk)
+    except KithError as error:
+        talk.say(printable(str(error)), "red")
+
+
+async def _show(talk: Talk) -> None:
+    """Where the conversation stands, and whether what was cut short in it is to be gone on with."""
+    past = talk.past
+    if damage := tell_damage(talk.project.log, talk.id):
+        talk.say(damage, "yellow")
+    _show_turns(talk, past)
+    if past.started and past.ended is None and not talk.project.log.is_open(talk.id):
+        await _offer_rest(talk)
+
+
+def _show_turns(talk: Talk, past: Past) -> None:
+    """The last turns of a conversation: what the person said, and the model's last words on it."""
+    said, spoken = past.threads.get(THREAD, ()), turns(talk.project.log, talk.id)
+    if len(spoken) > _SHOWN:
+        talk.say(f"({len(spoken):,} turns; the last of them:)", "dim")
+    ends = [*(turn.after for turn in spoken[1:]), len(said)]
+    for turn, end in list(zip(spoken, ends, strict=False))[-_SHOWN:]:
+        talk.terminal.echo(turn.words)
+        words = [each.text for each in said[turn.after : end] if each.role == "assistant" and each.text]
+        screen = talk.terminal
+        for text in words[-1:]:
+            lines = render_said(text, screen.width, screen.look.glyphs)
+            screen.show_lines([*lines[-_LINES:], ()])
+    talk.voice.set_todo(past.todo)
+
+
+async def _offer_rest(talk: Talk) -> None:
+    """What its process had no time to finish."""
+    talk.say("Its last task was cut short.", "yellow")
+    if await talk.terminal.press("[g]o on with it  [n]ot now", "gn") == "g":
+        talk.submit("/continue")
+
+
+async def _pick(talk: Talk, words: str = "", asked: str = "Go on with which one?") -> str:
     """The id of the conversation that the person picks, "" for none."""
     found = [each for each in talk.project.log.sessions(talk.root, _MOST, words=words) if each.talks]
     if not found:
@@ -82,10 +119,10 @@ async def pick_session(talk: "Talk", words: str = "", asked: str = "Go on with w
     return "" if chosen is None else found[chosen].id
 
 
-def _row(summary: "Summary", waits: bool) -> tuple[str, str, str, str]:
+def _row(summary: Summary, waits: bool) -> tuple[str, str, str, str]:
     title = f"(fork) {summary.title}" if summary.source else summary.title
     title = f"(waits) {title}" if waits else title
-    return summary.id[:_SHORT], when(summary.at), summary.status, title
+    return summary.id[:SHORT], when(summary.at), summary.status, title
 
 
 def when(at: float) -> str:
@@ -94,101 +131,24 @@ def when(at: float) -> str:
     return moment.strftime("%H:%M" if time.time() - at < _DAY_S / 2 else "%Y-%m-%d")
 
 
-async def go_on(talk: "Talk", rest: str) -> None:
-    """Go on with a task that was cut short, in its trial; words are heard first. Raises UsageError."""
-    if talk.mode == "plan":
-        raise UsageError("In plan mode nothing is changed; /mode ask, then /continue.")
-    if rest:
-        from kith.memory.inbox import Inbox, Letter
-
-        Inbox(talk.project.log, talk.id).write(Letter(rest, by="the terminal"))
-    await talk.go_on()
+# --- the present one -------------------------------------------------------------------------
 
 
-# --- back and aside --------------------------------------------------------------------------
-
-
-async def fork(talk: "Talk", rest: str) -> None:
-    """Go on in a copy, of everything or of what was said before a turn. Raises UsageError."""
-    from kith.agent.forks import fork as copy
-
-    _need_words(talk)
-    made = copy(talk.project, talk.id, _number(rest))
-    _tell_copy(talk, made)
-
-
-async def back(talk: "Talk", rest: str) -> None:
-    """Go back before a turn, in a copy; files too if the person wants. Raises UsageError, TreeError."""
-    from kith.agent.forks import files_since, go_back
-    from kith.agent.forks import fork as copy
-    from kith.memory.turns import turns
-
-    _need_words(talk)
-    every = turns(talk.project.log, talk.id)
-    number = _number(rest) or await _pick_turn(talk, every)
-    if not number:
-        return
-    files = files_since(talk.project, talk.id, number)
-    key = "n"
-    if files:
-        named = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if files[3:] else "")
-        talk.say(f"Since then {printable(named)} changed.")
-        key = await talk.terminal.press("Take that back, too?  [y]es  [n]o, only the words  [c]ancel", "ync")
-    if key == "c":
-        return
-    made = await go_back(talk.project, talk.id, number) if key == "y" else copy(talk.project, talk.id, number)
-    for undone in made.undone:
-        talk.say(f"Took {short_id(undone.undoes)} back: {count(len(undone.files), 'file')}.", "green")
-    _tell_copy(talk, made)
-    talk.terminal.prefill(made.words)
-
-
-def _need_words(talk: "Talk") -> None:
+def need_words(talk: Talk) -> None:
     """Raises UsageError where nothing was said yet."""
     if talk.past.started is None:
         raise UsageError("Nothing was said here yet.")
 
 
-def _number(rest: str) -> int:
-    """The number of a turn, 0 for none. Raises UsageError."""
-    if rest and not rest.isdigit():
-        raise UsageError(f"A turn is a number, not {rest!r}; /back lists them.")
-    return int(rest or 0)
-
-
-async def _pick_turn(talk: "Talk", every: "Sequence[Turn]") -> int:
-    rows = [(str(each.number), when(each.at), _what(each)) for each in every]
-    shown = in_rows(rows, talk.terminal.width - 4)
-    chosen = await talk.terminal.pick("Go back to before which turn?", shown, len(rows) - 1)
-    return 0 if chosen is None else every[chosen].number
-
-
-def _what(turn: "Turn") -> str:
-    files = f"  ({count(len(turn.files), 'file')} changed)" if turn.files else ""
-    return f"{turn.words}{files}"
-
-
-def _tell_copy(talk: "Talk", made: "Fork") -> None:
-    before = talk.id
-    _enter(talk, made.id)
-    talk.voice.set_todo(talk.past.todo)
-    talk.say(f"A copy, {made.id[:_SHORT]}. The conversation as it was: /resume {before[:_SHORT]}", "dim")
-
-
-# --- names, files, an end --------------------------------------------------------------------
-
-
-async def rename(talk: "Talk", rest: str) -> None:
+async def rename(talk: Talk, rest: str) -> None:
     """Give the conversation a name. Raises UsageError, BusyError."""
-    from kith.agent.conversations import rename as name
-
-    _need_words(talk)
+    need_words(talk)
     title = rest or await talk.terminal.type_line("Its name:", talk.past.title)
     if title.strip():
-        talk.say(f"It is called {printable(name(talk.project, talk.id, title))}.")
+        talk.say(f"It is called {printable(name_conversation(talk.project, talk.id, title))}.")
 
 
-async def save(talk: "Talk", rest: str) -> None:
+async def save(talk: Talk, rest: str) -> None:
     """Say how the conversation is found again; give it a name if there is one."""
     if rest:
         await rename(talk, rest)
@@ -197,24 +157,22 @@ async def save(talk: "Talk", rest: str) -> None:
         return
     title = talk.past.title
     name = f' as "{printable(title)}"' if title else ""
-    id = talk.id[:_SHORT]
+    id = talk.id[:SHORT]
     talk.say(f"Saved as it happens{name}. Back to it later: /resume {id}, or kith -r {id}")
 
 
-async def delete(talk: "Talk", rest: str) -> None:
+async def delete(talk: Talk, rest: str) -> None:
     """Forget a conversation, once the person has said yes. Raises UsageError, BusyError."""
-    from kith.agent.conversations import forget
-
     project = talk.project
-    id = project.log.find(rest) if rest else await pick_session(talk, asked="Forget which one?")
+    id = project.log.find(rest) if rest else await _pick(talk, asked="Forget which one?")
     if not id:
         return
     title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
-    talk.say(f"{id[:_SHORT]}  {printable(title)[:60]}", "bold")
+    talk.say(f"{id[:SHORT]}  {printable(title)[:60]}", "bold")
     talk.say("What it changed stays in your files, and can be undone no more.")
     if await talk.terminal.press("Forget it for good?  [y]es  [n]o", "yn") != "y":
         return
     forget(project.settings, project.log, id)
     if id == talk.id:
-        _enter(talk, new_id())
-    talk.say(f"{id[:_SHORT]} is gone.")
+        talk.enter(new_id())
+    talk.say(f"{id[:SHORT]} is gone.")

@@ -1,20 +1,21 @@
-"""How kith works here: modes, settings, roles, skills, hooks, servers of tools, and whether all is well."""
+"""How kith works here: modes, settings, roles, skills, hooks."""
 
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
+from kith.agent.asking.roles import RoleSpec, find_role, has_own, role_names
+from kith.agent.knowledge import gather
 from kith.core.errors import UsageError
 from kith.settings import describe_settings
+from kith.settings.files import find_file
+from kith.settings.write import set_setting
 from kith.terminal.config import find_rows
-from kith.terminal.conversation.commands.parting import split
-from kith.terminal.conversation.commands.reading import read_settings
+from kith.terminal.conversation.commands.arguments import split_arguments
+from kith.terminal.conversation.model import read_settings
 from kith.terminal.conversation.modes import MEANINGS, MODES, Mode
+from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import pairs_lines
 from kith.view.lines import from_home
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.agent.asking.roles import RoleSpec
-    from kith.terminal.conversation.talk import Talk
 
 _ALL: Final = "all"
 _CHARS: Final = 4  # of a token, about
@@ -26,7 +27,7 @@ _POLICIES: Final = {
 }
 
 
-async def mode(talk: "Talk", rest: str) -> None:
+async def mode(talk: Talk, rest: str) -> None:
     """Choose a mode, or show what there is. Raises UsageError."""
     wanted: Mode | None = next((each for each in MODES if each == rest), None)
     if rest and wanted is None:
@@ -42,7 +43,7 @@ async def mode(talk: "Talk", rest: str) -> None:
 # --- settings --------------------------------------------------------------------------------
 
 
-async def config(talk: "Talk", rest: str) -> None:
+async def config(talk: Talk, rest: str) -> None:
     """All settings, some of them, or a new value for one. Raises UsageError."""
     key, _, value = rest.partition(" ")
     if key in ("set", "get") and value:  # as `kith config` has it
@@ -59,13 +60,10 @@ async def config(talk: "Talk", rest: str) -> None:
         talk.say(f"\n{len(every) - len(chosen)} more are as kith has them: /config {_ALL}", "dim")
 
 
-async def _set(talk: "Talk", key: str, value: str) -> None:
+async def _set(talk: Talk, key: str, value: str) -> None:
     """A value into the person's own file. Raises UsageError for one that it cannot have."""
-    from kith.settings.files import find_file
-    from kith.settings.write import set_setting
-
     file = find_file(talk.project.settings.config)
-    set_setting(file, key, split(value), project=False)
+    set_setting(file, key, split_arguments(value), project=False)
     await read_settings(talk)
     talk.say(f"It stands in {printable(from_home(str(file)))} now.", "dim")
     for name, said, origin in describe_settings(talk.project.settings):
@@ -77,10 +75,8 @@ async def _set(talk: "Talk", key: str, value: str) -> None:
 # --- who works, and what they know -----------------------------------------------------------
 
 
-async def roles(talk: "Talk", rest: str) -> None:
+async def roles(talk: Talk, rest: str) -> None:
     """Who works here, or the words of one role. Raises UsageError."""
-    from kith.agent.asking.roles import find_role, has_own, role_names
-
     chosen = talk.project.settings
     if rest:
         if rest not in role_names():
@@ -99,17 +95,15 @@ async def roles(talk: "Talk", rest: str) -> None:
     talk.say(f"\nYour own stand in {from_home(str(chosen.roles))}. More about one: /roles NAME", "dim")
 
 
-def _may(spec: "RoleSpec") -> str:
+def _may(spec: RoleSpec) -> str:
     """What a role may do, and with what."""
     tools = ", ".join(spec.tools) or "no tools"
     model = f", played by {spec.model}" if spec.model else ""
     return f"{_POLICIES.get(spec.policy, spec.policy)} ({tools}){model}"
 
 
-async def skills(talk: "Talk", rest: str) -> None:
+async def skills(talk: Talk, rest: str) -> None:
     """What models can read up on here, or the words of one skill. Raises UsageError."""
-    from kith.agent.knowledge import gather
-
     known = gather(talk.project.settings)
     for fault in known.faults:
         talk.say(printable(fault), "yellow")
@@ -130,7 +124,7 @@ async def skills(talk: "Talk", rest: str) -> None:
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
 
 
-async def hooks(talk: "Talk", rest: str) -> None:
+async def hooks(talk: Talk, rest: str) -> None:
     """The commands that run around the work."""
     found = talk.project.settings.hooks
     if not found:
@@ -142,6 +136,3 @@ async def hooks(talk: "Talk", rest: str) -> None:
         about = f" {', '.join(each.tool)}" if each.tool != ("*",) else ""
         rows.append((f"{each.on}{about}", f"{each.command}  ({where[each.where]}, {each.place})"))
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
-
-
-# --- servers and health ----------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """Every command of a conversation: those of the main job, and those of the features that are on."""
 
+import difflib
 from collections.abc import Mapping
 from functools import cache
 from typing import Final, get_args
 
 from kith.agent.features import features
+from kith.core.errors import UsageError
 from kith.core.feature import Group, SlashCommand, lazy_in
 
 _here = lazy_in("kith.terminal.conversation.commands")
@@ -30,7 +32,7 @@ _KERNEL: Final = (
         "continue",
         "Work",
         "go on with a task that was cut short",
-        _here("sessions:go_on"),
+        _here("tasks:go_on"),
         rest="[WORDS]",
         more="In its own trial, with all that it had done there; the model hears WORDS first.",
     ),
@@ -38,7 +40,7 @@ _KERNEL: Final = (
         "run",
         "Work",
         "run a command in a trial, the same as !COMMAND",
-        _here("tasks:run"),
+        _here("shell:run"),
         rest="COMMAND",
         more="The model is told of it with your next words; !!COMMAND keeps it from the model.",
     ),
@@ -98,12 +100,12 @@ _KERNEL: Final = (
         anytime=True,
         more="Only what looks: nothing is written, and no program of the repository is started.",
     ),
-    SlashCommand("todo", "This conversation", "the model's list", _here("window:todo"), anytime=True),
+    SlashCommand("todo", "This conversation", "the model's list", _here("contents:todo"), anytime=True),
     SlashCommand(
         "context",
         "This conversation",
         "what fills the model's window",
-        _here("window:context"),
+        _here("contents:context"),
         anytime=True,
         more="Estimated, or counted by the server where it can; /compact makes room.",
     ),
@@ -111,21 +113,21 @@ _KERNEL: Final = (
         "compact",
         "This conversation",
         "sum up the conversation now, to make room",
-        _here("window:compact"),
+        _here("contents:compact"),
         more="The model sums up; the task and what it changed, ran and read are kept. The log keeps all.",
     ),
     SlashCommand(
         "details",
         "This conversation",
         "what the tools said in full (Ctrl-O)",
-        _here("window:details"),
+        _here("contents:details"),
         anytime=True,
     ),
     SlashCommand(
         "copy",
         "This conversation",
         "copy the last answer",
-        _here("window:copy"),
+        _here("contents:copy"),
         rest="[code|diff]",
         anytime=True,
         more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last "
@@ -178,7 +180,7 @@ _KERNEL: Final = (
         "fork",
         "Conversations",
         "go on in a copy of this conversation",
-        _here("sessions:fork"),
+        _here("forks:fork"),
         rest="[TURN]",
         more="TURN is a number from /back: the copy then ends before it. Files stay as they are.",
     ),
@@ -186,7 +188,7 @@ _KERNEL: Final = (
         "back",
         "Conversations",
         "go back to an earlier turn (Esc Esc)",
-        _here("sessions:back"),
+        _here("forks:back"),
         rest="[TURN]",
         more="In a copy: the conversation as it is stays. Files go back too, if you want. The words "
         "of the turn come into the line, to be written anew.",
@@ -282,3 +284,18 @@ def groups() -> Mapping[Group, tuple[SlashCommand, ...]]:
     """The commands that there are, by the group in which the help lists them."""
     every = slash_commands().values()
     return {group: tuple(each for each in every if each.group == group) for group in get_args(Group)}
+
+
+def find_command(words: str) -> tuple[SlashCommand | None, str]:
+    """The command that is meant, and the rest of the line; None for a task. Raises UsageError."""
+    name, _, rest = words.strip().removeprefix("/").partition(" ")
+    if not words.startswith("/"):
+        found = slash_commands().get(name)
+        return (found, "") if found and found.bare and not rest else (None, "")
+    if name in slash_commands():
+        return slash_commands()[name], rest.strip()
+    if "/" in name:  # a path, with which a task begins
+        return None, ""
+    close = difflib.get_close_matches(name, slash_commands(), 1)
+    hint = f"did you mean /{close[0]}?" if close else "/help lists what there is."
+    raise UsageError(f"There is no /{name}; {hint}")

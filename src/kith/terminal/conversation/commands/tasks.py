@@ -1,30 +1,44 @@
-"""Work that a command asks for: plans, reviews, tests, councils, templates, notes for agents."""
+"""Tasks for the model: in the person's words, planned first, done again, gone on with, from a template."""
 
+import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from kith.core.errors import UsageError
-from kith.terminal.conversation.commands.parting import split
+from kith.agent.known_templates import Parameter, Template, fill_template, list_templates
+from kith.agent.project import Project
+from kith.agent.tasks import THREAD, Task, run_in
+from kith.agent.waiting import is_under_way
+from kith.core.errors import KithError, UsageError
+from kith.core.events import Said
+from kith.core.values import Message, Text
+from kith.memory.session import Session
+from kith.terminal.conversation.commands.arguments import split_arguments
+from kith.terminal.conversation.model import open_model
+from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import pairs_lines
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.agent.known_templates import Parameter, Template
-    from kith.terminal.conversation.talk import Talk
 
 _OTHERS: Final = ("apply", "fork", "undo", "recovery")  # kinds of runs that are no task of the person's
 
 
-async def plan(talk: "Talk", rest: str) -> None:
+async def answer_words(talk: Talk, words: str) -> None:
+    """Words that are no command: a task, or more about the one that was stopped. Raises KithError."""
+    if talk.mode != "plan" and await is_under_way(talk.project, talk.id):
+        await go_on(talk, words)
+    else:
+        await _do(talk, words)
+
+
+async def plan(talk: Talk, rest: str) -> None:
     """Plan a task before it is done; without one, plan everything from now on."""
     if rest:
-        await talk.do(rest, plan=True)
+        await _do(talk, rest, plan=True)
         return
     talk.set_mode("plan")
     talk.say("Plan mode: the model reads and answers, and changes nothing. Shift-Tab leaves it.")
 
 
-async def retry(talk: "Talk", rest: str) -> None:
+async def retry(talk: Talk, rest: str) -> None:
     """Do the last task again, with these words added. Raises UsageError where there was none."""
     past = talk.past
     last = next((each for each in (past, past.last) if each and _is_task(each.started)), None)
@@ -32,33 +46,63 @@ async def retry(talk: "Talk", rest: str) -> None:
         raise UsageError("There is no task here yet that could be done again.")
     words = last.started.task
     talk.say(f"  {printable(words.splitlines()[0])[:70]}", "dim")
-    await talk.do(f"{words}\n\n{rest}" if rest else words)
+    await _do(talk, f"{words}\n\n{rest}" if rest else words)
 
 
 def _is_task(started: Any) -> bool:
     return started is not None and started.options.command not in _OTHERS
 
 
-async def run(talk: "Talk", rest: str) -> None:
-    """The same as `!COMMAND`. Raises UsageError."""
-    if not rest:
-        raise UsageError("Run what? /run COMMAND, or !COMMAND")
-    from kith.terminal.conversation.aside import run_typed
+async def go_on(talk: Talk, rest: str) -> None:
+    """Go on with a task that was cut short, in its trial; words are heard first. Raises UsageError."""
+    if talk.mode == "plan":
+        raise UsageError("In plan mode nothing is changed; /mode ask, then /continue.")
+    if rest:
+        talk.steer(rest)
+    with talk.session() as session:
+        await open_model(talk)
+        await _run(talk, talk.project, session, Task("", resume=talk.id))
 
-    await run_typed(talk, f"!{rest}")
+
+# --- the work itself -------------------------------------------------------------------------
 
 
-# --- reviews and tests -----------------------------------------------------------------------
+async def _do(talk: Talk, words: str, *, plan: bool = False) -> None:
+    """Give a task to the model, in a trial. Cancelled when the person stops it."""
+    plan = plan and talk.mode != "plan"
+    with talk.session() as session:
+        try:
+            await open_model(talk)
+        except KithError:
+            talk.terminal.prefill(words)  # for when there is somebody to hear them
+            raise
+        if talk.notes:
+            words, talk.notes = "\n\n".join([words, *talk.notes]), []
+        await _run(talk, talk.allowed, session, Task(words, "show" if plan else "no"))
+
+
+async def _run(talk: Talk, project: Project, session: Session, task: Task) -> None:
+    try:
+        result = await run_in(project, session, task, talk.answer, talk.opened)
+    except asyncio.CancelledError:
+        _keep_partial(talk, session)
+        raise
+    talk.show_result(result)
+
+
+def _keep_partial(talk: Talk, session: Session) -> None:
+    """What a model said before it was stopped belongs to the conversation."""
+    if said := talk.voice.said.strip():
+        author = talk.opened.facts.name if talk.opened else ""
+        session.emit(Said(THREAD, Message("assistant", (Text(said),), author, complete=False)))
 
 
 # --- templates -------------------------------------------------------------------------------
 
 
-async def template(talk: "Talk", rest: str) -> None:
+async def template(talk: Talk, rest: str) -> None:
     """Do a common task: what its blanks want and nobody said is asked for. Raises UsageError."""
-    from kith.agent.known_templates import fill_template, list_templates
-
-    name, *given = split(rest) or [""]
+    name, *given = split_arguments(rest) or [""]
     known = {each.name: each for each in list_templates(talk.project.root)}
     if not name:
         rows = [(f"{each.name} {_wanted(each)}".strip(), each.about) for each in known.values()]
@@ -72,16 +116,16 @@ async def template(talk: "Talk", rest: str) -> None:
         given += missing
     words = fill_template(name, given, talk.project.root)
     talk.say(printable(words), "dim")
-    await talk.do(words)
+    await _do(talk, words)
 
 
-def _wanted(template: "Template") -> str:
+def _wanted(template: Template) -> str:
     return " ".join(
         f"{each.name}=" if each.default is None else f"[{each.name}=]" for each in template.parameters
     )
 
 
-async def _ask_missing(talk: "Talk", template: "Template", given: Sequence[str]) -> list[str] | None:
+async def _ask_missing(talk: Talk, template: Template, given: Sequence[str]) -> list[str] | None:
     """Values for the blanks that need one; None where the person leaves one open."""
     named = {word.partition("=")[0] for word in given}
     found = []
@@ -96,9 +140,6 @@ async def _ask_missing(talk: "Talk", template: "Template", given: Sequence[str])
     return found
 
 
-def _question(parameter: "Parameter") -> str:
+def _question(parameter: Parameter) -> str:
     about = f", {parameter.about}" if parameter.about else ""
     return printable(f"{parameter.name} ({parameter.kind}{about})")
-
-
-# --- a guide for agents ----------------------------------------------------------------------

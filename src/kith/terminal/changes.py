@@ -1,4 +1,4 @@
-"""`kith diff` and `kith apply`: a change that was not applied, shown and applied after all."""
+"""`kith diff`, `kith apply` and `kith undo`: a change shown, applied after all, and taken back."""
 
 import argparse
 import json
@@ -14,6 +14,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.loops import run_loop
 from kith.core.values import FileChange
 from kith.edits import summarise
+from kith.memory.applied import short_id
 from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
 from kith.terminal.rendering.diffs import changes_lines
@@ -58,6 +59,18 @@ def apply_command(args: argparse.Namespace) -> int:
     elif format == "text":
         print_text(result.report, asked=asked)
     return result.code
+
+
+def undo_command(args: argparse.Namespace) -> int:
+    """Take a change back and say which files were touched."""
+    undone = run_loop(Project.open(find_root(args.folder), {}).undo(args.id or ""))
+    for file in undone.files:
+        print(f"{printable(file.path)}  +{file.added} -{file.removed}")
+    print(
+        f"Took {short_id(undone.undoes)} back, {count(len(undone.files), 'file')}. "
+        f"To have it again: kith undo {short_id(undone.change_id)}"
+    )
+    return 0
 
 
 def _print_stat(files: Sequence[FileChange]) -> None:

@@ -1,12 +1,12 @@
-"""The rest of a command's line, in words."""
+"""What follows a command on its line, in words."""
 
 import shlex
 
 from kith.core.errors import UsageError
 
 
-def split(rest: str) -> list[str]:
-    """Words as a shell would part them. Raises UsageError for a quote that nobody closed."""
+def split_arguments(rest: str) -> list[str]:
+    """The words as a shell would part them. Raises UsageError for a quote that nobody closed."""
     try:
         return shlex.split(rest)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The terminal in other hands for a while: an editor's, a viewer's, the shell's."""
+"""A conversation is suspended while an editor, a viewer or the shell has its terminal."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ _END_S: Final = 3.0  # who has the terminal may take so long to give it back
 _NOTICE_S: Final = 0.05  # until the loop has heard of a signal
 
 
-class Lending:
+class Suspension:
     """Who has the terminal of an application; `draw` shows what waits. All in the terminal's thread."""
 
     def __init__(self, app: Application[int], draw: Callable[[], None]) -> None:
@@ -22,12 +22,12 @@ class Lending:
         self._visits: list[asyncio.Task[object] | None] = []
 
     @property
-    def is_lent(self) -> bool:
+    def is_suspended(self) -> bool:
         """Whether somebody else has it now."""
         return bool(self._visits)
 
     @asynccontextmanager
-    async def aside(self) -> AsyncIterator[None]:
+    async def suspended(self) -> AsyncIterator[None]:
         """While it is entered, nothing is drawn and no keys are read."""
         self._draw()
         visit = asyncio.current_task()
@@ -40,7 +40,7 @@ class Lending:
             if self._app.is_running:
                 self._draw()
 
-    async def demand(self) -> None:
+    async def end(self) -> None:
         """Have it back, whoever has it."""
         visits = [visit for visit in self._visits if visit]
         for visit in visits:
@@ -50,9 +50,9 @@ class Lending:
 
     # --- the shell ---------------------------------------------------------------------------
 
-    async def suspend(self) -> None:
+    async def stop_process(self) -> None:
         """Ctrl-Z: the shell has the terminal until it gives it back."""
-        async with self.aside():
+        async with self.suspended():
             self._stop(0)
             await asyncio.sleep(_NOTICE_S)
 
@@ -64,10 +64,10 @@ class Lending:
             loop.add_signal_handler(signal.SIGCONT, self._hear_continue)
 
     def _hear_stop(self) -> None:
-        if self.is_lent:
+        if self.is_suspended:
             self._stop(os.getpid())  # who has it looks after it
         else:
-            self._app.create_background_task(self.suspend())
+            self._app.create_background_task(self.stop_process())
 
     def _stop(self, processes: int) -> None:
         """Stop, as a process does that heeds no signal; returns when it goes on."""
@@ -79,7 +79,7 @@ class Lending:
 
     def _hear_continue(self) -> None:
         """After a stop that nobody could see coming, the shell left the terminal as it likes it."""
-        if not self.is_lent and self._app.is_running and _echoes():
+        if not self.is_suspended and self._app.is_running and _echoes():
             self._app.input.raw_mode().__enter__()  # the first one knows how it was before
             self._app.renderer.reset()
             self._draw()

@@ -7,7 +7,15 @@ from typing import Any, Final
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 
-from kith.terminal.conversation.completion import Sources, Suggestion, is_slow, search, suggest, wants_any
+from kith.terminal.conversation.completion import (
+    LineContext,
+    Sources,
+    Suggestion,
+    is_slow,
+    search,
+    suggest,
+    wants_any,
+)
 from kith.terminal.conversation.history import LineHistory, SuggestEarlier
 from kith.terminal.conversation.menu import Menu
 from kith.terminal.conversation.paste import Pastes
@@ -16,7 +24,7 @@ _PAUSE_S: Final = 0.06
 _SEARCHING: Final = "Sent before: Enter takes one, Ctrl-R the next, Esc none"
 
 
-class Writing:
+class InputLine:
     """All of it belongs to the terminal's thread; `changed` draws it anew. `is_free`: nothing is asked.
 
     `is_dim`: what is only suggested looks different from what is written.
@@ -40,6 +48,13 @@ class Writing:
         self._browsing = False
         self._looking = False
         self.buffer.on_text_changed += lambda _: self._note_text()
+
+    def know(self, context: LineContext) -> None:
+        """Suggest and remember from now on what belongs to the folder."""
+        files = context.files
+        self.sources = Sources(lambda: files.paths, context.offers, self.history.find)
+        self.history.know(context.kept, context.earlier, context.keeps, context.session)
+        files.refresh()
 
     # --- what is suggested -------------------------------------------------------------------
 

@@ -4,63 +4,50 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kith.agent.asking.roles import role_names
 from kith.agent.features import features
+from kith.agent.kept_back import make_redactor
+from kith.agent.knowledge import gather
+from kith.agent.known_templates import list_templates
+from kith.agent.mentions import list_paths
+from kith.agent.models import list_names
+from kith.agent.project import Project
 from kith.core.errors import KithError
 from kith.core.loops import run_loop
+from kith.memory.typed import TypedLines
+from kith.settings import describe_settings
 from kith.settings.values import ROUTE
-from kith.terminal.conversation.completion import Offer, Sources
+from kith.terminal.conversation.commands.table import slash_commands
+from kith.terminal.conversation.completion import LineContext, Offer
 from kith.terminal.conversation.files import Listing, ProjectFiles
 from kith.terminal.conversation.modes import MEANINGS
-
-if TYPE_CHECKING:
-    from kith.agent.project import Project
-    from kith.terminal.conversation.writing import Writing
 
 _FRESH_S: Final = 20.0
 _SESSIONS: Final = 50
 _GIT: Final = ("status", "log", "diff", "show", "blame", "branch")
 
 
-def know_project(
-    line: "Writing",
-    get: Callable[[], "Project"],
-    session: Callable[[], str],
-    in_loop: Callable[[Callable[[], object]], None],
-) -> None:
-    """Teach a line where it is; to be called outside of the terminal's thread, which `in_loop` hands over to.
+def make_line_context(
+    get: Callable[[], Project], session: Callable[[], str], changed: Callable[[], None]
+) -> LineContext:
+    """What a line is told; `changed` is called, in some thread, where there may be more to suggest by now.
 
     `get` gives the project as it is set now, `session` the conversation's id.
     """
-    from kith.agent.kept_back import make_redactor
-    from kith.memory.typed import TypedLines
-
     project = get()
     kept = TypedLines(project.settings.state, project.root)
-    earlier = kept.lines()
     redactor = make_redactor(project.root, project.settings)
 
     def keeps(words: str) -> bool:
         return redactor.clean(words)[1] == 0
 
-    def look_again() -> None:
-        in_loop(line.look_again)
-
-    files = ProjectFiles(lambda: _list(get()), look_again)
-    offers = Offers(get, look_again)
-
-    def learn() -> None:
-        line.sources = Sources(lambda: files.paths, offers.of, line.history.find)
-        line.history.know(kept, earlier, keeps, session)
-        files.refresh()
-
-    in_loop(learn)
+    files = ProjectFiles(lambda: _list(get()), changed)
+    return LineContext(files, Offers(get, changed).of, kept, kept.lines(), keeps, session)
 
 
-def _list(project: "Project") -> Listing:
-    from kith.agent.mentions import list_paths
-
+def _list(project: Project) -> Listing:
     try:
         return run_loop(list_paths(project))
     except (KithError, OSError):  # a folder that is gone has no files
@@ -73,7 +60,7 @@ class Offers:
     `changed` is called in the thread that looked.
     """
 
-    def __init__(self, get: Callable[[], "Project"], changed: Callable[[], None]) -> None:
+    def __init__(self, get: Callable[[], Project], changed: Callable[[], None]) -> None:
         self._get, self._changed = get, changed
         self._known: dict[str, tuple[float, Sequence[Offer]]] = {}
         self._looking: set[str] = set()
@@ -99,55 +86,43 @@ class Offers:
             self._changed()
 
 
-def _commands(project: "Project") -> Iterable[Offer]:
-    from kith.terminal.conversation.commands.table import slash_commands
-
+def _commands(project: Project) -> Iterable[Offer]:
     return ((name, command.meaning) for name, command in slash_commands().items())
 
 
-def _models(project: "Project") -> Iterable[Offer]:
-    from kith.agent.models import list_names
-
+def _models(project: Project) -> Iterable[Offer]:
     found = [(name, "") for name in run_loop(list_names(project.settings))]
     routed = any(each.router for each in features())
     return [*found, (ROUTE, "kith chooses for each task")] if routed else found
 
 
-def _sessions(project: "Project") -> Iterable[Offer]:
+def _sessions(project: Project) -> Iterable[Offer]:
     talks = (each for each in project.sessions() if each.talks)
     return [(each.id, each.title) for each, _ in zip(talks, range(_SESSIONS), strict=False)]
 
 
-def _settings(project: "Project") -> Iterable[Offer]:
-    from kith.settings import describe_settings
-
+def _settings(project: Project) -> Iterable[Offer]:
     return [(key, value) for key, value, _ in describe_settings(project.settings)]
 
 
-def _roles(project: "Project") -> Iterable[Offer]:
-    from kith.agent.asking.roles import role_names
-
+def _roles(project: Project) -> Iterable[Offer]:
     return [(name, "") for name in role_names()]
 
 
-def _skills(project: "Project") -> Iterable[Offer]:
-    from kith.agent.knowledge import gather
-
+def _skills(project: Project) -> Iterable[Offer]:
     return [(each.name, each.about) for each in gather(project.settings).skills]
 
 
-def _templates(project: "Project") -> Iterable[Offer]:
-    from kith.agent.known_templates import list_templates
-
+def _templates(project: Project) -> Iterable[Offer]:
     return [(each.name, each.about) for each in list_templates(project.root)]
 
 
-def _git(project: "Project") -> Iterable[Offer]:
+def _git(project: Project) -> Iterable[Offer]:
     return [(name, "") for name in _GIT]
 
 
 MODES_OFFERED: Final[tuple[Offer, ...]] = tuple(MEANINGS.items())
-_FINDERS: Final[dict[str, Callable[["Project"], Iterable[Offer]]]] = {
+_FINDERS: Final[dict[str, Callable[[Project], Iterable[Offer]]]] = {
     "command": _commands,
     "model": _models,
     "session": _sessions,

@@ -1,21 +1,22 @@
 """What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kith.agent.compacting import compact_now
 from kith.agent.filling import Explained, explain_conversation
+from kith.agent.tasks import THREAD
 from kith.core.errors import UsageError
+from kith.terminal.conversation.clipboard import put_on_clipboard
+from kith.terminal.conversation.model import need_model
+from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import context_lines, todo_lines
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.agent.tasks import Opened
-    from kith.terminal.conversation.talk import Talk
 
 _BLOCK: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
 
 
-async def todo(talk: "Talk", rest: str) -> None:
+async def todo(talk: Talk, rest: str) -> None:
     """The model's list, as it stands."""
     items, screen = talk.past.todo, talk.terminal
     if not items:
@@ -26,9 +27,9 @@ async def todo(talk: "Talk", rest: str) -> None:
 # --- the window ------------------------------------------------------------------------------
 
 
-async def context(talk: "Talk", rest: str) -> None:
+async def context(talk: Talk, rest: str) -> None:
     """What the next request holds, part by part, and how much is left. Raises KithError."""
-    opened = await open_own(talk)
+    opened = await need_model(talk)
     found = await explain_conversation(talk.project, talk.past, opened)
     screen = talk.terminal
     parts = _gather_tools(found)
@@ -47,11 +48,9 @@ def _gather_tools(found: Explained) -> list[tuple[str, int]]:
     return [*rest[:1], (f"{len(tools)} tools", sum(tools)), *rest[1:]] if tools else rest
 
 
-async def compact(talk: "Talk", rest: str) -> None:
+async def compact(talk: Talk, rest: str) -> None:
     """Let the model sum up now, and say what that saved. Raises KithError."""
-    from kith.agent.compacting import compact_now
-
-    opened = await open_own(talk)
+    opened = await need_model(talk)
     with talk.session() as session:
         done = await compact_now(talk.project, session, opened, talk.answer)
     if done is None:
@@ -63,19 +62,10 @@ async def compact(talk: "Talk", rest: str) -> None:
         talk.say(printable(done.summary.strip()), "dim")
 
 
-async def open_own(talk: "Talk") -> "Opened":
-    """The model of the conversation, opened. Raises NoModelError, UsageError where kith chooses it anew."""
-    if talk.project.settings.is_routed:
-        raise UsageError("kith chooses the model of each task here; name one first: /model NAME")
-    if talk.opened is None:
-        talk.opened = await talk.project.open_model(talk.hear)
-    return talk.opened
-
-
 # --- what was folded -------------------------------------------------------------------------
 
 
-async def details(talk: "Talk", rest: str) -> None:
+async def details(talk: Talk, rest: str) -> None:
     """Thoughts, and what tools were given and said, on a screen of its own."""
     await talk.terminal.view("the newest first", talk.voice.details.lines(talk.terminal.width))
 
@@ -83,17 +73,15 @@ async def details(talk: "Talk", rest: str) -> None:
 # --- the last answer -------------------------------------------------------------------------
 
 
-async def copy(talk: "Talk", rest: str) -> None:
+async def copy(talk: Talk, rest: str) -> None:
     """Put the last answer, its last block of code, or the last change on the clipboard. Raises UsageError."""
     text = await _wanted(talk, rest)
-    from kith.terminal.conversation.clipboard import put_on_clipboard
-
     how = await put_on_clipboard(text, talk.terminal)
     lines = text.count("\n") + 1
     talk.say(f"Copied {lines:,} {'line' if lines == 1 else 'lines'} {how}.", "dim")
 
 
-async def _wanted(talk: "Talk", rest: str) -> str:
+async def _wanted(talk: Talk, rest: str) -> str:
     if rest == "diff":
         files = talk.past.applied[-1].files if talk.past.applied else talk.past.proposed
         if not files:
@@ -112,9 +100,7 @@ async def _wanted(talk: "Talk", rest: str) -> str:
     return blocks[-1].rstrip("\n")
 
 
-def _last_words(talk: "Talk") -> str:
-    from kith.agent.tasks import THREAD
-
+def _last_words(talk: Talk) -> str:
     said = (
         each.text.strip() for each in reversed(talk.past.threads.get(THREAD, ())) if each.role == "assistant"
     )

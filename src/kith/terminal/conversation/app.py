@@ -1,0 +1,207 @@
+"""The two threads of a conversation, joined: one owns the terminal and the keys, the other all the work."""
+
+import asyncio
+import errno
+import logging
+import signal
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from kith.core.loops import run_loop
+from kith.terminal.conversation.live_screen import LiveScreen
+from kith.terminal.conversation.modes import Mode, badge, next_mode
+from kith.terminal.rendering.look import Look
+from kith.terminal.screen import Screen
+from kith.view.printing import printable
+
+if TYPE_CHECKING:  # its code is loaded after the first key
+    from kith.terminal.conversation.driver import Driver
+
+_END_S: Final = 10.0  # work that is asked to end may take so long
+_GONE: Final = (errno.EIO, errno.EBADF, errno.EPIPE, errno.ENXIO)  # what a closed terminal says
+_HUNG_UP: Final = 129  # as a shell says it: 128 and the signal's number
+_SWITCH_S: Final = 0.001  # the work lets the keys have their turn after so long
+
+
+class OwnedTerminal(LiveScreen, Protocol):
+    """A live screen, for the thread that owns the terminal."""
+
+    @property
+    def is_suspended(self) -> bool: ...
+    async def run(self, begin: Callable[[], None], end: Callable[[], Awaitable[None]]) -> int: ...
+
+
+class ConversationApp:
+    """What the keys do (`KeyActions`), and when the two threads begin and end.
+
+    The first key is taken before the work's code is even loaded: until then there is no driver. Of the two
+    kinds of terminals only the one that is wanted is loaded.
+    `mode` is the one that the person chose, `resume` the conversation to go on with.
+    """
+
+    def __init__(
+        self, root: Path, flags: Mapping[str, Any], mode: Mode | None = None, resume: str = "", *, plain: bool
+    ) -> None:
+        self._root, self._flags = root, flags
+        self._mode, self._resume = mode, resume
+        self._early: deque[str] = deque()  # what was sent before anybody could work
+        self._driver: Driver | None = None
+        self._opening: Driver | None = None  # the same, before it can take anything
+        self._left = False
+        self.terminal = self._plain() if plain else self._lively()
+        self._fault: BaseException | None = None
+        self._worker = Thread(target=self._work, daemon=True, name="kith-work")
+
+    def run(self) -> int:
+        """Until the person leaves; returns the exit code. Raises KithError where nothing could begin."""
+        code = run_loop(self._live())
+        if self._fault:
+            raise self._fault
+        return code
+
+    def _lively(self) -> OwnedTerminal:
+        from kith.terminal.conversation.keys import make_keys
+        from kith.terminal.conversation.terminal import Terminal
+
+        keys = make_keys(lambda: terminal, self)
+        terminal = Terminal(self._submit, self._status, keys=keys, look=Look.choose())
+        return terminal
+
+    def _plain(self) -> OwnedTerminal:
+        from kith.terminal.conversation.plain import PlainTerminal
+
+        return PlainTerminal(self._submit, self.leave, Look.choose("none"))
+
+    async def _live(self) -> int:
+        loop = asyncio.get_running_loop()
+        if sys.platform != "win32":
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self.terminal.leave, 128 + number)
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        try:
+            return await self.terminal.run(self._worker.start, self._end_work)
+        except EOFError:
+            return _HUNG_UP
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            return _HUNG_UP
+
+    async def _end_work(self) -> None:
+        """Let what goes on come to an end."""
+        self._left = True
+        if driver := self._driver or self._opening:
+            driver.close()
+        if self._worker.is_alive():
+            await asyncio.get_running_loop().run_in_executor(None, self._worker.join, _END_S)
+
+    def _interrupt(self) -> None:
+        """Ctrl-C that came as a signal: while an editor has the terminal it is meant for that."""
+        if self.terminal.is_suspended:
+            return
+        if self.working:
+            self.stop()
+        else:
+            self.leave()
+
+    def _work(self) -> None:
+        sys.setswitchinterval(_SWITCH_S)
+        try:
+            with shown_faults(self.terminal):
+                self._converse()
+        except BaseException as error:  # whatever it is, the terminal's thread raises it
+            self._fault = error
+        finally:
+            self.terminal.leave()
+
+    def _converse(self) -> None:
+        """Greet with what is loaded soonest, and load the rest while the person reads."""
+        from kith.terminal.conversation.talk import open_talk
+
+        if self._left:
+            return
+        talk = open_talk(self._root, self._flags, self.terminal, self._mode)
+        from kith.terminal.conversation.driver import Driver
+
+        self._opening = Driver(talk, self._resume)
+        if not self._left:
+            run_loop(self._opening.live(self._open))
+
+    def _open(self, driver: "Driver") -> None:
+        """The work can take what was sent meanwhile."""
+        self._driver = driver
+        driver.talk.set_mode(self._mode or driver.talk.mode)
+        self._pass_on()
+
+    def _submit(self, words: str) -> None:
+        self._early.append(words)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """What was sent, as soon as somebody can work; both threads may be here."""
+        while self._driver and self._early:
+            with suppress(IndexError):  # the other one was faster
+                self._driver.submit(self._early.popleft())
+
+    def _status(self, width: int) -> str:
+        return self._driver.talk.status.line(width) if self._driver else badge(self._mode or "ask")
+
+    # --- what the keys do --------------------------------------------------------------------
+
+    @property
+    def working(self) -> bool:
+        return self._driver is not None and self._driver.talk.working
+
+    def stop(self) -> None:
+        if self._driver:
+            self._driver.stop()
+
+    def leave(self) -> None:
+        self.terminal.leave()
+
+    def go_back(self) -> None:
+        self._submit("/back")
+
+    def next_mode(self) -> None:
+        self._mode = next_mode(self._driver.talk.mode if self._driver else self._mode or "ask")
+        if self._driver:
+            self._driver.talk.set_mode(self._mode)
+
+    def toggle_todo(self) -> None:
+        if self._driver:
+            self._driver.talk.voice.toggle_todo()
+
+    def show_details(self) -> None:
+        if self._driver:
+            self._driver.show_details()
+        else:
+            self._submit("/details")
+
+    def take_back(self) -> str:
+        return self._driver.take_back() if self._driver else ""
+
+
+class _ScreenHandler(logging.Handler):
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(logging.WARNING)
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One record, with its traceback; asyncio logs the faults of what nobody awaits."""
+        self._screen.show(printable(self.format(record)), style="red")
+
+
+@contextmanager
+def shown_faults(screen: Screen) -> Iterator[None]:
+    """While it is entered, nothing that is logged reaches stderr: the screen shows it."""
+    handler, root = _ScreenHandler(screen), logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)

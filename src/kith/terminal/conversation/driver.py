@@ -1,0 +1,201 @@
+"""Carry out what the person sends: one thing after the other, and beside it what only looks."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from kith.agent.tasks import warm_up
+from kith.core.errors import KithError, UsageError
+from kith.core.events import Event
+from kith.core.loops import call_in
+from kith.terminal.conversation.commands.shell import run_typed
+from kith.terminal.conversation.commands.table import find_command, slash_commands
+from kith.terminal.conversation.commands.tasks import answer_words
+from kith.terminal.conversation.opening import open_conversation
+from kith.terminal.conversation.talk import Talk
+from kith.view.printing import printable
+
+Do = Callable[[Talk, str], Awaitable[None]]
+STOPPED: Final = "Stopped; what was said stays. Say how to go on, or /continue."
+
+
+class Driver:
+    """The queue of one conversation, worked off until the person leaves.
+
+    `submit`, `stop`, `show_details`, `close` and `take_back` are for the terminal's thread; all else happens
+    in the loop that runs `live`.
+    """
+
+    def __init__(self, talk: Talk, resume: str = "") -> None:
+        """`resume` is the conversation to go on with (`open_conversation`)."""
+        self.talk, self._resume = talk, resume
+        self._task: asyncio.Task[None] | None = None
+        self._beside: set[asyncio.Future[None]] = set()  # what looks while something else is done
+        self._warming: asyncio.Future[None] | None = None  # of the model, while the first words are typed
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._something = asyncio.Event()
+
+    # --- for the terminal's thread -----------------------------------------------------------
+
+    def submit(self, words: str) -> None:
+        """What the person sent: a command, a task, or words for the model at work."""
+        call_in(self._loop, lambda: self._take(words))
+
+    def stop(self) -> None:
+        """End what goes on now; what was said stays."""
+        call_in(self._loop, self._stop)
+
+    def show_details(self) -> None:
+        """The same as `/details`, but a key adds nothing to what was said."""
+        call_in(self._loop, lambda: self._look(slash_commands()["details"].run.load(), ""))
+
+    def close(self) -> None:
+        """End everything; `live` returns soon."""
+        self.talk.closing = True  # before there is a loop, too
+        call_in(self._loop, self._close)
+
+    def take_back(self) -> str:
+        """What was sent last and waits still, to be written anew; "" where nothing waits."""
+        return self.talk.pending.take_back()
+
+    # --- the loop ----------------------------------------------------------------------------
+
+    async def live(self, ready: "Callable[[Driver], None]") -> None:
+        """Do what is sent until `close`; `ready` hears when something can be. Raises KithError."""
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.ensure_future(open_conversation(self.talk, self._resume))
+        try:
+            await self._open(self._task)
+            if not self.talk.closing:
+                ready(self)
+            await self._do_all()
+        finally:
+            await self._end()
+
+    async def _open(self, opening: "asyncio.Future[None]") -> None:
+        """Open the conversation, unless the person leaves meanwhile."""
+        if self.talk.closing:
+            opening.cancel()
+        try:
+            await opening
+            self._warming = asyncio.ensure_future(self._warm())
+        except asyncio.CancelledError:
+            self.talk.closing = True
+        finally:
+            self._task = None
+
+    async def _warm(self) -> None:
+        """Get the model ready meanwhile; what goes wrong is said when the model is asked."""
+
+        def tell(event: Event) -> None:
+            if not self.talk.working:  # else it may be another one by now
+                self.talk.status.hear(event)
+                self.talk.terminal.redraw()
+
+        with suppress(KithError, OSError):
+            await warm_up(self.talk.project, tell)
+
+    async def _do_all(self) -> None:
+        while not self.talk.closing:
+            try:
+                words = self.talk.pending.queue.popleft()  # the person may take it back at any moment
+            except IndexError:
+                self.talk.terminal.ready()
+                self._something.clear()
+                await self._something.wait()
+            else:
+                await self._do_one(words)
+
+    async def _end(self) -> None:
+        """Let go of what is held open, whatever ended the conversation, and say how to go on with it."""
+        talk = self.talk
+        if talk.opened:
+            await talk.opened.aclose()
+        if talk.project.servers:
+            await talk.project.servers.aclose()
+        if talk.past.started:
+            talk.say(f"To go on with it: kith -r {talk.id[:6]}", "dim")
+
+    # --- one thing after the other -----------------------------------------------------------
+
+    async def _do_one(self, words: str) -> None:
+        talk = self.talk
+        talk.pending.show()
+        talk.working = True
+        self._task = asyncio.ensure_future(self._carry_out(words))
+        try:
+            await self._task
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            talk.voice.rest()
+            if not talk.closing:
+                talk.say(STOPPED, "yellow")
+        finally:
+            talk.working, self._task = False, None
+            talk.voice.rest()
+            talk.pending.gather_unheard(talk.inbox)
+
+    async def _carry_out(self, words: str) -> None:
+        """A command or a task; a person's mistake costs one sentence."""
+        talk = self.talk
+        talk.terminal.echo(words)
+        try:
+            command, rest = find_command(words)
+            if words.startswith("!"):
+                await run_typed(talk, words)
+            elif command:
+                await command.run.load()(talk, rest)
+            else:
+                await answer_words(talk, words)
+        except KithError as error:
+            talk.voice.rest()
+            talk.say(printable(str(error)), "red")
+
+    def _take(self, words: str) -> None:
+        talk = self.talk
+        if talk.working and (look := _at_any_time(words)):
+            talk.terminal.echo(words)
+            self._look(look, words.partition(" ")[2].strip())
+        elif talk.at_work and not words.startswith(("/", "!")):
+            talk.steer(words)
+            talk.pending.steer(words)
+        else:
+            talk.submit(words)
+            self._something.set()
+
+    def _stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+
+    def _close(self) -> None:
+        self.talk.pending.queue.clear()
+        self._something.set()
+        self._stop()
+
+    # --- beside them -------------------------------------------------------------------------
+
+    def _look(self, look: Do, rest: str) -> None:
+        """Begin what only looks, whatever is done meanwhile."""
+        beside = asyncio.ensure_future(self._answer_beside(look, rest))
+        self._beside.add(beside)
+        beside.add_done_callback(self._end_beside)
+
+    async def _answer_beside(self, look: Do, rest: str) -> None:
+        try:
+            await look(self.talk, rest)
+        except KithError as error:
+            self.talk.say(printable(str(error)), "red")
+
+    def _end_beside(self, done: "asyncio.Future[None]") -> None:
+        self._beside.discard(done)
+        if not done.cancelled():
+            done.result()
+
+
+def _at_any_time(words: str) -> Do | None:
+    """What a command does, where it need not wait until the work is over."""
+    try:
+        command, _ = find_command(words)
+    except UsageError:
+        return None
+    return command.run.load() if command and command.anytime else None

@@ -1,0 +1,42 @@
+"""What a conversation needs of a terminal: a screen on which something lives, and a line to write in."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from kith.settings import Settings
+from kith.terminal.conversation.completion import LineContext
+from kith.terminal.screen import Screen
+
+# Text with colours (ANSI), or what makes it for so many columns.
+Region = str | Callable[[int], str]
+
+
+class LiveScreen(Screen, Protocol):
+    """A screen on which a conversation lives: below what stays there is what changes. From any thread."""
+
+    def live(self, name: str, region: Region | None) -> None:
+        """What is shown in one of the regions from now on."""
+
+    def prefill(self, words: str) -> None:
+        """Words in the line, for the person to go on with; not where something is written already."""
+
+    def signal(self, sequence: str) -> None:
+        """Something for the terminal itself that shows nothing, such as what its clipboard is to hold."""
+
+    def redraw(self) -> None:
+        """What is drawn by itself is different now."""
+
+    def settle_in(self, chosen: Settings) -> None:
+        """Do as the person wants it, now that it is known."""
+
+    def know(self, make: Callable[[Callable[[], None]], LineContext]) -> None:
+        """Help with what is typed, and remember it; `make` is given what to call after changes."""
+
+    def echo(self, words: str) -> None:
+        """What the person sent, and what is answered from here on."""
+
+    def ready(self) -> None:
+        """Nothing is worked on any more."""
+
+    def leave(self, code: int = 0) -> None:
+        """End the conversation."""
