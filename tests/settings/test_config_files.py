@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kith.core.errors import UsageError
@@ -272,6 +272,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("form", ["toml", "yaml"])
 @given(steps=STEPS)
+@example(steps=[("build.max_tasks", 1), *[('projects."~/a.b".model', "0")] * 2])  # a table in two places
 def test_whatever_is_set_and_unset_is_what_is_read(
     tmp_path_factory: pytest.TempPathFactory, form: str, steps: list[tuple[str, Any]]
 ) -> None:

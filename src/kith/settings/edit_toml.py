@@ -1,11 +1,9 @@
 """Change one key of a TOML text where it stands, so that comments and all else stay as they are."""
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 import tomlkit
-from tomlkit.container import Container
-from tomlkit.items import AbstractTable
 
 from kith.settings.places import find_ends
 
@@ -18,7 +16,7 @@ def set_in_toml(text: str, keys: Sequence[str], value: Any) -> str:
         if key not in table:
             return f"{_paragraph(text)}[{_dotted(keys[:-1])}]\n{_line(keys[-1], value)}\n"
         table = table[key]
-        if not isinstance(table, AbstractTable | Container):
+        if not isinstance(table, MutableMapping):  # one in several places, too
             raise ValueError(f"{key} is no table there")
     ends = find_ends(text)
     if keys[-1] in table or (len(keys) > 1 and tuple(keys[:-1]) not in ends):  # written within a line
