@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kith.agent.features import known_features
 from kith.agent.worker import start_worker
 from kith.core.events import RunEnded
 from kith.core.feature import Lazy
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.log import LOG_FILE, Log
+from kith.settings.features import known_features
 from mending import CHECK, DONE, edit
 from outside import Kith
 

@@ -81,8 +81,8 @@ def beget() -> None:
     """Fork a child for every request, until stdin ends."""
     for name in LOADED:
         importlib.import_module(name)
-    from kith.agent.features import parts_for
     from kith.features.web.app import _ROUTES
+    from kith.settings.features import parts_for
 
     for name in _ROUTES:
         importlib.import_module(f"kith.features.web.{name}")

@@ -6,7 +6,6 @@ from typing import Literal
 
 from kith.agent.claims import claimed_tests
 from kith.agent.deciding import decide
-from kith.agent.features import find_part
 from kith.agent.judges import Judges
 from kith.agent.keeping import kept_trial
 from kith.agent.plan import PlanRejected, agree_on_plan, with_request
@@ -22,6 +21,7 @@ from kith.core.run import Gate, Run, Thread
 from kith.core.values import Change, Changes, Message, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.settings.features import find_part
 
 Planning = Literal["no", "yes", "show"]
 # Tells what stands out in a change, in the run's trial; with a role, its model is asked as well.

@@ -5,7 +5,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from kith.agent.features import known_features
 from kith.agent.project import Project
 from kith.agent.worker import WORKERS
 from kith.core.errors import UsageError
@@ -15,6 +14,7 @@ from kith.memory.log import Log
 from kith.memory.queries import applied_changes, kinds_in
 from kith.memory.typed import forget_typed
 from kith.settings import Settings
+from kith.settings.features import known_features
 from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
 

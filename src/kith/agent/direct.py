@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from kith.agent.direct_edits import MoreEdits
-from kith.agent.features import all_parts
 from kith.agent.holding import files_holding
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
+from kith.settings.features import all_parts
 
 
 @dataclass(frozen=True, slots=True)

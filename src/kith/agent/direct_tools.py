@@ -11,7 +11,6 @@ from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.direct import AppendText, InsertText, RenameSymbol, ReplaceText, make_direct
 from kith.agent.direct_edits import Edit, MoreEdits
-from kith.agent.features import all_parts
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
 from kith.context.redact import Redactor
@@ -24,6 +23,7 @@ from kith.edits import summarise
 from kith.memory.index import open_index
 from kith.memory.refresh import refresh
 from kith.memory.session import Listener
+from kith.settings.features import all_parts
 from kith.tools import standard_tools
 from kith.tools.symbols import Look
 from kith.tools.veiled import hide

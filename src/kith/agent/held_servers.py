@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
-from kith.agent.features import find_part
 from kith.agent.outside_tools import OpenTools, OutsideTools
 from kith.agent.project import Project
+from kith.settings.features import find_part
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from kith.agent.features import find_part, known_features, word_lack
 from kith.core.errors import (
     EXIT_LIMIT,
     EXIT_NO_MODEL,
@@ -29,6 +28,7 @@ from kith.models.discovery.stored import FILES
 from kith.models.providers.wire import is_loopback
 from kith.models.sources import NoSource, Source, Sources, files_of
 from kith.settings import Settings
+from kith.settings.features import find_part, known_features, word_lack
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from kith.agent.features import find_part, need_part
 from kith.agent.project import Project
 from kith.core.run import Answerer
 from kith.memory.inbox import Letter
 from kith.memory.session import Listener
+from kith.settings.features import find_part, need_part
 
 Begin = Callable[[Project, Letter, Answerer, Sequence[Listener], str], Awaitable[object]]
 Resume = Callable[[Project, str, Answerer, Sequence[Listener]], Awaitable[object]]

@@ -82,6 +82,8 @@ class Feature:
     meaning: str
     needs: tuple[str, ...] = ()
     extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Its own settings, `[NAME]` in the configuration: a frozen dataclass whose fields all have defaults.
+    settings: Lazy[type] | None = None
     commands: tuple[Command, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()
     # Chooses the models of a task that names none: agent.asking.routes.Router.

@@ -1,14 +1,12 @@
 """What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
 
 from kith.settings.brought import Brought
-from kith.settings.read import find_folders, load_settings, read_brought, unknown_variables
+from kith.settings.folders import find_folders
+from kith.settings.read import load_settings, read_brought, unknown_variables
 from kith.settings.show import describe_server, describe_settings
 from kith.settings.values import (
     Building,
-    Coaching,
-    Conferring,
     Endpoint,
-    Engine,
     Hook,
     Routing,
     Settings,
@@ -18,10 +16,7 @@ from kith.settings.values import (
 __all__ = [
     "Brought",
     "Building",
-    "Coaching",
-    "Conferring",
     "Endpoint",
-    "Engine",
     "Hook",
     "Routing",
     "Settings",

@@ -9,23 +9,35 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
 from kith.core.values import Sampling
+from kith.settings.features import known_features
 from kith.settings.places import Place
-from kith.settings.values import Building, Coaching, Conferring, Engine, Routing, Settings
+from kith.settings.values import Building, Routing, Settings
 
 # Groups of settings: each is a table in the file, and its keys are called `table.key`.
-TABLES: Mapping[str, type] = {
+OWN_TABLES: Mapping[str, type] = {
     "sampling": Sampling,
-    "engine": Engine,
     "build": Building,
     "route": Routing,
-    "coach": Coaching,
-    "confer": Conferring,
 }
+# Those of features, also of features that are off: their files need not change.
+SECTIONS: Mapping[str, type] = {each.name: each.settings.load() for each in known_features() if each.settings}
+TABLES: Mapping[str, type] = {**OWN_TABLES, **SECTIONS}
 # Tables whose keys are names that the person chose, and the keys of other things.
 NAMED = ("endpoints", "gates", "mcp", "pools", "projects")
 LISTS = ("hooks",)  # of tables
 _KEYS_OF_SERVICES = ("openai_api_key", "anthropic_api_key", "gemini_api_key")
-_NOT_KEYS = {"origin", "brought", "state", "cache", "config", *_KEYS_OF_SERVICES, *NAMED, *LISTS, *TABLES}
+_NOT_KEYS = {
+    "origin",
+    "sections",
+    "brought",
+    "state",
+    "cache",
+    "config",
+    *_KEYS_OF_SERVICES,
+    *NAMED,
+    *LISTS,
+    *TABLES,
+}
 _HINTS = get_type_hints(Settings)
 KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
 IN_TABLES = {
@@ -53,15 +65,8 @@ _LEAST: Mapping[str, float] = {
     "max_day_usd": 0,
     "route.second_usd": 0,
     "route.audit": 0,
-    "coach.live": 0,
-    "coach.max_trials": 1,
-    "coach.max_usd": 0,
-    "confer.tokens": 500,
     "build.step_seconds": 1,
     "build.step_tokens": 1,
-    "engine.threads": 1,
-    "engine.ngl": 0,
-    "engine.idle": 1,
     "stall": 1,
     "check_timeout": 1,
     "command_timeout": 1,
@@ -71,7 +76,7 @@ _LEAST: Mapping[str, float] = {
     "max_change_bytes": 1,
 }
 
-_MOST: Mapping[str, float] = {"route.audit": 1, "coach.live": 1}
+_MOST: Mapping[str, float] = {"route.audit": 1}
 _LISTED = 20  # names that a sentence may hold
 
 
@@ -108,13 +113,23 @@ def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | No
         raise UsageError(f"{where}: {key} is empty{instead}.")
     if fitted is None:
         raise UsageError(f"{where}: {key} must be {in_words(hint)}, not {value!r}.")
-    if key in _LEAST and not fitted >= _LEAST[key]:
-        raise UsageError(f"{where}: {key} must be at least {_LEAST[key]:g}, not {value!r}.")
-    if key in _MOST and fitted > _MOST[key]:
-        raise UsageError(f"{where}: {key} must be at most {_MOST[key]:g}, not {value!r}.")
+    least, most = _limits_of(key)
+    if least is not None and not fitted >= least:
+        raise UsageError(f"{where}: {key} must be at least {least:g}, not {value!r}.")
+    if most is not None and fitted > most:
+        raise UsageError(f"{where}: {key} must be at most {most:g}, not {value!r}.")
     if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
         raise UsageError(f"{where}: check is either 'none' or commands, not both.")
     return _clean_hosts(fitted, where) if key == "hosts" else fitted
+
+
+def _limits_of(key: str) -> tuple[float | None, float | None]:
+    """The least and the most that a number may be; a feature's own say so themselves, as metadata of fields."""
+    table, _, name = key.partition(".")
+    told: Mapping[str, Any] = {}
+    for each in fields(SECTIONS[table]) if table in SECTIONS else ():
+        told = each.metadata if each.name == name else told
+    return told.get("least", _LEAST.get(key)), told.get("most", _MOST.get(key))
 
 
 def _clean_hosts(hosts: Sequence[str], where: Place | str) -> tuple[str, ...]:

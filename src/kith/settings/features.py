@@ -1,15 +1,97 @@
-"""Which features the person switched off, known before any other setting is read."""
+"""The features that are installed: those that come with kith, those of other packages, and which are on."""
 
 import os
-from collections.abc import Mapping
-from typing import Final
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, Final, TypeVar
 
 from kith.core.errors import UsageError
+from kith.core.feature import Feature, Lazy
 from kith.settings.files import find_file, parse, read_text
-from kith.settings.read import find_folders
+from kith.settings.folders import find_folders
 
 KEY: Final = "features_off"
 _VARIABLE: Final = "KITH_FEATURES_OFF"
+ENTRY_POINTS: Final = "kith.features"
+_PACKAGE: Final = "kith.features"
+
+T = TypeVar("T")
+Part = Callable[[Feature], Lazy[T] | None]  # which part of a feature is asked for
+
+
+@cache
+def known_features() -> tuple[Feature, ...]:
+    """Every feature that is installed: kith's own by name, then those of other packages."""
+    own = [import_module(f"{_PACKAGE}.{name}").FEATURE for name in _own_names()]
+    return (*own, *_others())
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """The features that are on: installed, not switched off, and with all that they need."""
+    return tuple(switched_on(known_features(), features_off()))
+
+
+def parts_for(name: str) -> tuple[Any, ...]:
+    """What the features that are on add to the one called `name`."""
+    return tuple(each.extends[name].load() for each in features() if name in each.extends)
+
+
+def all_parts(part: Part[T]) -> Iterator[T]:
+    """This part of each feature that is on and has it, loaded."""
+    return (found.load() for each in features() if (found := part(each)))
+
+
+def find_part(part: Part[T]) -> T | None:
+    """This part of the first feature that is on and has it, loaded; None where none has."""
+    return next(all_parts(part), None)
+
+
+def need_part(part: Part[T], asked: str) -> T:
+    """The same, for what the person `asked`. Raises UsageError where the feature is off or not installed."""
+    if (found := find_part(part)) is not None:
+        return found
+    raise UsageError(word_lack(part, asked))
+
+
+def word_lack(part: Part[T], asked: str) -> str:
+    """What the person `asked` needs: a feature that is off, or one that is not installed."""
+    names = [each.name for each in known_features() if part(each)]
+    lacking = f"the feature {names[0]}, which is off" if names else "a feature that is not installed"
+    return f"{asked} needs {lacking}; see kith features."
+
+
+def switched_on(known: Iterable[Feature], off: Collection[str]) -> Iterable[Feature]:
+    """The known features without those that are off, and those that need one which is not there."""
+    there = {each.name: each for each in known if each.name not in off}
+    while lacking := [each.name for each in there.values() if not there.keys() >= {*each.needs}]:
+        for name in lacking:
+            del there[name]
+    return there.values()
+
+
+def _others() -> list[Feature]:
+    """The features of other packages: looked for in their files first, for `importlib.metadata` is slow."""
+    if not any(ENTRY_POINTS in file.read_text("utf-8", "replace") for file in _entry_point_files()):
+        return []
+    from importlib import metadata
+
+    return [found.load() for found in metadata.entry_points(group=ENTRY_POINTS)]
+
+
+def _entry_point_files() -> Iterator[Path]:
+    for folder in sys.path:
+        yield from Path(folder).glob("*.dist-info/entry_points.txt")
+
+
+def _own_names() -> list[str]:
+    spec = find_spec(_PACKAGE)
+    return sorted(each.name for each in iter_modules(spec.submodule_search_locations if spec else ()))
 
 
 def features_off(environ: Mapping[str, str] = os.environ) -> frozenset[str]:

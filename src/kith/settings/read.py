@@ -8,8 +8,20 @@ from typing import Any
 
 from kith.core.errors import KithError, UsageError
 from kith.settings.brought import Brought, Standing, find_brought
-from kith.settings.check import LISTS, NAMED, TABLES, check_value, flatten, has_value, is_key, nearest_key
+from kith.settings.check import (
+    LISTS,
+    NAMED,
+    OWN_TABLES,
+    SECTIONS,
+    TABLES,
+    check_value,
+    flatten,
+    has_value,
+    is_key,
+    nearest_key,
+)
 from kith.settings.files import find_file, parse, read_text
+from kith.settings.folders import find_folders
 from kith.settings.hooks import read_hooks
 from kith.settings.named import read_named
 from kith.settings.values import Settings
@@ -66,9 +78,12 @@ def load_settings(
                 continue
             merged[key] = _joined(key, merged[key], value) if key in merged else value
             origin[key] = source
-    tables = {name: _take_table(merged, name) for name in TABLES}
+    tables = {name: _take_table(merged, name) for name in OWN_TABLES}
+    sections = {name: _take_table(merged, name) for name in SECTIONS}
     places: dict[str, Any] = {"state": state, "cache": cache, "config": config}
-    return replace(Settings(), **merged, **tables, **places, origin=origin, brought=brought)
+    return replace(
+        Settings(), **merged, **tables, **places, sections=sections, origin=origin, brought=brought
+    )
 
 
 def _joined(key: str, before: Any, value: Any) -> Any:
@@ -122,21 +137,6 @@ def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
     if present is None:  # there was no limit
         return True
     return bool(value >= present if isinstance(value, bool) else value <= present)
-
-
-def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, Path]:
-    """Where configuration, state and cache live (XDG on Linux). Raises UsageError without a home."""
-    import platformdirs
-
-    try:
-        if environ.get("HOME") == "":
-            raise RuntimeError("an empty HOME would mean the root folder")
-        dirs = platformdirs.PlatformDirs("kith", appauthor=False)
-        return dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path
-    except RuntimeError as error:  # neither HOME nor the password database knows one
-        raise UsageError(
-            "There is no home folder to keep the log in; set HOME to an absolute path."
-        ) from error
 
 
 def read_values(path: Path, text: str, allowed: set[str] | None) -> dict[str, Any]:

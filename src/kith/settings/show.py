@@ -18,7 +18,9 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
     rows = [(key, _show(value), settings.origin.get(key, "default")) for key, value in values.items()]
     for key in IN_TABLES:
         table, _, name = key.partition(".")
-        value = getattr(getattr(settings, table), name)
+        value = getattr(
+            settings.sections[table] if table in settings.sections else getattr(settings, table), name
+        )
         rows.append((key, _show(value), settings.origin.get(key, "default")))
     for name, endpoint in settings.endpoints.items():
         rows.append(

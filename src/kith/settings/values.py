@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from kith.core.values import Sampling
 from kith.settings.brought import Brought
 
 ROUTE: Final = "route"  # in place of a model's name: kith chooses for each task
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +21,6 @@ class Endpoint:
     url: str
     key_env: str = ""
     cloud: bool | None = None  # it is outside of the person's own network; None: its address says so
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """How kith's own engine runs a model file; None and "" leave the choice to kith or to the engine."""
-
-    program: Literal["auto", "xllamacpp", "llama-server", "off"] = "auto"
-    ngl: int | None = None  # layers on the GPU
-    flash_attn: Literal["auto", "on", "off"] = "auto"
-    threads: int | None = None
-    cache_type_k: str = ""
-    cache_type_v: str = ""
-    args: tuple[str, ...] = ()  # handed to llama-server as they are
-    idle: float = 300.0  # seconds without anybody before it stops
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +48,6 @@ class Routing:
     second_usd: float = 0.0002  # what a second of waiting is worth
     audit: float = 0.03  # share of the local successes that the frontier model looks at once more
     cap: bool = True  # stop a local run that takes longer than those that succeed
-
-
-@dataclass(frozen=True, slots=True)
-class Coaching:
-    """How ways of asking a model are tried: by whom they are proposed, and how much work may try them."""
-
-    model: str = ""  # who proposes; none: the one that is coached
-    live: float = 0.2  # share of the tasks that a canary gets
-    max_trials: int = 200  # recorded tasks done again for one experiment
-    max_usd: float | None = None  # for proposals and replays together, a day
-
-
-@dataclass(frozen=True, slots=True)
-class Conferring:
-    """Who confers where nobody is named, and how much that may take."""
-
-    models: tuple[str, ...] = ()
-    tokens: int = 20_000  # of one council, read and written
-    judge: str = ""  # who decides where nothing can be tested; none: the first of the council
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +135,9 @@ class Settings:
     system: str = ""  # a file with the words that a model begins with, in place of kith's own
     append_system: str = ""  # a file with words to add to them
     sampling: Sampling = Sampling()
-    engine: Engine = Engine()
     build: Building = Building()
     route: Routing = Routing()
-    coach: Coaching = Coaching()
-    confer: Conferring = Conferring()
+    sections: Mapping[str, Any] = field(default_factory=dict)  # of features, by their names
     gates: Mapping[str, str] = field(default_factory=dict)  # a project's own: name -> command
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     hooks: tuple[Hook, ...] = ()  # the person's, then the project's
@@ -193,6 +160,10 @@ class Settings:
     def is_routed(self) -> bool:
         """Whether kith chooses the model of each task, instead of the person."""
         return self.model == ROUTE
+
+    def section(self, kind: type[T]) -> T:
+        """A feature's own settings; its defaults where nothing was chosen."""
+        return next((each for each in self.sections.values() if isinstance(each, kind)), kind())
 
     @property
     def reachable(self) -> tuple[str, ...]:

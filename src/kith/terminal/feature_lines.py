@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from kith.agent.features import all_parts
 from kith.core.events import Event
+from kith.settings.features import all_parts
 
 Line = tuple[str, str]  # a style, and what is said
 TellLines = Callable[[Event], Iterable[Line]]

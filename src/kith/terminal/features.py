@@ -5,10 +5,9 @@ import json
 import sys
 from collections.abc import Iterable
 
-from kith.agent.features import features, known_features
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.settings import find_folders
-from kith.settings.features import KEY, features_off
+from kith.settings.features import KEY, features, features_off, known_features
 from kith.settings.files import find_file
 from kith.settings.write import set_setting, unset_setting
 from kith.view.lines import wrapped

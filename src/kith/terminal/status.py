@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.agent.checks import KnownCheck, known_checks
-from kith.agent.features import find_part, need_part
 from kith.agent.project import Project
 from kith.agent.waiting_list import waiting_sessions
 from kith.core.codec import encode
@@ -17,6 +16,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.feature import Feature, Lazy
 from kith.core.loops import run_loop
 from kith.memory.log import Log
+from kith.settings.features import find_part, need_part
 from kith.terminal.folder import find_root
 from kith.view.evidence import word_standing
 from kith.view.lines import brief, count, wrapped

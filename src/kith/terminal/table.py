@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from kith.agent.features import features
 from kith.core.feature import Command, lazy_in
+from kith.settings.features import features
 
 _here = lazy_in("kith.terminal")
 

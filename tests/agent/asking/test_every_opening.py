@@ -15,6 +15,7 @@ from kith.core.model import Prompt
 from kith.core.options import Options
 from kith.core.values import Sampling, Usage, say
 from kith.features.coach.coach import coaching_limits
+from kith.features.coach.settings import CoachSettings
 from kith.features.confer.checks import check_objection
 from kith.features.confer.replies import Objection
 from kith.features.demo.standin import Server, serve
@@ -23,7 +24,7 @@ from kith.memory.log import Log
 from kith.models.stack import Opened, look
 from kith.models.wrappers.limited import Budget
 from kith.settings import Settings
-from kith.settings.values import Coaching, Routing
+from kith.settings.values import Routing
 from kith.tools import standard_tools
 
 SECRET = new_secret()
@@ -177,7 +178,7 @@ def test_coaching_has_its_own_money_for_a_day(tmp_path: Path) -> None:
     log.append("other", RunStarted("work", "", "", "0", Options("run")), ())
     log.append("other", Called("cloud/x", "work", 1, Usage(1, 1), usd=9.0), ())
     for most, task, left in ((0.5, None, 0.1), (0.5, 0.05, 0.05), (0.0, None, 0.0), (None, 2.0, 2.0)):
-        chosen = Settings(max_task_usd=task, coach=Coaching(max_usd=most))
+        chosen = Settings(max_task_usd=task, sections={"coach": CoachSettings(max_usd=most)})
         assert coaching_limits(chosen, log).max_task_usd == pytest.approx(left)
 
 

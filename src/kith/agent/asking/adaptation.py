@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kith.agent.features import find_part
 from kith.agent.project import Project
 from kith.context.showing import ALL, Showing
 from kith.core.model import Role
 from kith.memory.past import Past
 from kith.memory.session import Listener
 from kith.models.stack import Opened
+from kith.settings.features import find_part
 
 
 def _same(words: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kith.agent.asking.terms import Terms
-from kith.agent.features import need_part
 from kith.agent.roles import Player, RoleSpec
 from kith.models.stack import Opened
+from kith.settings.features import need_part
 
 
 class Panels(Protocol):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kith.agent.asking.terms import Terms
-from kith.agent.features import find_part, need_part
 from kith.agent.judges import Audit
 from kith.agent.project import Project
 from kith.agent.relay import GivenUp
@@ -15,6 +14,7 @@ from kith.core.decisions import Routed
 from kith.core.model import Role, Tool
 from kith.models.stack import Opened
 from kith.settings import Settings
+from kith.settings.features import find_part, need_part
 
 
 class Route(Protocol):

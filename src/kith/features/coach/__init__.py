@@ -9,6 +9,7 @@ FEATURE = Feature(
     "how each model is asked: ways tried on recorded tasks, adopted when they win",
     needs=("measure",),
     extends={"measure": _here("profile:PART")},
+    settings=_here("settings:CoachSettings"),
     commands=(
         Command(
             "coach",

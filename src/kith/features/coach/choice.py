@@ -4,6 +4,7 @@ from kith.agent.asking.adaptation import Adaptation
 from kith.agent.project import Project
 from kith.features.coach.ask import adaptation_of
 from kith.features.coach.coached import Coaching, read_coaching
+from kith.features.coach.settings import CoachSettings
 from kith.features.coach.strategy import ORIGINAL, Strategy, choose, key_of
 from kith.memory.past import Past
 from kith.models.stack import Opened
@@ -26,7 +27,7 @@ def _find_strategy(project: Project, opened: Opened, kind: str, id: str, past: P
     if calls := [call for call in earlier if call.model == opened.facts.name]:
         return _find(coaching, key, calls[-1].strategy)
     ways = coaching.ways.get((key, kind))
-    return choose(ways, project.settings.coach.live, id) if ways else ORIGINAL
+    return choose(ways, project.settings.section(CoachSettings).live, id) if ways else ORIGINAL
 
 
 def _find(coaching: Coaching, key: str, id: str) -> Strategy:

@@ -21,6 +21,7 @@ from kith.features.coach.recorded import Recorded
 from kith.features.coach.recordings import find_tasks
 from kith.features.coach.replays import Replays, in_peace
 from kith.features.coach.rules import propose_by_rule
+from kith.features.coach.settings import CoachSettings
 from kith.features.coach.strategies import FEWEST, settle_live
 from kith.features.coach.strategy import Strategy, Ways, is_of
 from kith.features.coach.symptoms import Symptoms, find_symptoms
@@ -143,7 +144,7 @@ class _Bench:
         """The experiment's trials, as far as time goes, and what they decide."""
         facts = self.opened.facts
         pairs = coaching.pairs.get(((self.key, self.kind), strategy.id), {})
-        most = min(HORIZON, self.project.settings.coach.max_trials)
+        most = min(HORIZON, self.project.settings.section(CoachSettings).max_trials)
         experiment = Experiment(facts.digest, facts.name, self.kind, ways.champion, strategy, pairs, most)
         if strategy.id not in ways.tried:
             experiment.tell(run, "proposed", Decision("go on", strategy.hypothesis))
@@ -163,7 +164,7 @@ class _Bench:
 
         A model that does no better than the rules is not asked any more.
         """
-        facts, named = self.opened.facts, self.project.settings.coach.model
+        facts, named = self.opened.facts, self.project.settings.section(CoachSettings).model
         seen = find_symptoms(
             self.key, facts.name, self.kind, ways.champion.id, self.measured.legs, self.measured.calls
         )
@@ -178,7 +179,11 @@ class _Bench:
         """What a model proposes; within the money for coaching, and with consent where it is in the cloud."""
         chosen, log = self.project.settings, self.project.log
         terms = Terms(replace(self.project, settings=coaching_limits(chosen, log)), run, session)
-        opened = await terms.open(chosen.coach.model) if chosen.coach.model else self.opened
+        opened = (
+            await terms.open(chosen.section(CoachSettings).model)
+            if chosen.section(CoachSettings).model
+            else self.opened
+        )
         try:
             await terms.admit(opened)
             if not is_worth_asking([event for _, event in ways.history], opened.facts.name):
@@ -196,9 +201,10 @@ class _Bench:
 
 def coaching_limits(chosen: Settings, log: Log) -> Settings:
     """The settings with what is left today of the money for coaching, as the limit of one experiment."""
-    if chosen.coach.max_usd is None:
+    most = chosen.section(CoachSettings).max_usd
+    if most is None:
         return chosen
-    left = max(0.0, chosen.coach.max_usd - paid_today(log, kind=COACH))
+    left = max(0.0, most - paid_today(log, kind=COACH))
     most = chosen.max_task_usd
     return replace(chosen, max_task_usd=left if most is None else min(left, most))
 

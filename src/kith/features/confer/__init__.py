@@ -14,6 +14,7 @@ FEATURE = Feature(
     ),
     extends={"web": _here("page:PART")},
     lines=_here("speakers:council_lines"),
+    settings=_here("settings:ConferSettings"),
     commands=(
         Command(
             "confer",

@@ -28,6 +28,7 @@ from kith.features.confer.judge import JUDGE, ask_judge
 from kith.features.confer.members import Council, Ledger, Member, draw_labels
 from kith.features.confer.remembered import Minutes, read_minutes
 from kith.features.confer.seats import ability_of, measured_legs, weigh_councils
+from kith.features.confer.settings import ConferSettings
 from kith.features.confer.settle import Settling, settle
 from kith.memory.session import Listener
 from kith.models.stack import Opened
@@ -84,7 +85,7 @@ def choose_models(project: Project, motion: Motion) -> tuple[str, ...]:
     """Who confers: those named, else two that are configured. Raises UsageError."""
     chosen = project.settings
     routed = (*chosen.route.local[:1], *filter(None, [chosen.route.frontier]))
-    names = motion.models or chosen.confer.models[:FEWEST] or routed
+    names = motion.models or chosen.section(ConferSettings).models[:FEWEST] or routed
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
         raise UsageError(f"A council needs different models; {twice} is named twice.")
@@ -169,7 +170,7 @@ async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurr
         shown = await open_task(run, motion.question, opening_room(window), await known.fitting())
     notes = tell_notes_of(project.settings, window)
     shown = f"{notes}\n\n{shown}" if notes else shown
-    ledger = Ledger(project.settings.confer.tokens)
+    ledger = Ledger(project.settings.section(ConferSettings).tokens)
     tested = motion.apply and await project.is_tested(run)
     return Council(id, kind, motion.question, shown, members, ledger, tested, hurry)
 
@@ -177,7 +178,7 @@ async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurr
 async def _judge(terms: Terms, motion: Motion, council: Council, opened: dict[str, Opened]) -> Decision:
     """The decision of the judge that was named, else of the first of the council that still answers."""
     project, run = terms.project, terms.run
-    name = motion.judge or project.settings.confer.judge
+    name = motion.judge or project.settings.section(ConferSettings).judge
     spec = find_role("arbiter", project.settings)
     there = next((label for label, member in council.members.items() if name in ("", member.name)), "")
     if there:

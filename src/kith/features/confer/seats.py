@@ -14,6 +14,7 @@ from kith.features.confer.checks import check_objection
 from kith.features.confer.panel import Panel, Panelist
 from kith.features.confer.payoff import ENOUGH, Payoff, results_of, weigh
 from kith.features.confer.remembered import read_others, read_results
+from kith.features.confer.settings import ConferSettings
 from kith.features.measure.measured import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.learned import fold, sorts_of, who
@@ -83,7 +84,7 @@ def seat_panel(project: Project, run: Run, seats: Sequence[tuple[Opened, Player]
         for opened, each in seats
     ]
     check = partial(check_objection, run) if kind == "plan" else None
-    panel = Panel(panelists, run, project.settings.confer.tokens, check)
+    panel = Panel(panelists, run, project.settings.section(ConferSettings).tokens, check)
     run.emit(
         Notice(f"The {player.role.name} is a panel: {', '.join(each.model.name for each in panelists)}.")
     )

@@ -8,6 +8,7 @@ FEATURE = Feature(
     "engine",
     "kith's own llama.cpp: model files of this machine, and downloads",
     models={"file": _here("own:engine_of")},
+    settings=_here("settings:EngineSettings"),
     commands=(
         Command(
             "models pull",

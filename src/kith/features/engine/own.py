@@ -13,6 +13,7 @@ from kith.features.engine.home import real_path
 from kith.features.engine.listing import running_engines
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.owned import Owned
+from kith.features.engine.settings import EngineSettings
 from kith.features.engine.share import EngineAddress, make_room, open_engine
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import TARGET, Choice, Memory, choose_window, fits
@@ -132,7 +133,7 @@ class OwnEngine(Source):
 
 def engine_of(chosen: Settings) -> OwnEngine:
     """kith's own engine, as the settings want it."""
-    own = chosen.engine
+    own = chosen.section(EngineSettings)
     options = EngineOptions(
         ngl=own.ngl,
         flash_attn=own.flash_attn,

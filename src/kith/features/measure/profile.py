@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from kith.agent.features import parts_for
 from kith.agent.project import Project
 from kith.core.errors import UsageError
 from kith.features.measure.folding import VerdictRow
@@ -17,6 +16,7 @@ from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.speeds import Speed, measure_speeds, read_rate, write_rate
 from kith.features.measure.successes import Success, describe_models, measure_successes, tokens_of
 from kith.features.measure.trends import Shift, Trend, find_shifts, find_trends
+from kith.settings.features import parts_for
 
 # What a failed call's words say, by sort; the first that fits.
 _ERRORS: Final = {

@@ -6,9 +6,9 @@ from functools import cache
 
 from fastapi import APIRouter
 
-from kith.agent.features import parts_for
 from kith.core.events import Event
 from kith.memory.log import Log
+from kith.settings.features import parts_for
 from kith.view.markup import NOTHING, Html
 
 

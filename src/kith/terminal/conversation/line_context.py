@@ -7,7 +7,6 @@ from time import monotonic
 from typing import Final
 
 from kith.agent.asking.roles import role_names
-from kith.agent.features import features
 from kith.agent.kept_back import make_redactor
 from kith.agent.knowledge import gather
 from kith.agent.known_templates import list_templates
@@ -18,6 +17,7 @@ from kith.core.errors import KithError
 from kith.core.loops import run_loop
 from kith.memory.typed import TypedLines
 from kith.settings import describe_settings
+from kith.settings.features import features
 from kith.settings.values import ROUTE
 from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.completion import LineContext, Offer

@@ -1,10 +1,10 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
 from kith.agent.asking.switch import Reading, read_anew
-from kith.agent.features import features
 from kith.agent.models import list_all
 from kith.agent.tasks import THREAD
 from kith.core.money import dollars
+from kith.settings.features import features
 from kith.settings.values import ROUTE
 from kith.terminal.conversation.model import choose_model
 from kith.terminal.conversation.talk import Talk

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, get_args
 
-from kith.agent.features import features
 from kith.core.errors import UsageError
 from kith.core.feature import Group, SlashCommand, lazy_in
+from kith.settings.features import features
 
 _here = lazy_in("kith.terminal.conversation.commands")
 
