@@ -4,9 +4,13 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from kith.core.feature import Feature
+from kith.settings.features import known_features
 
 SOURCE = Path(__file__).parent.parent / "src" / "kith"
 ARCHITECTURE = SOURCE.parent.parent / "ARCHITECTURE.md"
@@ -82,6 +86,50 @@ def test_imports_go_down_only(place: str) -> None:
 def test_the_kernel_asks_for_features_and_imports_none() -> None:
     files = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
     assert not [name for file in files for name in imports_of(file) if name.startswith("kith.features")]
+
+
+@pytest.mark.parametrize("feature", known_features(), ids=lambda each: each.name)
+def test_a_feature_imports_only_the_features_that_it_names(feature: Feature) -> None:
+    imported = {
+        name for file in (SOURCE / "features" / feature.name).rglob("*.py") for name in imports_of(file)
+    }
+    others = {name.split(".")[2] for name in imported if name.startswith("kith.features.")} - {feature.name}
+    assert others <= {*feature.needs, *feature.extends}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Wherever an import stands: in a function, or for types only."""
+    modules = {
+        str(file.relative_to(SOURCE).with_suffix("")).replace("/", "."): file for file in SOURCE.rglob("*.py")
+    }
+    graph = {name: targets(file, modules) for name, file in modules.items()}
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def targets(file: Path, modules: dict[str, Path]) -> set[str]:
+    """The modules of kith that a file imports, as they are called here."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kith."):
+            base = str(node.module).removeprefix("kith.")
+            for name in (f"{base}.{alias.name}" for alias in node.names):
+                found |= {each for each in (name, f"{name}.__init__") if each in modules} or (
+                    {base, f"{base}.__init__"} & modules.keys()
+                )
+    return found
+
+
+def test_only_memory_speaks_sql() -> None:
+    speaks = re.compile(
+        r"^(import|from) sqlite3|\bSELECT [\w*(]|\bDELETE FROM |\bINSERT INTO |PRAGMA ", re.MULTILINE
+    )
+    found = {file for file in SOURCE.rglob("*.py") if speaks.search(file.read_text(encoding="utf-8"))}
+    assert {place_of(file) for file in found} == {"memory"}
+
+
+def test_the_picture_of_the_packages_is_the_one_that_the_code_gives() -> None:
+    script = SOURCE.parents[1] / "tools" / "architecture_picture.py"
+    assert subprocess.run([sys.executable, str(script), "--check"]).returncode == 0, f"run {script}"
 
 
 @pytest.mark.parametrize("place", ALLOWED)

@@ -20,6 +20,7 @@ from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
 from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
+from kith.settings.features import features
 
 # Commits the applied paths of the real tree under a message.
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
@@ -140,6 +141,7 @@ class _Checks:
     async def gates(self, claimed: Sequence[str] = (), tries: Tries = "none") -> list[Gate]:
         claims = Claims(self.checking.request, tuple(claimed), tries)
         chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate(self.run)]
+        chosen += (gate.load()(self.run) for feature in features() for gate in feature.gates)
         checks = await self._find()
         for check in checks:
             allowed = await self._may_run(check)

@@ -4,7 +4,7 @@ import base64
 import json
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -13,6 +13,11 @@ from kith.core.events import Event
 from kith.core.old_logs import renew
 
 KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+def add_kinds(kinds: Iterable[type]) -> None:
+    """Let the log hold events of these types, too: frozen dataclasses of plain values, by their names."""
+    KINDS.update({kind.__name__: kind for kind in kinds})
 
 
 def encode_event(event: Event) -> str:

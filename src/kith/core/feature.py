@@ -82,6 +82,12 @@ class Feature:
     meaning: str
     needs: tuple[str, ...] = ()
     extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Tools that the worker is offered: core.model.Tool.
+    tools: tuple[Lazy[Any], ...] = ()
+    # Gates that every change passes before the checks: a function of a Run that gives a core.run.Gate.
+    gates: tuple[Lazy[Any], ...] = ()
+    # Events of its own: frozen dataclasses, under whose names the log keeps them.
+    events: tuple[Lazy[type], ...] = ()
     # Its own settings, `[NAME]` in the configuration: a frozen dataclass whose fields all have defaults.
     settings: Lazy[type] | None = None
     commands: tuple[Command, ...] = ()

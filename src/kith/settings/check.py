@@ -4,6 +4,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from kith.core.errors import UsageError
@@ -13,15 +14,12 @@ from kith.settings.features import known_features
 from kith.settings.places import Place
 from kith.settings.values import Building, Routing, Settings
 
-# Groups of settings: each is a table in the file, and its keys are called `table.key`.
+# Groups of settings of kith's own.
 OWN_TABLES: Mapping[str, type] = {
     "sampling": Sampling,
     "build": Building,
     "route": Routing,
 }
-# Those of features, also of features that are off: their files need not change.
-SECTIONS: Mapping[str, type] = {each.name: each.settings.load() for each in known_features() if each.settings}
-TABLES: Mapping[str, type] = {**OWN_TABLES, **SECTIONS}
 # Tables whose keys are names that the person chose, and the keys of other things.
 NAMED = ("endpoints", "gates", "mcp", "pools", "projects")
 LISTS = ("hooks",)  # of tables
@@ -36,16 +34,10 @@ _NOT_KEYS = {
     *_KEYS_OF_SERVICES,
     *NAMED,
     *LISTS,
-    *TABLES,
+    *OWN_TABLES,
 }
 _HINTS = get_type_hints(Settings)
 KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
-IN_TABLES = {
-    f"{table}.{name}": hint
-    for table, kind in TABLES.items()
-    for name, hint in get_type_hints(kind).items()
-    if kind is not Sampling or name not in _HINTS  # what has a key of its own (think) is not said twice
-}
 _BOOLEANS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
@@ -80,32 +72,55 @@ _MOST: Mapping[str, float] = {"route.audit": 1}
 _LISTED = 20  # names that a sentence may hold
 
 
+@cache
+def sections() -> Mapping[str, type]:
+    """The tables of features, also of those that are off: what stands in a file may stay there."""
+    return {each.name: each.settings.load() for each in known_features() if each.settings}
+
+
+@cache
+def tables() -> Mapping[str, type]:
+    """Every group of settings: each is a table in the file, and its keys are called `table.key`."""
+    return {**OWN_TABLES, **sections()}
+
+
+@cache
+def keys_in_tables() -> Mapping[str, Any]:
+    """`table.key` -> its type."""
+    return {
+        f"{table}.{name}": hint
+        for table, kind in tables().items()
+        for name, hint in get_type_hints(kind).items()
+        if kind is not Sampling or name not in _HINTS  # what has a key of its own (think) is not said twice
+    }
+
+
 def is_key(key: str) -> bool:
     """Whether there is such a setting, or such a group of settings."""
-    return key in KEYS or key in (*NAMED, *LISTS, *TABLES) or key.partition(".")[0] in TABLES
+    return key in KEYS or key in (*NAMED, *LISTS, *tables()) or key.partition(".")[0] in tables()
 
 
 def has_value(key: str) -> bool:
     """Whether there is such a setting or group of settings; in a group, whether it has that setting."""
-    return key in (*KEYS, *NAMED, *LISTS, *TABLES, *IN_TABLES)
+    return key in (*KEYS, *NAMED, *LISTS, *tables(), *keys_in_tables())
 
 
 def nearest_key(key: str) -> str:
     """The setting that a slip may have made into `key`; "" when none is like it."""
-    return next(iter(_near(key, [*KEYS, *IN_TABLES])), "")
+    return next(iter(_near(key, [*KEYS, *keys_in_tables()])), "")
 
 
 def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
-    if key in (*NAMED, *TABLES):
+    if key in (*NAMED, *tables()):
         raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
     if key in LISTS:
         raise UsageError(f"{where}: {key!r} is a list of tables, each written by hand below [[{key}]].")
     if key in _KEYS_OF_SERVICES:
         raise UsageError(f"{where}: {key!r} stands in no file; it is read from the variable {key.upper()}.")
-    hint: Any = IN_TABLES.get(key) or KEYS.get(key)
+    hint: Any = keys_in_tables().get(key) or KEYS.get(key)
     if hint is None:
-        known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *TABLES, *IN_TABLES])
+        known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *tables(), *keys_in_tables()])
         raise UsageError(f"{where}: {unknown_key(key, known)}")
     fitted = fit(value, hint)
     if fitted is None and _has_empty(value) and get_origin(hint) is tuple:
@@ -124,10 +139,10 @@ def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | No
 
 
 def _limits_of(key: str) -> tuple[float | None, float | None]:
-    """The least and the most that a number may be; a feature's own say so themselves, as metadata of fields."""
+    """The least and the most that a number may be; of a feature's own, its fields' metadata says so."""
     table, _, name = key.partition(".")
     told: Mapping[str, Any] = {}
-    for each in fields(SECTIONS[table]) if table in SECTIONS else ():
+    for each in fields(sections()[table]) if table in sections() else ():
         told = each.metadata if each.name == name else told
     return told.get("least", _LEAST.get(key)), told.get("most", _MOST.get(key))
 
@@ -143,7 +158,7 @@ def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The keys and values of a file; those of a group are called `table.key`."""
     pairs: list[tuple[str, Any]] = []
     for key, value in data.items():
-        if key in TABLES and isinstance(value, dict):
+        if key in tables() and isinstance(value, dict):
             pairs += [(f"{key}.{name}", item) for name, item in value.items()]
         else:
             pairs.append((key, value))

@@ -10,6 +10,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Final, TypeVar
 
+from kith.core.codec import add_kinds
 from kith.core.errors import UsageError
 from kith.core.feature import Feature, Lazy
 from kith.settings.files import find_file, parse, read_text
@@ -34,7 +35,9 @@ def known_features() -> tuple[Feature, ...]:
 @cache
 def features() -> tuple[Feature, ...]:
     """The features that are on: installed, not switched off, and with all that they need."""
-    return tuple(switched_on(known_features(), features_off()))
+    on = tuple(switched_on(known_features(), features_off()))
+    add_kinds(kind.load() for each in on for kind in each.events)
+    return on
 
 
 def parts_for(name: str) -> tuple[Any, ...]:

@@ -12,13 +12,13 @@ from kith.settings.check import (
     LISTS,
     NAMED,
     OWN_TABLES,
-    SECTIONS,
-    TABLES,
     check_value,
     flatten,
     has_value,
     is_key,
     nearest_key,
+    sections,
+    tables,
 )
 from kith.settings.files import find_file, parse, read_text
 from kith.settings.folders import find_folders
@@ -79,10 +79,10 @@ def load_settings(
             merged[key] = _joined(key, merged[key], value) if key in merged else value
             origin[key] = source
     tables = {name: _take_table(merged, name) for name in OWN_TABLES}
-    sections = {name: _take_table(merged, name) for name in SECTIONS}
+    of_features = {name: _take_table(merged, name) for name in sections()}
     places: dict[str, Any] = {"state": state, "cache": cache, "config": config}
     return replace(
-        Settings(), **merged, **tables, **places, sections=sections, origin=origin, brought=brought
+        Settings(), **merged, **tables, **places, sections=of_features, origin=origin, brought=brought
     )
 
 
@@ -122,7 +122,7 @@ def _holds(folder: str, root: Path) -> bool:
 def _take_table(merged: dict[str, Any], table: str) -> Any:
     """The group of settings called `table`, taken out of all values."""
     names = [key for key in merged if key.startswith(f"{table}.")]
-    return TABLES[table](**{name.partition(".")[2]: merged.pop(name) for name in names})
+    return tables()[table](**{name.partition(".")[2]: merged.pop(name) for name in names})
 
 
 def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
@@ -175,7 +175,7 @@ def _own_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if name.startswith("KITH_") and name not in _NO_SETTINGS:
             key = name.removeprefix("KITH_").lower()
             table, _, rest = key.partition("_")
-            yield name, f"{table}.{rest}" if table in TABLES and rest else key
+            yield name, f"{table}.{rest}" if table in tables() and rest else key
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

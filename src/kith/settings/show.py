@@ -4,7 +4,7 @@ import re
 import shlex
 from typing import Any
 
-from kith.settings.check import IN_TABLES, KEYS
+from kith.settings.check import KEYS, keys_in_tables
 from kith.settings.values import Settings, ToolServer
 
 _PASSWORD = re.compile(r"(^|//)[^/@\s]*:[^/@\s]*@")  # of an address
@@ -16,7 +16,7 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
     """Each key, its value in words ("-": nobody chose), and where it came from; secrets are not shown."""
     values = {key: getattr(settings, key) for key in KEYS} | {"window": settings.window or None}
     rows = [(key, _show(value), settings.origin.get(key, "default")) for key, value in values.items()]
-    for key in IN_TABLES:
+    for key in keys_in_tables():
         table, _, name = key.partition(".")
         value = getattr(
             settings.sections[table] if table in settings.sections else getattr(settings, table), name

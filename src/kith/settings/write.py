@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.core.errors import UsageError
-from kith.settings.check import IN_TABLES, KEYS, NAMED, check_value, is_key
+from kith.settings.check import KEYS, NAMED, check_value, is_key, keys_in_tables
 from kith.settings.files import is_yaml, parse, read_text
 from kith.settings.places import read_key
 from kith.settings.read import PROJECT_KEYS, read_values
@@ -22,7 +22,9 @@ def split_key(key: str) -> tuple[str, ...]:
     table, _, rest = key.partition(".")
     if table == "projects" and rest[:1] in ("/", "~"):  # a shell took the quotes away
         ends = (
-            end for end in range(len(rest)) if rest[end] == "." and rest[end + 1 :] in (*KEYS, *IN_TABLES)
+            end
+            for end in range(len(rest))
+            if rest[end] == "." and rest[end + 1 :] in (*KEYS, *keys_in_tables())
         )
         end = next(ends, len(rest))
         return (table, rest[:end], *filter(None, rest[end + 1 :].split(".")))
@@ -118,7 +120,7 @@ def _literal(word: str) -> Iterator[Any]:
 
 def _known(key: str) -> None:
     """Raises UsageError naming the nearest key, where there is no such one."""
-    if not is_key(key) or ("." in key and key not in IN_TABLES):
+    if not is_key(key) or ("." in key and key not in keys_in_tables()):
         check_value(key, None, "kith config unset")
 
 

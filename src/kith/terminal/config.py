@@ -13,7 +13,7 @@ from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, describe_settings, find_folders, load_settings
 from kith.settings.brought import find_brought
-from kith.settings.check import TABLES, unknown_key
+from kith.settings.check import tables, unknown_key
 from kith.settings.files import find_file
 from kith.settings.write import set_setting, unset_setting
 from kith.terminal.folder import find_root
@@ -72,7 +72,7 @@ def find_rows(rows: Sequence[Row], key: str) -> list[Row]:
     """The row of a key, or those of a table. Raises UsageError naming the nearest."""
     found = [row for row in rows if row[0] == key or row[0].startswith(f"{key}.")]
     if not found:
-        words = unknown_key(key, sorted({row[0] for row in rows} | {*TABLES}))
+        words = unknown_key(key, sorted({row[0] for row in rows} | {*tables()}))
         raise UsageError(words)
     return found
 

@@ -18,6 +18,7 @@ from kith.core.run import Thread
 from kith.core.values import Message
 from kith.memory.past import Past
 from kith.models.stack import Opened
+from kith.settings.features import features
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 
@@ -34,8 +35,8 @@ def make_worker(
 ) -> Role:
     """The worker, played by `opened`; `look` asks the index, `terms` are those of the session if it has one.
 
-    `thread` is the conversation so far, which keeps the tools that it began with. Tools of servers come last,
-    as far as these are connected.
+    `thread` is the conversation so far, which keeps the tools that it began with. Tools of features
+    come behind kith's own, and last those of servers, as far as these are connected.
     """
     said = thread.messages if thread else ()
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
@@ -45,11 +46,12 @@ def make_worker(
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(budget_of(project.settings), past.compacted)
-    remote = project.servers.tools(opened.window) if project.servers else ()
-    remote = terms.hook(remote, opened) if terms else remote
-    spec = offer(in_own_words(find_role("worker", project.settings), project.settings), remote)
+    added = tuple(tool.load() for feature in features() for tool in feature.tools)
+    added += project.servers.tools(opened.window) if project.servers else ()
+    added = terms.hook(added, opened) if terms else added
+    spec = offer(in_own_words(find_role("worker", project.settings), project.settings), added)
     veiled = terms is not None and terms.veils(opened)
-    player = make_player(project, spec, opened, model, tools + remote, veiled=veiled)
+    player = make_player(project, spec, opened, model, tools + added, veiled=veiled)
     role = adaptation.dress(player.role)
     if terms and thread:
         known_since = partial(_since, thread, _summed_up(past))

@@ -7,6 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "build",
     "from a request to tested code: roles propose, tests decide",
+    needs=("measure",),
     extends={"measure": _here("profile:PART"), "web": _here("page:PART")},
     status=_here("status:STATUS"),
     commands=(

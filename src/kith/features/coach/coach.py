@@ -201,10 +201,10 @@ class _Bench:
 
 def coaching_limits(chosen: Settings, log: Log) -> Settings:
     """The settings with what is left today of the money for coaching, as the limit of one experiment."""
-    most = chosen.section(CoachSettings).max_usd
-    if most is None:
+    daily = chosen.section(CoachSettings).max_usd
+    if daily is None:
         return chosen
-    left = max(0.0, most - paid_today(log, kind=COACH))
+    left = max(0.0, daily - paid_today(log, kind=COACH))
     most = chosen.max_task_usd
     return replace(chosen, max_task_usd=left if most is None else min(left, most))
 

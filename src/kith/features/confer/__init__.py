@@ -7,11 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "confer",
     "several models propose, claim and revise; tools and tests decide",
-    needs=(
-        "measure",
-        "review",
-        "route",
-    ),
+    needs=("measure", "review", "route"),
     extends={"web": _here("page:PART")},
     lines=_here("speakers:council_lines"),
     settings=_here("settings:ConferSettings"),

@@ -7,10 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "editors",
     "conversations in Zed, JetBrains' IDEs, Neovim and Emacs (ACP)",
-    needs=(
-        "mcp",
-        "route",
-    ),
+    needs=("route",),
     commands=(
         Command(
             "acp",

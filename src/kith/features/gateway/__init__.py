@@ -7,10 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "gateway",
     "models for other programs: OpenAI's dialect, and `kith runtime`",
-    needs=(
-        "route",
-        "web",
-    ),
+    needs=("route", "web"),
     extends={"web": _here("page:PART")},
     commands=(
         Command(

@@ -7,12 +7,8 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "mcp",
     "tools of other programs for models, and kith's tools for other agents",
-    needs=(
-        "review",
-        "scan",
-        "web",
-    ),
     outside_tools=_here("tool_servers:ToolServers"),
+    needs=("review", "scan", "web"),
     commands=(
         Command(
             "mcp",

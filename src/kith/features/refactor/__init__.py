@@ -7,11 +7,8 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "refactor",
     "what could be better, and refactorings by syntax tree or by a model",
-    needs=(
-        "scan",
-        "testgen",
-    ),
     edits=_here("direct:EDITS"),
+    needs=("scan", "testgen"),
     commands=(
         Command(
             "refactor",

@@ -7,10 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "route",
     "which models a task goes to, learned from what was measured",
-    needs=(
-        "build",
-        "measure",
-    ),
+    needs=("build", "measure"),
     commands=(
         Command(
             "why",

@@ -1,0 +1,52 @@
+"""Each feature can be deleted: kith starts, says what is left, and does its main job."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kith.settings.features import known_features
+from places import SOURCE
+
+NAMES = [each.name for each in known_features()]
+
+
+def without(folder: Path, *names: str) -> dict[str, str]:
+    """The environment in which a copy of kith without these features is the one that is found."""
+    shutil.copytree(SOURCE, folder / "kith", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in names:
+        shutil.rmtree(folder / "kith" / "features" / name)
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def kith(environ: dict[str, str], *words: str, cwd: Path | None = None) -> str:
+    command = [sys.executable, "-P", "-m", "kith", *words]
+    done = subprocess.run(command, env=environ, cwd=cwd, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["web", *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES if name != "web")]
+)
+def test_without_one_feature_kith_starts_and_the_demo_runs(tmp_path: Path, name: str) -> None:
+    environ = without(tmp_path, name)
+    assert kith(environ, "--version").startswith("kith ")
+    said = kith(environ, "--help")
+    gone = next(each for each in known_features() if each.name == name)
+    for command in gone.commands:
+        assert f"  {command.name} " not in said
+    assert name not in [line.split()[0] for line in kith(environ, "features").splitlines()]
+    if name != "demo":
+        assert "Took" in kith(environ, "demo")  # done, applied, and taken back
+
+
+def test_without_any_feature_the_main_job_is_done(repository: Path, tmp_path: Path) -> None:
+    environ = without(tmp_path, *NAMES)
+    assert kith(environ, "features") == ""
+    assert "run " in kith(environ, "--help") and "scan" not in kith(environ, "--help")
+    kith(environ, "run", "--yes", "rename mean to average", cwd=repository)
+    assert "def average" in (repository / "utils.py").read_text()
