@@ -9,12 +9,13 @@ import sys
 from collections import defaultdict
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 SOURCE: Final = ROOT / "src" / "kith"
 OUT: Final = ROOT / "docs" / "images" / "architecture.svg"
-WIDTH, ROW, GAP, MARGIN = 880, 62, 10, 16
+WIDTH, ROW, GAP, MARGIN = 880, 80, 10, 16
 STYLE: Final = """\
 text { font: 13px system-ui, sans-serif; fill: #1f2328 } .small { font-size: 10.5px; fill: #57606a }
 rect { fill: #f6f8fa; stroke: #8c959f } .feature { fill: #ddf4ff } .core { fill: #fff8c5 }
@@ -61,20 +62,15 @@ def sentence(folder: Path) -> str:
 
 
 def box(x: float, y: float, width: float, name: str, folder: Path, kind: str = "") -> str:
-    about = escape(sentence(folder))
-    words, line, lines = about.split(), "", list[str]()
-    for word in words:
-        if len(line) + len(word) > width / 5.4 and line:
-            lines.append(line)
-            line = ""
-        line = f"{line} {word}".strip()
-    shown = [*lines, line][:3]
+    about = sentence(folder)
+    shown = [escape(line) for line in wrap(about, int(width / 5.9))][:4]
     text = "".join(
         f'<text class="small" x="{x + 8:.0f}" y="{y + 30 + 12 * n:.0f}">{each}</text>'
         for n, each in enumerate(shown)
     )
     return (
-        f'<g><title>{about}</title><rect class="{kind}" x="{x:.0f}" y="{y:.0f}" rx="5" width="{width:.0f}" '
+        f"<g><title>{escape(about)}</title>"
+        f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" rx="5" width="{width:.0f}" '
         f'height="{ROW - GAP}"/><text x="{x + 8:.0f}" y="{y + 16:.0f}">{escape(name)}</text>{text}</g>'
     )
 
