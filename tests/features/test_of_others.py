@@ -1,6 +1,8 @@
 """A feature of another package is found by its entry point, and adds what kith's own add."""
 
 import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,6 @@ from typing import Any
 import pytest
 
 from mending import CHECK, DONE, NEW, OLD, edit
-from outside import Kith
 from places import ROOT
 
 EXAMPLE = ROOT / "examples" / "kith-todos"
@@ -30,25 +31,32 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(site), str(EXAMPLE / "src"))))
 
 
+def kith(folder: Path, *words: str, code: int = 0) -> str:
+    """A process of its own, which finds what is installed."""
+    command = [sys.executable, "-P", "-m", "kith", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=90)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
 @pytest.mark.usefixtures("installed")
-def test_its_command_its_setting_and_its_gate(kith: Kith, script: Any) -> None:
-    assert "todos" in kith("features").stdout and "list TODO comments" in kith("--help").stdout
-    (kith.folder / "later.py").write_text("x = 1  # TODO: two\n# HACK: three\n")
-    assert kith("todos").stdout == "later.py:1: # TODO: two\n"
-    kith("config", "set", "todos.words", "HACK")
-    assert kith("todos").stdout == "later.py:2: # HACK: three\n"
-    lazy = {
-        "calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": f"{NEW}  # TODO: more"}}]
-    }
-    clean = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": "  # TODO: more", "new": ""}}]}
-    kith.run("--yes", "-m", script(lazy, DONE, clean, DONE), "--check", CHECK, "fix mean")
-    text = (kith.folder / "utils.py").read_text()
+def test_its_command_its_setting_and_its_gate(repository: Path, script: Any) -> None:
+    assert "todos" in kith(repository, "features") and "list TODO comments" in kith(repository, "--help")
+    (repository / "later.py").write_text("x = 1  # TODO: two\n# HACK: three\n")
+    assert kith(repository, "todos") == "later.py:1: # TODO: two\n"
+    kith(repository, "config", "set", "todos.words", "HACK")
+    assert kith(repository, "todos") == "later.py:2: # HACK: three\n"
+    lazy = {"path": "utils.py", "old": OLD, "new": f"{NEW}  # TODO: more"}
+    clean = {"path": "utils.py", "old": "  # TODO: more", "new": ""}
+    said = [{"calls": [{"name": "edit", "args": args}]} for args in (lazy, clean)]
+    kith(repository, "run", "--yes", "-m", script(said[0], DONE, said[1], DONE), "--check", CHECK, "fix mean")
+    text = (repository / "utils.py").read_text()
     assert NEW in text and "TODO" not in text
 
 
 @pytest.mark.usefixtures("installed")
-def test_it_is_switched_off_like_any_other(kith: Kith, script: Any) -> None:
-    assert "Off: todos." in kith("features", "off", "todos").stdout
-    kith("todos", code=2)
-    kith.run("--yes", "-m", script(edit(), DONE), "--check", CHECK, "fix mean")
-    assert "Every feature is on." in kith("features", "on", "todos").stdout
+def test_it_is_switched_off_like_any_other(repository: Path, script: Any) -> None:
+    assert "Off: todos." in kith(repository, "features", "off", "todos")
+    kith(repository, "todos", code=2)
+    kith(repository, "run", "--yes", "-m", script(edit(), DONE), "--check", CHECK, "fix mean")
+    assert "Every feature is on." in kith(repository, "features", "on", "todos")
