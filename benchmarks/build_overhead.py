@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "workflows"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from dataclasses import replace  # noqa: E402
 

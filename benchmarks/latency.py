@@ -59,7 +59,7 @@ def engine(size: str, folder: Path) -> Iterator[tuple[str, int]]:
     model = folder / f"{size}.gguf"
     make = [sys.executable, str(ROOT / "tools" / "make_tiny_gguf.py"), str(model), "--size", size]
     subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
-    command = [sys.executable, str(ROOT / "tests" / "engine" / "run.py"), str(model)]
+    command = [sys.executable, str(ROOT / "tests" / "support" / "run_engine.py"), str(model)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as running:

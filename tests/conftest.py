@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from places import SUPPORT
+
 # Properties are tried on fewer examples in the ordinary run; CI's slow run tries many. How long one takes
 # says more of what else the machine does.
 settings.register_profile("quick", max_examples=30, deadline=None)
@@ -152,7 +154,7 @@ def engine_url(tiny_gguf: Path) -> Iterator[str]:
     """The address of a real llama.cpp engine with the tiny model: one slot, a window of 16,384 tokens."""
     if reason := _no_engine():
         pytest.skip(reason)
-    command = [sys.executable, str(ROOT / "tests" / "engine" / "run.py"), str(tiny_gguf)]
+    command = [sys.executable, str(SUPPORT / "run_engine.py"), str(tiny_gguf)]
     # It also ends when its standard input does: a test run that is killed leaves no engine behind.
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -1,4 +1,4 @@
-"""Kills running tasks at random moments and looks for what they left: `python tests/killing.py 1000`.
+"""Kills running tasks at random moments and looks for what they left: `python tests/support/killing.py 1000`.
 
 Each task runs commands in the sandbox that do not want to end (daemons of sessions of their own, children
 that hold the pipe, shells that ignore signals), changes files, and applies them. The signal goes to kith, or

@@ -230,7 +230,7 @@ def sweep_all(base: Path, actions: Sequence[str], start: int, every: int) -> Ite
 
 
 def main() -> int:
-    """Sweep, and tell of it: `python tests/trees/sweeping.py --every 7 --from 3` for one point in seven."""
+    """Sweep, and tell of it: `python tests/support/sweeping.py --every 7 --from 3` for one point in seven."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--from", type=int, default=0, dest="start")

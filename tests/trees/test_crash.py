@@ -39,7 +39,7 @@ CHANGES = (
 NURSERY = """
 import asyncio, errno, json, os, signal, sys, time
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 from test_crash import CHANGES
 from kith.core.errors import TreeError
 from kith.trees.journal import apply_changes, list_applied, recover
@@ -123,7 +123,7 @@ Run = Callable[..., tuple[int, str, float]]
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
     """Carries out one action in a process of its own; gives its exit code, last words and seconds."""
-    command = [sys.executable, "-c", NURSERY, str(SUPPORT)]
+    command = [sys.executable, "-c", NURSERY, str(Path(__file__).parent), str(SUPPORT)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
         assert nursery.stdin and nursery.stdout
 

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD is Linux's"),
 ]
-EVERY = 17  # one point in so many; another one each day. `python tests/trees/sweeping.py` takes them all
+EVERY = 17  # one point in so many; another one each day. `python tests/support/sweeping.py` takes them all
 TODAY = datetime.date.today().toordinal() % EVERY
 
 

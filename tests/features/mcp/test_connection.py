@@ -179,7 +179,7 @@ def test_only_a_program_is_told_the_folder(tmp_path: Path) -> None:
 def test_a_server_does_not_outlive_a_kith_that_is_killed(tmp_path: Path) -> None:
     script = f"""
 import asyncio, sys
-sys.path.insert(0, {str(HERE)!r})
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(HERE)!r}]
 from test_connection import Connection, call, plain, HERE
 
 async def main():

@@ -176,7 +176,7 @@ def test_many_files_are_looked_at_by_processes_and_known_ones_not_again(tmp_path
 KILLER = """\
 import os, sys, asyncio
 from pathlib import Path
-from kith.agent import survey as surveying
+from kith.features.scan import survey as surveying
 from kith.memory.scanned import ScanStore
 from kith.trees.bulk import stamp_files
 
