@@ -18,7 +18,8 @@ from kith.terminal.table import commands
 SOURCE: Final = Path(__file__).parent.parent / "src" / "kith"
 _OPENING: Final = re.compile(r"^(?:What|Whether|How|Which|Where|Who|Whose|When|Why)\b")
 _RIDDLES: Final = re.compile(
-    r"\b(?:brings? along|brought along|a way up|by the word of|what could be cached|mends?|mended|wish(?:es)?)\b",
+    r"\b(?:brings? along|brought along|a way up|by the word of|what could be cached"
+    r"|mends?|mended|wish(?:es)?)\b",
     re.IGNORECASE,
 )
 _LONGEST: Final = 25  # words of a sentence
@@ -53,9 +54,9 @@ def find_prose() -> Iterator[Finding]:
 def docstrings(file: Path) -> Iterator[tuple[int, str]]:
     """The docstrings of a file, each with the line of what it describes."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if text := ast.get_docstring(node):
-                yield getattr(node, "lineno", 1), text
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and (text := ast.get_docstring(node)):
+            yield getattr(node, "lineno", 1), text
 
 
 def judge(place: str, text: str) -> Iterator[Finding]:
