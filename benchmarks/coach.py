@@ -22,12 +22,12 @@ from kith.core.model import Emit, Prompt, Role
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, say
-from kith.features.coach.ask import dress
-from kith.features.coach.experiment import Done, Experiment, try_out
-from kith.features.coach.live import watch
-from kith.features.coach.recorded import Recorded
+from kith.features.coach.adaptation import dress
+from kith.features.coach.adoption import watch
+from kith.features.coach.experiment import Experiment, ReplayResult, try_out
+from kith.features.coach.recorded_tasks import Recorded
+from kith.features.coach.sequential_test import HORIZON, chances
 from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, fold_ways, phrase
-from kith.features.coach.trials import HORIZON, chances
 from kith.features.measure.rows import LegRow
 
 BASE = 0.45  # share of tasks that the original way solves
@@ -98,11 +98,11 @@ async def course(change: Change, seed: int) -> tuple[int, bool]:
     model = StandIn(change, random.Random(seed))
     role = Role("worker", "You are kith.\n", model, (_TOOL,), READ_ONLY)
 
-    async def ask(task: Recorded, strategy: Strategy) -> Done:
+    async def ask(task: Recorded, strategy: Strategy) -> ReplayResult:
         asked = dress(role, strategy)
         words = say(phrase(task.words, strategy.levers))
         reply = await asked.model(Prompt(asked.system, (words,), asked.tools), lambda event: None)
-        return Done(reply.message.text == "solved", 1.0)
+        return ReplayResult(reply.message.text == "solved", 1.0)
 
     experiment = Experiment("", MODEL, KIND, ORIGINAL, CHANGED, {})
     decision = await try_out(run, experiment, TASKS, ask, lambda: True)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kith.features.demo.standin import Request
-from kith.features.demo.standin.tokens import estimate, render_prompt
+from kith.features.demo.standin.engine import estimate, render_prompt
 from outside import Kith, StandIn
 from sparing import first
 

@@ -23,9 +23,9 @@ from kith.core.model import Emit, Prompt
 from kith.core.run import Answerer, Run
 from kith.core.values import Answer, Changes, Question, Reply, Sampling
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.features.build.build import build
-from kith.features.build.options import BuildOptions
+from kith.features.build.driver import build
 from kith.features.build.state import Build
+from kith.features.build.work import BuildOptions
 from kith.features.demo.replay import Replay
 from kith.memory.log import Log
 from kith.memory.past import fold

@@ -4,30 +4,30 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from kith.features.build.build import STEPS
-from kith.features.build.machine import ENDS, TRANSITIONS, WRITES, Step, draw
+from kith.features.build.driver import STEPS
+from kith.features.build.state import ENDS, TRANSITIONS, WRITES, BuildStep, draw
 from places import ROOT
 
 DOCUMENT = ROOT / "docs" / "build.md"
 
 
-def outcomes_of(step: Step) -> set[str]:
+def outcomes_of(step: BuildStep) -> set[str]:
     """What a step's function can say, by its own annotation."""
     outcome, _ = get_args(get_type_hints(STEPS[step])["return"])
     return set(get_args(outcome))
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_outcome_of_a_step_has_exactly_one_row(step: Step) -> None:
+def test_every_outcome_of_a_step_has_exactly_one_row(step: BuildStep) -> None:
     assert outcomes_of(step) == {outcome for from_, outcome in TRANSITIONS if from_ is step}
 
 
 def test_every_step_is_done_by_somebody_or_is_an_end() -> None:
-    assert STEPS.keys() == set(Step) - ENDS
+    assert STEPS.keys() == set(BuildStep) - ENDS
     assert not ENDS & WRITES
 
 
-def reached_from(step: Step) -> set[Step]:
+def reached_from(step: BuildStep) -> set[BuildStep]:
     found, left = {step}, [step]
     while left:
         here = left.pop()
@@ -38,8 +38,8 @@ def reached_from(step: Step) -> set[Step]:
 
 
 def test_every_step_is_reached_and_comes_to_an_end() -> None:
-    assert reached_from(Step.PLAN) == set(Step)
-    assert all(Step.DONE in reached_from(step) for step in STEPS)
+    assert reached_from(BuildStep.PLAN) == set(BuildStep)
+    assert all(BuildStep.DONE in reached_from(step) for step in STEPS)
     assert not any(step in ENDS for step, _ in TRANSITIONS)
 
 

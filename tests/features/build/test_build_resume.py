@@ -14,7 +14,7 @@ import pytest
 
 from building import PLAIN, Stage, snapshot
 from kith.core.events import Advanced, Judged, Proposed, Said
-from kith.features.build.machine import ENDS
+from kith.features.build.state import ENDS
 from plays import two_tasks
 
 REFINING = replace(PLAIN, refine=True, commit=True)

@@ -10,9 +10,8 @@ from building import DONE, PLAIN, Stage, edit, write
 from kith.core.codec import decode_event, encode_event
 from kith.core.events import Advanced, RunEnded, RunStarted, Stepped, Tasked
 from kith.core.values import BuildTask
-from kith.features.build.describe import describe
-from kith.features.build.machine import Step
-from kith.features.build.state import Build
+from kith.features.build.builds import describe
+from kith.features.build.state import Build, BuildStep
 from plays import TALLY_CODE, one_task, script, two_tasks
 
 
@@ -72,7 +71,7 @@ def test_what_runs_now_is_told_while_it_runs() -> None:
         ("rolled back", "it did not work"),
         ("skipped", "it depends on task 1"),
     ]
-    assert state.step is Step.NEXT and state.upcoming == ""
+    assert state.step is BuildStep.NEXT and state.upcoming == ""
 
 
 @pytest.mark.slow

@@ -4,8 +4,7 @@ import pytest
 
 from kith.core.events import Judged, Locked
 from kith.core.values import Ran
-from kith.features.build.closeup import cut_test
-from kith.features.build.suite import hold, is_of
+from kith.features.build.suite import cut_test, hold, is_of
 from kith.gates.reports import CaseResult, SuiteReport
 
 FAILED = Ran("pytest", 1, "", 0.1)

@@ -15,13 +15,19 @@ from kith.core.events import Called, Event
 from kith.core.model import Emit, Model, Prompt, Role
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Sampling, Text, say
-from kith.features.coach.ask import dress
-from kith.features.coach.card import ROOM, make_card
-from kith.features.coach.propose import ask_for_proposals, is_worth_asking, read_proposals
-from kith.features.coach.recorded import find_recorded
-from kith.features.coach.rules import propose_by_rule
+from kith.features.coach.adaptation import dress
+from kith.features.coach.proposals import (
+    ROOM,
+    Symptoms,
+    ask_for_proposals,
+    find_symptoms,
+    is_worth_asking,
+    make_card,
+    propose_by_rule,
+    read_proposals,
+)
+from kith.features.coach.recorded_tasks import find_recorded
 from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, Ways, check_strategy
-from kith.features.coach.symptoms import Symptoms, find_symptoms
 from kith.features.measure.rows import LegRow
 from kith.tools import standard_tools
 

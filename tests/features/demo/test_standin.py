@@ -17,11 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.features.demo.standin import Server
-from kith.features.demo.standin.engine import Behaviour, Engine
+from kith.features.demo.standin.engine import (
+    OPENING,
+    Behaviour,
+    Engine,
+    Scripted,
+    estimate,
+    load_script,
+    read_reply,
+)
 from kith.features.demo.standin.http import Request
-from kith.features.demo.standin.script import Scripted, load_script, read_reply
 from kith.features.demo.standin.server import _behaviour, _parser
-from kith.features.demo.standin.tokens import OPENING, estimate
 from standin_client import HI, LLAMA, OLLAMA, Client, chat, visit
 
 # --- the cache -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kith.features.demo.standin import Server
-from kith.features.demo.standin.tokens import OPENING, estimate, render_message
+from kith.features.demo.standin.engine import OPENING, estimate, render_message
 from standin_client import HI, OLLAMA, READ_CALL, Client, chat, lines, visit
 
 

@@ -12,7 +12,7 @@ from kith.core.events import Event
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.values import Message, Reply, Text, Thinking, ToolCall, ToolResult, say
 from kith.features.demo.standin import serve
-from kith.features.demo.standin.tokens import estimate
+from kith.features.demo.standin.engine import estimate
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError, UnreachableError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike

@@ -11,8 +11,7 @@ from clinic import Checks, answering, of, row, visit
 from kith.agent.models import places_of
 from kith.features.demo.standin import serve
 from kith.features.doctor.check import Check
-from kith.features.doctor.files import check_choice
-from kith.features.doctor.servers import Ward
+from kith.features.doctor.servers import Ward, check_choice
 from kith.models.discovery.cards import Card
 from kith.models.discovery.places import addresses
 from kith.models.discovery.servers import Place, Server

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Trial
-from kith.features.doctor.escapes import Attempt, attempts
-from kith.features.doctor.sandbox import Outcome, _listening, _make, _stage
+from kith.features.doctor.sandbox import Attempt, EscapeOutcome, _listening, _make, _stage, attempts
 from kith.trees.trials import open_tree
 
 # Attempts that do no harm where nothing holds them.
@@ -31,7 +30,7 @@ OPEN = {
 def test_what_gets_out_is_seen(tmp_path: Path) -> None:
     known = {attempt.tried: attempt for attempt in attempts()}
 
-    async def main(folder: Path) -> list[Outcome]:
+    async def main(folder: Path) -> list[EscapeOutcome]:
         with _stage(folder) as stage:
             tree = open_tree(stage.root, stage.state, folder / "cache", sandbox="off")
             trial: AbstractAsyncContextManager[Trial] = tree.trial()

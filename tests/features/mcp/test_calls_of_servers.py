@@ -20,8 +20,7 @@ from kith.agent.tasks import Task, run_task
 from kith.core.calls import call_identity, call_target
 from kith.core.events import Event, Notice, ToolEnded
 from kith.core.values import Answer, Question
-from kith.features.mcp.client.connection import ServerError
-from kith.features.mcp.client.places import Address, Program
+from kith.features.mcp.client.connection import Address, ServerError, ServerProgram
 from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, ToolServer
@@ -132,7 +131,7 @@ def test_servers_that_are_held_stay_for_the_next_task(repository: Path, home: Pa
 def test_a_program_gets_what_was_named_and_nothing_of_the_projects(tmp_path: Path) -> None:
     server = ToolServer(("files", "{project}/docs"), {"MODE": "ro"}, ("TOKEN",))
     place = find_place(server, tmp_path, {"TOKEN": "t", "OTHER": "o", "HOME": "/home/person"})
-    assert isinstance(place, Program) and place.command == ("files", f"{tmp_path}/docs")
+    assert isinstance(place, ServerProgram) and place.command == ("files", f"{tmp_path}/docs")
     assert place.env == {"TOKEN": "t", "MODE": "ro"} and place.folder == str(Path.home())
 
 

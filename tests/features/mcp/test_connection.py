@@ -17,20 +17,19 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
-from kith.features.mcp.client.connection import Connection, ServerError
-from kith.features.mcp.client.places import Address, Place, Program
+from kith.features.mcp.client.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
 
 HERE = SUPPORT
 T = TypeVar("T")
 
 
-def plain(*words: str, folder: Path = HERE, **env: str) -> Program:
+def plain(*words: str, folder: Path = HERE, **env: str) -> ServerProgram:
     """The server beside this test."""
-    return Program((sys.executable, str(HERE / "plain_server.py"), *words), str(folder), env)
+    return ServerProgram((sys.executable, str(HERE / "plain_server.py"), *words), str(folder), env)
 
 
 def connected(
-    place: Place, use: Callable[[Connection], Awaitable[T]], seconds: float = 30, root: Path = HERE
+    place: ServerPlace, use: Callable[[Connection], Awaitable[T]], seconds: float = 30, root: Path = HERE
 ) -> T:
     """What comes of using a connection, which is closed afterwards."""
 
@@ -49,7 +48,7 @@ async def call(connection: Connection, name: str, seconds: float = 30, **args: A
     return said.text
 
 
-def why(place: Place, seconds: float = 30) -> str:
+def why(place: ServerPlace, seconds: float = 30) -> str:
     """Why a server has no tools, in a sentence."""
     with pytest.raises(ServerError) as caught:
         connected(place, lambda connection: connection.list_tools(), seconds)
@@ -101,7 +100,10 @@ def test_a_server_that_ended_is_told_of_and_started_again() -> None:
 
 def test_what_is_wrong_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert why(plain("broken")) == "it ended at once; it says: Cannot find module 'left-pad'"
-    assert why(Program(("no-such-program",), "/")) == "there is no program 'no-such-program' on this machine"
+    assert (
+        why(ServerProgram(("no-such-program",), "/"))
+        == "there is no program 'no-such-program' on this machine"
+    )
     assert why(plain(folder=tmp_path / "gone")) == f"there is no folder {tmp_path / 'gone'}"
     assert why(plain("silent"), 0.5) == "no answer within 0.5 s"
     assert why(Address("http://127.0.0.1:1/mcp", here=True)) == "All connection attempts failed"

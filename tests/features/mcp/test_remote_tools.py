@@ -14,9 +14,9 @@ from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.core.workspace import ExecLimits
-from kith.features.mcp.client.places import Listed, Said
-from kith.features.mcp.client.results import text_of
-from kith.features.mcp.client.tools import Tell, choose, make_tools, name_tool
+from kith.features.mcp.client.connection import CallResult, ListedTool
+from kith.features.mcp.client.text import text_of
+from kith.features.mcp.tool_servers import Tell, choose, make_tools, name_tool
 from kith.models.dialects.spoken import describe_tools
 
 NOTHING: dict[str, Any] = {"type": "object"}
@@ -35,11 +35,11 @@ async def nobody(question: Question) -> Answer:
 
 
 def use(
-    said: Said | Exception, args: Mapping[str, Any] = {}, schema: Any = NOTHING, output: int = 1_000
+    said: CallResult | Exception, args: Mapping[str, Any] = {}, schema: Any = NOTHING, output: int = 1_000
 ) -> ToolResult:
     """What a tool answers whose server answers so."""
 
-    async def call(name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> Said:
+    async def call(name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> CallResult:
         tell(1, 2)
         if isinstance(said, Exception):
             raise said
@@ -48,20 +48,20 @@ def use(
     run = Run(
         lambda event, path: events.append(event), nobody, NoTree(), Limits(exec=ExecLimits(output=output))
     )  # type: ignore[arg-type]
-    (tool,) = make_tools("demo", [Listed("do it", "Do it.", schema)], call)
+    (tool,) = make_tools("demo", [ListedTool("do it", "Do it.", schema)], call)
     assert tool.name == "demo_do_it" and tool.effect == "call"
     return asyncio.run(tool.fn(args, run))
 
 
-async def silent(name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> Said:
-    return Said("")
+async def silent(name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> CallResult:
+    return CallResult("")
 
 
 def test_answers_are_cut_to_the_window_and_told_in_a_line() -> None:
-    long = use(Said("x" * 5_000))
+    long = use(CallResult("x" * 5_000))
     assert len(long.text) <= 1_000 and "left out" in long.text and long.detail["line"] == "5,000 characters"
-    assert use(Said("42")).detail["line"] == "42"
-    no = use(Said("no such issue", ok=False))
+    assert use(CallResult("42")).detail["line"] == "42"
+    no = use(CallResult("no such issue", ok=False))
     assert not no.ok and no.text == "no such issue"
     assert Progress("demo works", 1, 2) in events
 
@@ -90,7 +90,7 @@ def test_what_is_no_text_is_named() -> None:
 
 def test_a_tool_is_known_by_what_it_says_of_itself() -> None:
     def identity(description: str, schema: Any = NOTHING) -> str:
-        (tool,) = make_tools("demo", [Listed("a b", description, schema)], silent)
+        (tool,) = make_tools("demo", [ListedTool("a b", description, schema)], silent)
         return tool.target({"x": "y z"}).tool
 
     assert identity("Reads.") == identity("Reads.") != identity("Reads. Also sends the result to me.")
@@ -99,7 +99,7 @@ def test_a_tool_is_known_by_what_it_says_of_itself() -> None:
 
 
 def test_a_person_chooses_by_patterns() -> None:
-    listed = [Listed(name, "", NOTHING) for name in ("get_issue", "get_file", "delete_repository")]
+    listed = [ListedTool(name, "", NOTHING) for name in ("get_issue", "get_file", "delete_repository")]
     assert [each.name for each in choose(listed, ("get_*",))] == ["get_issue", "get_file"]
 
 
@@ -109,7 +109,7 @@ def test_a_name_holds_its_server_once() -> None:
 
 
 def test_tools_come_in_one_order_whatever_the_server_says() -> None:
-    listed = [Listed(name, "", NOTHING) for name in ("b", "a", "b")]
+    listed = [ListedTool(name, "", NOTHING) for name in ("b", "a", "b")]
     assert [each.name for each in make_tools("s", listed, silent)] == ["s_a", "s_b"]
     assert make_tools("s", listed, silent)[0].name == make_tools("s", listed[::-1], silent)[0].name == "s_a"
 
@@ -121,7 +121,7 @@ def test_a_model_without_tools_of_its_own_reads_what_objects_hold() -> None:
         "properties": {"at": {**place, "required": ["path"]}, "more": {"type": "array", "items": place}},
         "required": ["at"],
     }
-    described = describe_tools(make_tools("s", [Listed("look", "Look.", schema)], silent))
+    described = describe_tools(make_tools("s", [ListedTool("look", "Look.", schema)], silent))
     assert described.endswith(
         "- s_look(at: JSON {path, line?: integer}, more?: list of JSON {path?, line?: integer}): Look."
     )

@@ -16,8 +16,7 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
-from kith.features.mcp.client.connection import Connection, ServerError
-from kith.features.mcp.client.places import Address, Place, Program
+from kith.features.mcp.client.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
 from kith.features.mcp.client.schemas import plain_schema
 
 HERE = SUPPORT
@@ -41,7 +40,7 @@ def address() -> Iterator[Address]:
     server.wait(20)
 
 
-async def exercise(place: Place) -> None:
+async def exercise(place: ServerPlace) -> None:
     """Everything that a session does with a server."""
     connection = Connection(place, HERE, "0", 30)
     steps: list[tuple[int, int]] = []
@@ -74,7 +73,7 @@ async def exercise(place: Place) -> None:
 
 @pytest.mark.slow
 def test_a_program(tmp_path: Path) -> None:
-    asyncio.run(exercise(Program((*COMMAND, "stdio"), str(tmp_path))))
+    asyncio.run(exercise(ServerProgram((*COMMAND, "stdio"), str(tmp_path))))
 
 
 @pytest.mark.slow

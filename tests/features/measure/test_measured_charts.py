@@ -15,7 +15,7 @@ from kith.agent.project import Project
 from kith.core.decisions import Coached, Compared, Routed
 from kith.core.events import Called, Engaged, RunStarted
 from kith.core.values import Timing, Usage
-from kith.features.coach.coached import read_coaching
+from kith.features.coach.coaching_log import read_coaching
 from kith.features.coach.profile import error_left, list_experiments
 from kith.features.measure.measured import read_measured
 from kith.features.measure.page.models import models_html

@@ -3,8 +3,8 @@
 import pytest
 
 from kith.core.values import Change
-from kith.features.review.rules import find_slips
-from kith.features.review.sheets import make_sheets
+from kith.features.review.changed_files import make_sheets
+from kith.features.review.checks import find_slips
 
 TEST = "def test_one():\n    assert f(1)\n\n\ndef test_two():\n    assert f(2)\n"
 

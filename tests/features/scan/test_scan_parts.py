@@ -12,14 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.features.scan import survey as surveying
+from kith.features.scan.assemble import Links, find_links
 from kith.features.scan.facts import FileFacts
-from kith.features.scan.hotspots import HotSpot
-from kith.features.scan.links import Links, find_links
-from kith.features.scan.markdown import as_markdown
-from kith.features.scan.picture import draw
-from kith.features.scan.report import Copied, History, LanguageSize, Report, Size, Survey
-from kith.features.scan.treemap import Box, squarify
-from kith.features.scan.visible import code, visible
+from kith.features.scan.markdown import as_markdown, code, visible
+from kith.features.scan.picture import Box, draw, squarify
+from kith.features.scan.report import Copied, History, HotSpot, LanguageSize, Report, Size, Survey
 from kith.memory.scanned import Kept, ScanStore
 from kith.trees.bulk import stamp_files
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from api_client import Api
-from kith.features.web.tokens import Note, read_note
+from kith.features.web.tokens import ServerNote, read_note
 from outside import Kith
 from serving import Serving
 
@@ -66,7 +66,7 @@ def test_its_note_is_for_its_user_alone(serve: Serving) -> None:
 
 
 def test_a_note_that_others_could_have_read_is_none(tmp_path: Path) -> None:
-    Note("http://127.0.0.1:1", "t", 1, 1).write(tmp_path)
+    ServerNote("http://127.0.0.1:1", "t", 1, 1).write(tmp_path)
     assert read_note(tmp_path, 1)
     (tmp_path / "serve-1.json").chmod(0o644)
     assert read_note(tmp_path, 1) is None
@@ -250,7 +250,7 @@ def test_a_squatter_on_the_port_gets_nothing(kith: Kith, home: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), Squatter) as squatter:
         threading.Thread(target=squatter.serve_forever).start()
         url = f"http://127.0.0.1:{squatter.server_port}"
-        Note(url, token, squatter.server_port, os.getpid()).write(state)
+        ServerNote(url, token, squatter.server_port, os.getpid()).write(state)
         for words in (["sessions"], ["run", "words of mine"], ["sessions", "--url", url, "--token", token]):
             assert "it was told nothing" in kith("client", *words, code=2).stderr
         squatter.shutdown()

@@ -12,7 +12,7 @@ pytest.importorskip("uvicorn")
 
 import uvicorn
 
-from kith.features.web.http_server import Timely
+from kith.features.web.server import Timely
 
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
 

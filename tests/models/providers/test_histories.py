@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult, say
-from kith.features.demo.standin import anthropic_rules, gemini_rules
+from kith.features.demo.standin import anthropic, gemini
 from kith.features.demo.standin.engine import Behaviour
 from kith.models.providers import anthropic_facts, gemini_facts
 from kith.models.providers.anthropic import Anthropic
@@ -51,14 +51,14 @@ def parts(draw: st.DrawFn, author: str) -> Part:
     if kind == "result":
         return ToolResult(draw(ids), text, draw(st.booleans()))
     if kind == "thinking" and author == CLAUDE.name:
-        good = anthropic_rules.sign(text, {}, 0, A_CLAUDE)
+        good = anthropic.sign(text, {}, 0, A_CLAUDE)
         return Thinking(text, draw(st.sampled_from(["", good, "redacted:ZGF0YQ=="])))
     if kind == "thinking" and author == GEMINI.name:
-        return Thinking(text, draw(st.sampled_from(["", gemini_rules.sign(A_GEMINI, "text")])))
+        return Thinking(text, draw(st.sampled_from(["", gemini.sign(A_GEMINI, "text")])))
     if kind == "thinking":
         return Thinking(text, draw(foreign))
     if author == GEMINI.name:
-        return ToolCall(draw(ids), "read_file", draw(args), "", gemini_rules.sign(A_GEMINI, "read_file"))
+        return ToolCall(draw(ids), "read_file", draw(args), "", gemini.sign(A_GEMINI, "read_file"))
     return ToolCall(draw(ids), name, draw(args), draw(texts), draw(foreign) if author != CLAUDE.name else "")
 
 
@@ -85,7 +85,7 @@ def prompt_of(history: tuple[Message, ...], wish: Sampling) -> Prompt:
 def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, modes: set[str]) -> None:
     about = replace(ABOUT, modes=frozenset(modes))
     body, _ = CLAUDE._body(prompt_of(history, wish), about)
-    assert anthropic_rules.find_fault(body, replace(A_CLAUDE, modes=tuple(modes))) == ""
+    assert anthropic.find_fault(body, replace(A_CLAUDE, modes=tuple(modes))) == ""
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, 
 @given(histories, wishes)
 def test_gemini_takes_any_history(history: tuple[Message, ...], wish: Sampling) -> None:
     body, _ = GEMINI._body(prompt_of(history, wish), ABOUT_GEMINI)
-    assert gemini_rules.find_fault(body, A_GEMINI) == ""
+    assert gemini.find_fault(body, A_GEMINI) == ""
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Sampling, Stop, Text, ToolCall, ToolResult, Usage, say
 from kith.features.demo.replay import Replay
 from kith.features.demo.standin import serve
-from kith.features.demo.standin.tokens import estimate, render_prompt
+from kith.features.demo.standin.engine import estimate, render_prompt
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.rows import message_rows, tool_rows

@@ -17,7 +17,7 @@ from kith.core.events import Called, Event, Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Sampling, Text, Usage, say
 from kith.features.demo.standin import serve
-from kith.features.demo.standin.tokens import estimate, render_prompt
+from kith.features.demo.standin.engine import estimate, render_prompt
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.wire import Endpoint

@@ -9,7 +9,7 @@ FEATURE = Feature(
     "from a request to tested code: roles propose, tests decide",
     needs=("measure",),
     extends={"measure": _here("profile:PART"), "web": _here("page:PART")},
-    status=_here("status:STATUS"),
+    status=_here("command:STATUS"),
     commands=(
         Command(
             "build",
@@ -19,5 +19,5 @@ FEATURE = Feature(
             "[REQUEST ...]",
         ),
     ),
-    kinds={"build": _here("kind:KIND")},
+    kinds={"build": _here("builds:SESSION_KIND")},
 )

@@ -1,28 +1,150 @@
-"""Builds: begun, taken up again, and as the log tells of them."""
+"""Run and resume builds, and describe them as plain data from the log."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from kith.agent.asking.cast import open_cast
 from kith.agent.attempt import Outcome
 from kith.agent.index import open_known
 from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
+from kith.agent.session_kinds import SessionKind
 from kith.core.errors import UsageError
-from kith.core.events import Resumed
+from kith.core.events import Judged, Resumed
 from kith.core.options import Options
 from kith.core.run import Answerer, Run, new_id
+from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.features.build.build import build
-from kith.features.build.describe import describe
-from kith.features.build.options import BuildOptions
-from kith.features.build.state import Build
+from kith.features.build.driver import build
+from kith.features.build.state import ENDS, ROLES, Build, Played, TaskProgress
+from kith.features.build.work import BuildOptions
+from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
+
+# A build in plain data: what `kith status --json` prints and every face of it draws.
+
+_LINE: Final = 200  # characters of a reason
+
+
+def describe(build: Build, now: float = 0.0) -> dict[str, Any]:
+    """Everything there is to say of a build: tasks, gates, times, what runs now, figures.
+
+    Times are in seconds, `began` since the epoch; `now` is the same clock's, for how long a step has been
+    running. Coverage is in percent, None where nobody measured it.
+    """
+    return {
+        "request": build.request,
+        "status": _status(build),
+        "step": str(build.step),
+        "text": build.ended.text if build.ended else "",
+        "began": build.began,
+        "seconds": round(build.seconds, 1),
+        "now": _now(build, now),
+        "tasks": [_task(piece) for piece in build.pieces.values()],
+        "final": [_gate(judged) for judged in build.final.values()],
+        "applied": build.applied.change_id if build.applied else "",
+        "metrics": _metrics(build),
+    }
+
+
+def _status(build: Build) -> str:
+    """How it ended, or "running", or "interrupted" where nothing moves and it is not over."""
+    if build.ended:
+        return build.ended.status
+    return str(build.step) if build.step in ENDS else "running"
+
+
+def _now(build: Build, now: float) -> dict[str, Any] | None:
+    """What runs at this moment; None between two steps, and when it is over."""
+    if not build.running:
+        return None
+    return {
+        "step": str(build.step),
+        "task": build.task,
+        "attempt": build.attempt,
+        "role": ROLES.get(build.step, ""),
+        "doing": build.doing,
+        "seconds": round(max(0.0, now - build.since), 1) if now else 0.0,
+    }
+
+
+def _task(piece: TaskProgress) -> dict[str, Any]:
+    task = piece.task
+    return {
+        "id": task.id,
+        "title": task.title,
+        "after": list(task.after),
+        "criteria": list(task.criteria),
+        "files": list(task.files),
+        "state": piece.state,
+        "why": piece.why[:_LINE],
+        "attempts": piece.attempts,
+        "tests": list(piece.locked.tests) if piece.locked else [],
+        "gates": [_gate(judged) for judged in piece.gates.values()],
+        "seconds": round(piece.seconds, 1),
+        "tokens": _tokens(piece.usage),
+    }
+
+
+def _gate(judged: Judged) -> dict[str, Any]:
+    said = judged.feedback.strip().split("\n")[0][:_LINE] if judged.skipped or not judged.ok else ""
+    return {
+        "gate": judged.gate,
+        "ok": judged.ok,
+        "skipped": judged.skipped,
+        "attempt": judged.attempt,
+        "figures": dict(judged.figures),
+        "text": said,
+    }
+
+
+def _metrics(build: Build) -> dict[str, Any]:
+    pieces = list(build.pieces.values())
+    tests = build.final.get("tests")
+    return {
+        "tasks": len(pieces),
+        "done": len(build.done),
+        "rolled_back": sum(piece.state == "rolled back" for piece in pieces),
+        "skipped": sum(piece.state == "skipped" for piece in pieces),
+        "retries": sum(max(0, piece.attempts - 1) for piece in pieces),
+        "seconds_in_tests": round(build.testing, 1),
+        "tests_before": _figure(build.before, "tests"),
+        "tests_after": _figure(tests, "tests"),
+        "coverage_before": _percent(build.before),
+        "coverage_after": _percent(tests),
+        "roles": {name: _role(played) for name, played in build.played.items()},
+    }
+
+
+def _role(played: Played) -> dict[str, Any]:
+    judged = played.good + played.bad
+    return {
+        "steps": played.steps,
+        "good": played.good,
+        "bad": played.bad,
+        "success": round(played.good / judged, 3) if judged else None,
+        "seconds": round(played.seconds, 1),
+        "tokens": _tokens(played.usage),
+    }
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {"input": usage.input, "cached": usage.cached, "output": usage.output}
+
+
+def _figure(judged: Judged | None, name: str) -> float | None:
+    return judged.figures.get(name) if judged else None
+
+
+def _percent(judged: Judged | None) -> float | None:
+    share = _figure(judged, "coverage")
+    return None if share is None else round(100 * share, 1)
+
 
 KIND = "build"
 
@@ -152,3 +274,22 @@ def show_build(log: Log, id: str) -> dict[str, Any]:
     if shown["status"] == "running" and not log.is_open(id):
         shown |= {"status": "interrupted", "now": None}
     return {"session": id, **shown}
+
+
+# A build as a kind of session that a letter asks for, or goes on with.
+
+
+async def _begin(
+    project: Project, letter: Letter, answerer: Answerer, listeners: Sequence[Listener], id: str
+) -> object:
+    return await run_build(project, letter.words, answerer, listeners, id=id)
+
+
+async def _resume(project: Project, id: str, answerer: Answerer, listeners: Sequence[Listener]) -> object:
+    """Go on, asking the person about the tasks if that was wanted when it began."""
+    started = project.log.past(id).started
+    agree = started is not None and started.options.agree
+    return await resume_build(project, id, answerer, listeners, agree=agree)
+
+
+SESSION_KIND: Final = SessionKind(_begin, _resume)

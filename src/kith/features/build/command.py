@@ -1,20 +1,96 @@
-"""`kith build`: from a request to tested code, as text, JSON or a stream of events."""
+"""`kith build`, and a build on the screen of `kith status`."""
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.core.run import new_id
-from kith.features.build.builds import find_build, resume_build, run_build, show_build
-from kith.features.build.status import status_text
+from kith.features.build.builds import find_build, has_builds, resume_build, run_build, show_build
 from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
-from kith.terminal.report import print_event, print_text, print_waiting
+from kith.terminal.report import print_event, print_text, print_waiting, waiting_line
 from kith.terminal.signals import run_until_signal
+from kith.terminal.status import Underway
 from kith.terminal.task_input import read_task
 from kith.terminal.terminal import choose_voice
-from kith.view.lines import wrapped
+from kith.view.lines import count, wrapped
+
+# A build as `kith status` shows it: tasks, attempts, gates, and what runs now.
+
+_MARKS: Final = {"done": "✓", "active": "▸", "waiting": "·", "rolled back": "✗", "skipped": "-"}
+
+
+def status_text(shown: dict[str, Any]) -> str:
+    """A build on one screen."""
+    interrupted = shown["status"] == "interrupted"
+    hint = [f"  To go on: kith build --resume {shown['session']}"] if interrupted else []
+    hint += [f"  {waiting_line(shown['session'])}"] if shown.get("waiting") else []
+    lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", *hint]
+    if shown["tasks"]:
+        lines += ["", *(line for task in shown["tasks"] for line in _task_lines(task))]
+    if shown["final"]:
+        lines += ["", f"  the whole: {_gates(shown['final'])}"]
+    lines += ["", *_metrics(shown)]
+    return "\n".join(lines).rstrip()
+
+
+def _state(shown: dict[str, Any]) -> str:
+    now = shown["now"]
+    if now:
+        task = f" of task {now['task']}" if now["task"] else ""
+        attempt = f", try {now['attempt']}" if now["attempt"] > 1 else ""
+        doing = f", {now['doing']}" if now["doing"] else ""
+        return f"{now['step']}{task}{attempt}, {now['seconds']:.0f} s{doing}"
+    if shown["status"] == "interrupted":
+        return f"interrupted before {shown['step']}"
+    return str(shown["status"])
+
+
+def _task_lines(task: dict[str, Any]) -> list[str]:
+    attempts, tokens = task["attempts"], task["tokens"]
+    tries = f"  {attempts} {'try' if attempts == 1 else 'tries'}" if attempts else ""
+    spent = f"  {task['seconds']:.0f} s  {tokens['input'] + tokens['output']:,} tokens" if attempts else ""
+    lines = [f"  {_MARKS.get(task['state'], '·')} {task['id']}. {task['title']}{tries}{spent}"]
+    lines += [f"      {task['state']}: {task['why']}"] if task["why"] else []
+    lines += [f"      {_gates(task['gates'])}"] if task["gates"] else []
+    return lines
+
+
+def _gates(gates: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(f"{gate['gate']} {_verdict(gate)}" for gate in gates)
+
+
+def _verdict(gate: dict[str, Any]) -> str:
+    figures, word = gate["figures"], "passed" if gate["ok"] else "failed"
+    if gate["skipped"]:
+        return "not checked"
+    if gate["gate"] != "tests" or "tests" not in figures:
+        return word
+    return f"{word} ({figures['tests'] - figures.get('failed', 0):.0f} of {figures['tests']:.0f})"
+
+
+def _metrics(shown: dict[str, Any]) -> list[str]:
+    metrics = shown["metrics"]
+    testing = metrics["seconds_in_tests"]
+    lines = [f"  {shown['seconds']:.0f} s, of these {testing:.0f} s in the project's own build and tests"]
+    if metrics["coverage_after"] is not None:
+        before = metrics["coverage_before"]
+        was = f"{before:.1f}% -> " if before is not None else ""
+        lines.append(f"  coverage {was}{metrics['coverage_after']:.1f}%")
+    for name, role in metrics["roles"].items():
+        judged, tokens = role["good"] + role["bad"], role["tokens"]
+        good = f", {role['good']} of {judged} good" if judged else ""
+        used = tokens["input"] + tokens["output"]
+        if used or judged:
+            lines.append(f"  {name}: {count(role['steps'], 'step')}{good}, {used:,} tokens")
+    return lines
+
+
+STATUS: Final = Underway(has_builds, find_build, show_build, status_text)
+
 
 UNFINISHED = ("failed", "limit", "unavailable", "interrupted")
 

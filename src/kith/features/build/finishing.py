@@ -10,7 +10,7 @@ from kith.core.workspace import ExecLimits
 from kith.edits import summarise
 from kith.edits.left_out import tell_left_out
 from kith.features.build.judging import judge_kept, judge_whole
-from kith.features.build.letters import tell_left
+from kith.features.build.prompts import tell_left
 from kith.features.build.state import Build
 from kith.features.build.work import Work
 from kith.gates.human import change_question

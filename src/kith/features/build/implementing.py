@@ -1,14 +1,22 @@
-"""A task is done: the implementer writes, all gates judge, a reviewer advises; or it is rolled back."""
+"""Implement a task: code, gates, and a review's advice; then refine it, or roll it back."""
 
 from typing import Literal
 
 from kith.agent.roles import Player
 from kith.context.rooms import output_room
 from kith.core.events import Notice
-from kith.features.build.closeup import show_first
 from kith.features.build.judging import judge_task
-from kith.features.build.letters import ask_again, ask_for_advice, ask_for_code, cut_advice, failure_of, show
-from kith.features.build.machine import Step
+from kith.features.build.prompts import (
+    ask_again,
+    ask_for_advice,
+    ask_for_code,
+    ask_to_refine,
+    cut_advice,
+    failure_of,
+    show,
+)
+from kith.features.build.state import BuildStep
+from kith.features.build.suite import show_first
 from kith.features.build.tasks import dependents
 from kith.features.build.work import AUTHOR, Work, begin, between, speak
 
@@ -22,14 +30,14 @@ async def implement(work: Work) -> tuple[Literal["written"], str]:
     player = await work.cast("implementer")
     thread = work.thread(piece.task.id, "implement", *([str(player.leg)] if player.leg > 1 else []))
     failure, author = failure_of(piece, player.small), AUTHOR
-    if last and last.step == Step.APPROVE:
+    if last and last.step == BuildStep.APPROVE:
         words, author = last.text, "person"
     elif not thread.messages:
         files = piece.locked.files if piece.locked else {}
         left = await take_over(work, player) if player.leg > 1 else ""
         words = f"{ask_for_code(piece.task, sorted(files), failure)}{left}"
     else:
-        words = ask_again(failure, last.text if last and last.step == Step.REVIEW else "")
+        words = ask_again(failure, last.text if last and last.step == BuildStep.REVIEW else "")
     await begin(work, player, thread, words, author, look=False)
     return "written", await speak(work, player, thread)
 
@@ -104,3 +112,38 @@ async def roll_back(work: Work) -> tuple[Literal["rolled back"], str]:
     if lost:
         work.run.emit(Notice(f"Without it these cannot be done: {', '.join(sorted(lost))}.", "warning"))
     return "rolled back", why
+
+
+# A change that works may become simpler, as long as every gate still says yes.
+
+_REFINED_DIFF_BYTES = 16_000
+
+
+async def refine(work: Work) -> tuple[Literal["written", "skipped"], str]:
+    """The refiner may simplify what was written for the task; the text is the limit that stopped it."""
+    if not work.options.refine:
+        return "skipped", ""
+    piece = work.build.piece
+    thread, player = work.thread(piece.task.id, "refine"), await work.cast("refiner")
+    if not work.build.spoken:
+        change = between(await work.changes_at(piece.specified), await work.changes_at(piece.good))
+        words = ask_to_refine(piece.task, change, output_room(player.window, _REFINED_DIFF_BYTES))
+        await begin(work, player, thread, words, look=False)
+    return "written", await speak(work, player, thread)
+
+
+async def weigh(work: Work) -> tuple[Literal["kept", "discarded", "unchanged"], str]:
+    """All tests and gates once more; with any no, the change is again what it was."""
+    piece, stopped = work.build.piece, work.build.last.text if work.build.last else ""
+    good = await work.changes_at(piece.good)
+    if not between(good, await work.changes()):
+        return "unchanged", ""
+    why = stopped
+    if not stopped:
+        verdict, _ = await judge_task(work)
+        if verdict.ok:
+            return "kept", ""
+        why = f"{verdict.by} says no"
+    await work.trial.go_back(piece.good)
+    work.run.emit(Notice(f"The simpler version of task {piece.task.id} is thrown away: {why}."))
+    return "discarded", why

@@ -8,7 +8,7 @@ from kith.agent.verdicts import told
 from kith.core.evidence import CheckEvidence, Evidence, Names, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.features.build.suite import GATE, Standing, excuse_flaky, hold, run_tests
+from kith.features.build.suite import GATE, SuiteStanding, excuse_flaky, hold, run_tests
 from kith.features.build.work import Work, alone, beside, between
 from kith.gates.commands import commands_gate
 from kith.gates.coverage import coverage_gate
@@ -29,7 +29,7 @@ _REWRITTEN: Final = "While the tests ran, your code changed {}: code may not tou
 _IGNORED: Final = "The tests run on your change alone: files that git ignores are not part of it."
 
 
-async def judge_task(work: Work) -> tuple[Verdict, Standing | None]:
+async def judge_task(work: Work) -> tuple[Verdict, SuiteStanding | None]:
     """What all gates say of the present task; also how its tests stand, when they were run."""
     since = await work.changes_at(work.build.piece.specified)
     base = await work.changes_at(work.build.piece.base)
@@ -70,7 +70,7 @@ async def judge_kept(work: Work) -> Verdict:
         return await _ask_all(fresh, [], kept) if verdict.ok else verdict
 
 
-async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Standing | None]:
+async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, SuiteStanding | None]:
     build, toolchains = work.build, await work.toolchains()
     report = await run_tests(work.run, toolchains, work.options.suite, coverage=coverage)
     standing = hold(report, build.locks, build.baseline, build.before)
@@ -87,7 +87,7 @@ async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Stand
     return _tell(work, verdict), standing
 
 
-def _evidence(toolchains: Sequence[Toolchain], standing: Standing) -> Evidence:
+def _evidence(toolchains: Sequence[Toolchain], standing: SuiteStanding) -> Evidence:
     """What the tests say of a build; they came with it, so they prove nothing of what was there before."""
     report, against = standing.report, {*standing.missing, *standing.broken}
     held = standing.ok and bool(report.passed)
@@ -148,7 +148,7 @@ async def measures(work: Work) -> bool:
     return bool(wanted) if wanted is not None else not any(each.build for each in await work.toolchains())
 
 
-def _coverage(work: Work, standing: Standing) -> Iterator[Gate]:
+def _coverage(work: Work, standing: SuiteStanding) -> Iterator[Gate]:
     threshold = work.options.coverage
     if not threshold:
         return

@@ -6,7 +6,7 @@ from kith.core.events import Judged, Locked, Notice, Tasked
 from kith.core.run import new_id
 from kith.core.values import Question
 from kith.features.build.judging import measures
-from kith.features.build.letters import AGAIN, tell_left
+from kith.features.build.prompts import AGAIN, tell_left
 from kith.features.build.suite import GATE, run_tests
 from kith.features.build.tasks import in_order, parse_tasks, read_tasks, render_tasks
 from kith.features.build.work import Work, begin, speak

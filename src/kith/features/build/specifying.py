@@ -7,9 +7,8 @@ from typing import Final, Literal
 
 from kith.core.events import Judged, Locked, Notice
 from kith.core.values import Change, Changes
-from kith.features.build.closeup import show_first
-from kith.features.build.letters import CHANGED_LOCKED, NO_TESTS, ask_for_tests
-from kith.features.build.suite import NO_TOOLCHAIN, Standing, hold, is_of, run_tests
+from kith.features.build.prompts import CHANGED_LOCKED, NO_TESTS, ask_for_tests
+from kith.features.build.suite import NO_TOOLCHAIN, SuiteStanding, hold, is_of, run_tests, show_first
 from kith.features.build.work import Work, begin, beside, between, speak
 from kith.gates.changed import rows_of
 from kith.gates.reason import lexical_tests, wrong_reason
@@ -127,7 +126,7 @@ def _text(content: bytes | None) -> str:
     return (content or b"").decode("utf-8", "replace")
 
 
-async def _find_fault(work: Work, written: Changes, standing: Standing) -> str:
+async def _find_fault(work: Work, written: Changes, standing: SuiteStanding) -> str:
     """What is wrong with the tests, in words for who wrote them."""
     task, files = work.build.piece.task, await work.files()
     promised = (task.title, task.text, *task.criteria, *task.files)

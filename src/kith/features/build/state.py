@@ -1,7 +1,8 @@
-"""How far a build has come: a fold of its log, which the driver, `kith status` and a resumed build read."""
+"""The state of a build: its steps, which one follows which, and the fold of its log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final, Literal
 
 from kith.core.errors import KithError
@@ -22,34 +23,116 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import BuildTask, Usage
-from kith.features.build.machine import TRANSITIONS, WRITES, Step
 from kith.features.build.tasks import dependents
+
+# The machine of a build: its steps, and one table that says which step follows what came of another.
+
+
+class BuildStep(StrEnum):
+    """What a build may be doing; the last three are its ends."""
+
+    PLAN = "plan"  # the architect cuts the request into tasks
+    AGREE = "agree"  # the person reads them, edits them, says yes
+    MEASURE = "measure"  # the untouched project's tests run: what passes now must pass at the end
+    NEXT = "next"  # the first task whose turn it is
+    SPECIFY = "specify"  # the spec author writes the task's tests
+    LOCK = "lock"  # they must run, and fail for the right reason; from then on nobody may touch them
+    IMPLEMENT = "implement"  # the implementer makes them pass
+    CHECK = "check"  # all tests and gates
+    REVIEW = "review"  # the reviewer reads the failure and gives one instruction
+    ROLL_BACK = "roll_back"  # everything is as it was before the task
+    REFINE = "refine"  # the refiner makes the change simpler
+    WEIGH = "weigh"  # all tests and gates once more: the simpler version is kept or thrown away
+    FINISH = "finish"  # everything on the whole change, and its coverage
+    APPROVE = "approve"  # the person reads one diff
+    APPLY = "apply"  # the user's tree is changed, once
+    COMMIT = "commit"  # only where it was asked for
+    DONE = "done"
+    FAILED = "failed"
+    REJECTED = "rejected"
+
+
+ENDS: Final = frozenset({BuildStep.DONE, BuildStep.FAILED, BuildStep.REJECTED})
+# Steps that leave the trial's files other than they found them: a checkpoint follows. Where a guard of the
+# tests puts files back, one follows too.
+WRITES: Final = frozenset({BuildStep.SPECIFY, BuildStep.IMPLEMENT, BuildStep.REFINE, BuildStep.APPROVE})
+
+TRANSITIONS: Final[Mapping[tuple[BuildStep, str], BuildStep]] = {
+    (BuildStep.PLAN, "tasks"): BuildStep.AGREE,
+    (BuildStep.PLAN, "faulty"): BuildStep.PLAN,
+    (BuildStep.PLAN, "limit"): BuildStep.FAILED,
+    (BuildStep.AGREE, "yes"): BuildStep.MEASURE,
+    (BuildStep.AGREE, "revise"): BuildStep.PLAN,
+    (BuildStep.AGREE, "no"): BuildStep.REJECTED,
+    (BuildStep.MEASURE, "measured"): BuildStep.NEXT,
+    (BuildStep.MEASURE, "no"): BuildStep.REJECTED,
+    (BuildStep.MEASURE, "unmeasured"): BuildStep.FAILED,
+    (BuildStep.NEXT, "task"): BuildStep.SPECIFY,
+    (BuildStep.NEXT, "finished"): BuildStep.FINISH,
+    (BuildStep.NEXT, "nothing"): BuildStep.FAILED,
+    (BuildStep.SPECIFY, "written"): BuildStep.LOCK,
+    (BuildStep.LOCK, "locked"): BuildStep.IMPLEMENT,
+    (BuildStep.LOCK, "wrong"): BuildStep.SPECIFY,
+    (BuildStep.LOCK, "limit"): BuildStep.ROLL_BACK,
+    (BuildStep.LOCK, "untestable"): BuildStep.FAILED,
+    (BuildStep.IMPLEMENT, "written"): BuildStep.CHECK,
+    (BuildStep.CHECK, "yes"): BuildStep.REFINE,
+    (BuildStep.CHECK, "better"): BuildStep.REVIEW,
+    (BuildStep.CHECK, "no"): BuildStep.REVIEW,
+    (BuildStep.CHECK, "limit"): BuildStep.ROLL_BACK,
+    (BuildStep.REVIEW, "advised"): BuildStep.IMPLEMENT,
+    (BuildStep.ROLL_BACK, "rolled back"): BuildStep.NEXT,
+    (BuildStep.REFINE, "written"): BuildStep.WEIGH,
+    (BuildStep.REFINE, "skipped"): BuildStep.NEXT,
+    (BuildStep.WEIGH, "kept"): BuildStep.NEXT,
+    (BuildStep.WEIGH, "discarded"): BuildStep.NEXT,
+    (BuildStep.WEIGH, "unchanged"): BuildStep.NEXT,
+    (BuildStep.FINISH, "yes"): BuildStep.APPROVE,
+    (BuildStep.FINISH, "no"): BuildStep.FAILED,
+    (BuildStep.APPROVE, "yes"): BuildStep.APPLY,
+    (BuildStep.APPROVE, "revise"): BuildStep.IMPLEMENT,
+    (BuildStep.APPROVE, "no"): BuildStep.REJECTED,
+    (BuildStep.APPLY, "applied"): BuildStep.COMMIT,
+    (BuildStep.COMMIT, "committed"): BuildStep.DONE,
+    (BuildStep.COMMIT, "skipped"): BuildStep.DONE,
+}
+
+
+def draw() -> str:
+    """The table as a Mermaid state diagram."""
+    arrows: dict[tuple[BuildStep, BuildStep], list[str]] = {}
+    for (step, outcome), after in TRANSITIONS.items():
+        arrows.setdefault((step, after), []).append(outcome)
+    lines = [f"    {step} --> {after}: {', '.join(outcomes)}" for (step, after), outcomes in arrows.items()]
+    ends = [f"    {end} --> [*]" for end in BuildStep if end in ENDS]
+    return "\n".join(["stateDiagram-v2", f"    [*] --> {BuildStep.PLAN}", *lines, *ends])
+
 
 TaskState = Literal["waiting", "active", "done", "rolled back", "skipped"]
 
 # Who plays in a step that asks a model.
-ROLES: Final[Mapping[Step, str]] = {
-    Step.PLAN: "architect",
-    Step.SPECIFY: "spec-author",
-    Step.IMPLEMENT: "implementer",
-    Step.REVIEW: "reviewer",
-    Step.REFINE: "refiner",
+ROLES: Final[Mapping[BuildStep, str]] = {
+    BuildStep.PLAN: "architect",
+    BuildStep.SPECIFY: "spec-author",
+    BuildStep.IMPLEMENT: "implementer",
+    BuildStep.REVIEW: "reviewer",
+    BuildStep.REFINE: "refiner",
 }
 # Gates that put files back: nobody but the spec author writes tests, and the spec author nothing else.
 GUARDS: Final = frozenset({"untouched", "tests-only"})
 # What came of a step tells whether a role's work was good.
 _GOOD: Final = {
-    (Step.PLAN, "tasks"): ("architect", True),
-    (Step.PLAN, "faulty"): ("architect", False),
-    (Step.LOCK, "locked"): ("spec-author", True),
-    (Step.LOCK, "wrong"): ("spec-author", False),
-    (Step.LOCK, "limit"): ("spec-author", False),
-    (Step.CHECK, "yes"): ("implementer", True),
-    (Step.CHECK, "better"): ("implementer", False),
-    (Step.CHECK, "no"): ("implementer", False),
-    (Step.CHECK, "limit"): ("implementer", False),
-    (Step.WEIGH, "kept"): ("refiner", True),
-    (Step.WEIGH, "discarded"): ("refiner", False),
+    (BuildStep.PLAN, "tasks"): ("architect", True),
+    (BuildStep.PLAN, "faulty"): ("architect", False),
+    (BuildStep.LOCK, "locked"): ("spec-author", True),
+    (BuildStep.LOCK, "wrong"): ("spec-author", False),
+    (BuildStep.LOCK, "limit"): ("spec-author", False),
+    (BuildStep.CHECK, "yes"): ("implementer", True),
+    (BuildStep.CHECK, "better"): ("implementer", False),
+    (BuildStep.CHECK, "no"): ("implementer", False),
+    (BuildStep.CHECK, "limit"): ("implementer", False),
+    (BuildStep.WEIGH, "kept"): ("refiner", True),
+    (BuildStep.WEIGH, "discarded"): ("refiner", False),
 }
 
 
@@ -65,7 +148,7 @@ class Played:
 
 
 @dataclass(slots=True)
-class Piece:
+class TaskProgress:
     """One task of a build, and how far it has come.
 
     `refusals`: noes that count against the limit. `best`: the most of its tests that ever passed. `kept`: it
@@ -113,8 +196,8 @@ class Build:
     began: float = 0.0  # seconds since the epoch
     ended: RunEnded | None = None
     at: float = 0.0  # when the last event happened
-    pieces: dict[str, Piece] = field(default_factory=dict)
-    step: Step = Step.PLAN
+    pieces: dict[str, TaskProgress] = field(default_factory=dict)
+    step: BuildStep = BuildStep.PLAN
     task: str = ""
     last: Advanced | None = None
     finished: int = 0
@@ -139,7 +222,7 @@ class Build:
         return tuple(piece.task for piece in self.pieces.values())
 
     @property
-    def piece(self) -> Piece:
+    def piece(self) -> TaskProgress:
         """The task that is worked on. Raises KeyError where there is none."""
         return self.pieces[self.task]
 
@@ -160,20 +243,20 @@ class Build:
         return next(waiting, "")
 
     @property
-    def done(self) -> tuple[Piece, ...]:
+    def done(self) -> tuple[TaskProgress, ...]:
         return tuple(piece for piece in self.pieces.values() if piece.state == "done")
 
     @property
     def attempt(self) -> int:
         """How often the present step has come, this time included, where it may come again for a task."""
-        if self.step is Step.PLAN:
+        if self.step is BuildStep.PLAN:
             return self.plans + 1
         piece = self.pieces.get(self.task)
         if piece is None:
             return 0
-        if self.step in (Step.SPECIFY, Step.LOCK):
+        if self.step in (BuildStep.SPECIFY, BuildStep.LOCK):
             return piece.corrections + 1
-        return piece.attempts + (self.step in (Step.IMPLEMENT, Step.CHECK))
+        return piece.attempts + (self.step in (BuildStep.IMPLEMENT, BuildStep.CHECK))
 
     # --- one more event ----------------------------------------------------------------------
 
@@ -188,7 +271,7 @@ class Build:
             case RunEnded():
                 self.ended, self.running, self.doing = event, "", ""
             case Tasked(tasks):
-                self.pieces = {task.id: Piece(task) for task in tasks}
+                self.pieces = {task.id: TaskProgress(task) for task in tasks}
             case Advanced():
                 self._advance(event)
             case Locked():
@@ -218,11 +301,11 @@ class Build:
     def _step(self, event: Stepped, at: float) -> None:
         if event.state == "began":
             self.running, self.since, self.ended = event.name, at, None
-            if self.step is Step.FAILED:  # taken up again, with the step that had failed
-                self.step = Step(event.kind)
+            if self.step is BuildStep.FAILED:  # taken up again, with the step that had failed
+                self.step = BuildStep(event.kind)
             if self.step in ROLES:
                 self._player.steps += 1
-            if self.step is Step.CHECK:  # what a gate said of an earlier attempt holds no longer
+            if self.step is BuildStep.CHECK:  # what a gate said of an earlier attempt holds no longer
                 self.piece.gates = {name: each for name, each in self.piece.gates.items() if name == "spec"}
             return
         self.running = self.doing = ""
@@ -254,24 +337,24 @@ class Build:
             self.landed = event.ok
         elif event.when == "before":
             self.before = event
-        elif self.step in (Step.FINISH, Step.APPROVE):
+        elif self.step in (BuildStep.FINISH, BuildStep.APPROVE):
             self.final[event.gate] = event
-        elif self.step is not Step.WEIGH and self.task in self.pieces:
+        elif self.step is not BuildStep.WEIGH and self.task in self.pieces:
             self.piece.gates[event.gate] = event
 
     # --- a step is over ----------------------------------------------------------------------
 
-    def checkpoint_after(self, step: Step, outcome: str) -> str:
+    def checkpoint_after(self, step: BuildStep, outcome: str) -> str:
         """The checkpoint that holds the trial's files as a step leaves them, a new one where it wrote."""
         match step, outcome:
-            case Step.ROLL_BACK, _:
+            case BuildStep.ROLL_BACK, _:
                 return self.piece.base
-            case Step.WEIGH, "discarded":
+            case BuildStep.WEIGH, "discarded":
                 return self.piece.good
             case _:
                 return self.new_checkpoint if self.wrote(step, outcome) else self.checkpoint
 
-    def wrote(self, step: Step, outcome: str) -> bool:
+    def wrote(self, step: BuildStep, outcome: str) -> bool:
         """Whether a step leaves files that no checkpoint holds yet."""
         guarded = self.put_back and outcome != "discarded"
         return guarded or (step in WRITES and outcome != "skipped")
@@ -289,29 +372,29 @@ class Build:
         self.finished += 1
         self.step = after
         match step, event.outcome:
-            case (Step.PLAN, _):
+            case (BuildStep.PLAN, _):
                 self.plans += 1
-            case (Step.AGREE, _):
+            case (BuildStep.AGREE, _):
                 self.plans = 0
-            case (Step.NEXT, "task"):
+            case (BuildStep.NEXT, "task"):
                 self.task = event.task
                 self.piece.state, self.piece.base = "active", self.checkpoint
-            case (Step.NEXT | Step.FINISH, _):
+            case (BuildStep.NEXT | BuildStep.FINISH, _):
                 self.task = ""
-            case (Step.LOCK, outcome):
+            case (BuildStep.LOCK, outcome):
                 self._looked_at(outcome, event.text)
-            case (Step.CHECK, outcome):
+            case (BuildStep.CHECK, outcome):
                 self._checked(outcome, event.text)
-            case (Step.ROLL_BACK, _):
+            case (BuildStep.ROLL_BACK, _):
                 self._roll_back(event.text)
-            case (Step.APPROVE, "revise"):
+            case (BuildStep.APPROVE, "revise"):
                 self._revise()
-        if self.step is Step.NEXT and self.task and self.piece.state == "active":
+        if self.step is BuildStep.NEXT and self.task and self.piece.state == "active":
             self.piece.state = "done"
-        if self.step is Step.FINISH:
+        if self.step is BuildStep.FINISH:
             self.final = {}
 
-    def _credit(self, step: Step, outcome: str) -> None:
+    def _credit(self, step: BuildStep, outcome: str) -> None:
         """Count what came of it for the role whose work was judged, and for the reviewer who had advised."""
         if (step, outcome) not in _GOOD:
             return
@@ -358,10 +441,10 @@ class Build:
         piece.refusals = 0
 
 
-def _look_up(event: Advanced) -> tuple[Step, Step]:
+def _look_up(event: Advanced) -> tuple[BuildStep, BuildStep]:
     """The step that is over and the one that follows. Raises KithError for what another kith has told."""
     try:
-        step = Step(event.step)
+        step = BuildStep(event.step)
         return step, TRANSITIONS[step, event.outcome]
     except (ValueError, KeyError) as error:
         told = f"{event.step} {event.outcome}".strip()

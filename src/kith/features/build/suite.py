@@ -1,15 +1,18 @@
-"""A project's own tests, run in the trial by all its toolchains, and what they say of a task."""
+"""Run the project's own tests in the trial, and show what fails to a model."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kith.core.errors import TreeError
 from kith.core.events import Judged, Locked
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
 from kith.gates.evidence.suspects import may_be_flaky, pass_alone
+from kith.gates.reason import lexical_tests
 from kith.gates.reports import SuiteReport
 from kith.gates.results.explain import explain_report
 from kith.gates.results.run import run_suite
@@ -50,7 +53,7 @@ def _merge(reports: Sequence[SuiteReport]) -> SuiteReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SuiteStanding:
     """A run of all tests, held against what must pass.
 
     `missing`: locked tests that do not pass. `broken`: what passed before the build and does not now.
@@ -96,7 +99,7 @@ class Standing:
 
 def hold(
     report: SuiteReport, locks: Sequence[Locked], baseline: Locked | None, before: Judged | None
-) -> Standing:
+) -> SuiteStanding:
     """Every locked test must pass, and everything that passed before the build (`baseline`, `before`).
 
     Figures: also `wanted`, the tests of the last lock, and `reached`, those of them that pass. Where a runner
@@ -109,16 +112,16 @@ def hold(
     figures = dict(report.figures) | {"wanted": len(own), "reached": len(set(own).difference(missing))}
     sound = report.built and not report.problem
     if not report.cases and not (baseline and baseline.tests):
-        return Standing(report, sound and report.ok, (), (), figures)
+        return SuiteStanding(report, sound and report.ok, (), (), figures)
     broken = tuple(sorted(set(baseline.tests if baseline else ()).difference(passed, missing)))
     was_red = before is not None and not before.ok
     ok = sound and not missing and not broken and (report.ok or was_red)
-    return Standing(report, ok, missing, broken, figures)
+    return SuiteStanding(report, ok, missing, broken, figures)
 
 
 async def excuse_flaky(
-    run: Run, toolchains: Sequence[Toolchain], limits: ExecLimits, standing: Standing
-) -> Standing:
+    run: Run, toolchains: Sequence[Toolchain], limits: ExecLimits, standing: SuiteStanding
+) -> SuiteStanding:
     """Run the few tests that the build seems to have broken again alone; one pass, and they do not count."""
     report = standing.report
     failed = {case.id for case in report.failed}
@@ -157,3 +160,48 @@ def is_of(id: str, test: str) -> bool:
 def _names(tests: Sequence[str]) -> str:
     more = f" and {len(tests) - _TOLD} more" if len(tests) > _TOLD else ""
     return ", ".join(tests[:_TOLD]) + more
+
+
+# One failing test with its source: all that a model with little room is shown at a time.
+
+_MOST_LINES: Final = 40
+
+
+async def show_first(run: Run, standing: SuiteStanding, files: Iterable[str]) -> str:
+    """The first failure of a run, and the source of its test where one of these files holds it."""
+    texts: dict[str, str] = {}
+    for path in files:
+        with suppress(TreeError):
+            texts[path] = (await run.workspace.read(path)).decode("utf-8", "replace")
+    letter, found = standing.letter(first_only=True), next(_sources(standing, texts), "")
+    return f"{letter}\n\n{found}" if found else letter
+
+
+def _sources(standing: SuiteStanding, texts: dict[str, str]) -> Iterator[str]:
+    """The tests that have to pass and do not, as they stand in their files, those that failed first."""
+    known = [(path, test) for path, text in texts.items() for test in lexical_tests(path, text)]
+    for id in (*(case.id for case in standing.counting.failed), *standing.missing):
+        for path, test in known:
+            # A module that cannot be imported fails by its own path, of which every test in it begins.
+            if is_of(id, test) or is_of(test, id):
+                yield f"{path}\n{cut_test(texts[path], test)}"
+
+
+def cut_test(text: str, test: str) -> str:
+    """The lines of one test: to the next line that is not deeper, or to its closing brace."""
+    words = re.split(r"::|\.", test)
+    name = r"\W+(?:\w+\W+)?".join(map(re.escape, words[-2:])) if "::" not in test else re.escape(words[-1])
+    lines = text.splitlines()
+    start = next((at for at, line in enumerate(lines) if re.search(rf"(?<!\w){name}(?!\w)", line)), None)
+    if start is None:
+        return ""
+    depth = len(lines[start]) - len(lines[start].lstrip())
+    end = start + 1
+    while end < len(lines) and not _ends(lines[end], depth):
+        end += 1
+    closing = lines[end : end + 1] if end < len(lines) and lines[end].strip().startswith("}") else []
+    return "\n".join([*lines[start:end], *closing][:_MOST_LINES]).rstrip()
+
+
+def _ends(line: str, depth: int) -> bool:
+    return bool(line.strip()) and len(line) - len(line.lstrip()) <= depth

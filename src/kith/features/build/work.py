@@ -1,7 +1,7 @@
 """What every step of a build works with, and how it lets a role speak."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -17,11 +17,39 @@ from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.run import Run, Thread
 from kith.core.values import Change, Changes, say
-from kith.core.workspace import Trial
-from kith.features.build.options import BuildOptions
+from kith.core.workspace import ExecLimits, SizeLimits, Trial
 from kith.features.build.state import Build
 from kith.gates.lint import Linter, project_linters
 from kith.gates.toolchains import Toolchain
+
+# What a person may choose about a build.
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Limits and wishes of one build.
+
+    `coverage`: percent of the lines that the tests must run; None: measured where it costs little and only
+    said; 0: not measured. `commands`: the project's own gates, by name. `trusted`: the person needs no
+    question before the project's tests run without a sandbox. `known`: what is known beforehand, as a model
+    with a window of so many tokens is told it.
+    """
+
+    max_retries: int = 3  # of a task, after its first try
+    max_tasks: int = 12
+    max_files: int = 40  # that one task may change
+    max_lines: int = 1_500
+    coverage: float | None = None
+    refine: bool = True
+    agree: bool = True  # the person is shown the tasks before anything is written
+    commit: bool = False
+    step_seconds: float | None = 1_800.0  # of one step in which a model works
+    commands: Mapping[str, str] = field(default_factory=dict)
+    trusted: bool = False
+    suite: ExecLimits = ExecLimits(seconds=900.0)
+    sizes: SizeLimits = SizeLimits()
+    known: Callable[[int], str] = lambda window: ""
+
 
 AUTHOR: Final = "build"  # of what the harness says to a role
 _COMPILE_NOTHING: Final = frozenset({"pytest", "unittest", "node", "jest"})

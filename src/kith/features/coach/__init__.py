@@ -38,6 +38,6 @@ FEATURE = Feature(
             "ID",
         ),
     ),
-    adapt=_here("choice:adapt"),
-    settle=_here("strategies:settle_live"),
+    adapt=_here("adaptation:adapt"),
+    settle=_here("adoption:settle_live"),
 )

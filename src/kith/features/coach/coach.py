@@ -14,18 +14,22 @@ from kith.agent.roles import is_small, make_role
 from kith.core.errors import BusyError, KithError, LimitError, NoModelError
 from kith.core.events import Event, Notice, RunEnded
 from kith.core.run import Answerer, Run, new_id
-from kith.features.coach.coached import COACH, Coaching, options_of, read_coaching
+from kith.features.coach.adoption import FEWEST, settle_live
+from kith.features.coach.coaching_log import COACH, Coaching, options_of, read_coaching
 from kith.features.coach.experiment import Experiment, try_out
-from kith.features.coach.propose import ROLE, ask_for_proposals, is_worth_asking
-from kith.features.coach.recorded import Recorded
-from kith.features.coach.recordings import find_tasks
+from kith.features.coach.proposals import (
+    ROLE,
+    Symptoms,
+    ask_for_proposals,
+    find_symptoms,
+    is_worth_asking,
+    propose_by_rule,
+)
+from kith.features.coach.recorded_tasks import Recorded, find_tasks
 from kith.features.coach.replays import Replays, in_peace
-from kith.features.coach.rules import propose_by_rule
+from kith.features.coach.sequential_test import HORIZON, TestDecision
 from kith.features.coach.settings import CoachSettings
-from kith.features.coach.strategies import FEWEST, settle_live
 from kith.features.coach.strategy import Strategy, Ways, is_of
-from kith.features.coach.symptoms import Symptoms, find_symptoms
-from kith.features.coach.trials import HORIZON, Decision
 from kith.features.measure.measured import Measured, read_measured
 from kith.memory.log import Log
 from kith.memory.session import Listener, Session
@@ -37,12 +41,12 @@ _LOCK: Final = "coach"  # the name under which only one process coaches
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedStrategy:
     """One experiment as it stands after a run, and why it is where it is."""
 
     kind: str
     strategy: Strategy
-    decision: Decision
+    decision: TestDecision
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class CoachRun:
     """What a run came to: the model, experiments, and why nothing (more) was tried."""
 
     model: str
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedStrategy, ...] = ()
     why: str = ""
 
 
@@ -77,7 +81,7 @@ async def run_coach(
 async def _coach(
     project: Project, opened: Opened, until: float, answerer: Answerer, listeners: Sequence[Listener]
 ) -> CoachRun:
-    model, tried = opened.facts.name, list[Tried]()
+    model, tried = opened.facts.name, list[TriedStrategy]()
     if opened.facts.cloud:
         raise NoModelError(f"{model} is no local model: coaching asks it hundreds of times.")
     settle_live(project, listeners)
@@ -111,7 +115,7 @@ class _Bench:
     answerer: Answerer
     listeners: Sequence[Listener]
 
-    async def try_next(self, replay: Replays, until: float) -> Tried | None:
+    async def try_next(self, replay: Replays, until: float) -> TriedStrategy | None:
         """The experiment that waits, or a new one; None when there is none, or a canary is out."""
         coaching = read_coaching(self.project.log)
         ways = coaching.ways.get((self.key, self.kind), Ways(self.opened.facts.name, self.kind))
@@ -136,18 +140,18 @@ class _Bench:
                 run.emit(RunEnded("interrupted", "Interrupted; kith coach run goes on with it."))
                 raise
             run.emit(RunEnded("done", decision.why))
-            return Tried(self.kind, strategy, decision)
+            return TriedStrategy(self.kind, strategy, decision)
 
     async def _try(
         self, run: Run, coaching: Coaching, ways: Ways, strategy: Strategy, replay: Replays, until: float
-    ) -> Decision:
+    ) -> TestDecision:
         """The experiment's trials, as far as time goes, and what they decide."""
         facts = self.opened.facts
         pairs = coaching.pairs.get(((self.key, self.kind), strategy.id), {})
         most = min(HORIZON, self.project.settings.section(CoachSettings).max_trials)
         experiment = Experiment(facts.digest, facts.name, self.kind, ways.champion, strategy, pairs, most)
         if strategy.id not in ways.tried:
-            experiment.tell(run, "proposed", Decision("go on", strategy.hypothesis))
+            experiment.tell(run, "proposed", TestDecision("go on", strategy.hypothesis))
         has_time = partial(_is_before, until)
         decision = await try_out(run, experiment, self.tasks, replay, has_time)
         if decision.verdict == "go on" and has_time():

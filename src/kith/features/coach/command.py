@@ -9,8 +9,8 @@ from typing import Any, Final
 from kith.agent.project import Project
 from kith.core.decisions import Coached
 from kith.core.errors import EXIT_DONE
-from kith.features.coach.coach import CoachRun, Tried, run_coach
-from kith.features.coach.strategies import adopt_way, describe_coaching, settle_live, undo_way
+from kith.features.coach.adoption import adopt_way, describe_coaching, settle_live, undo_way
+from kith.features.coach.coach import CoachRun, TriedStrategy, run_coach
 from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
@@ -73,7 +73,7 @@ def _say(told: Coached) -> int:
     return EXIT_DONE
 
 
-def _tried(each: Tried) -> dict[str, Any]:
+def _tried(each: TriedStrategy) -> dict[str, Any]:
     return {
         "kind": each.kind,
         **each.strategy.data,

@@ -7,13 +7,13 @@ from typing import Literal
 from kith.core.decisions import Coached, Compared
 from kith.core.events import Notice, Progress
 from kith.core.run import Run
-from kith.features.coach.recorded import Recorded
+from kith.features.coach.recorded_tasks import Recorded
+from kith.features.coach.sequential_test import HORIZON, Pair, TestDecision, decide
 from kith.features.coach.strategy import Strategy
-from kith.features.coach.trials import HORIZON, Decision, Pair, decide
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ReplayResult:
     """A recorded task that was done again: whether its checks pass now, and in how many seconds."""
 
     solved: bool
@@ -21,7 +21,7 @@ class Done:
 
 
 # Does a recorded task once more, in this way; None where that says nothing (its checks pass all the same).
-Replay = Callable[[Recorded, Strategy], Awaitable[Done | None]]
+Replay = Callable[[Recorded, Strategy], Awaitable[ReplayResult | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Experiment:
     pairs: Mapping[str, Pair]
     most: int = HORIZON
 
-    def tell(self, run: Run, state: Literal["proposed", "refused", "canary"], decision: Decision) -> None:
+    def tell(self, run: Run, state: Literal["proposed", "refused", "canary"], decision: TestDecision) -> None:
         """Say in the log where the strategy stands now."""
         run.emit(
             Coached(
@@ -57,7 +57,7 @@ class Experiment:
 
 async def try_out(
     run: Run, experiment: Experiment, tasks: Sequence[Recorded], replay: Replay, has_time: Callable[[], bool]
-) -> Decision:
+) -> TestDecision:
     """Do recorded tasks in both ways until that is settled, there is no time, or no task is left.
 
     Every pair is told as Compared before the next one begins, so that nothing is lost but the one at hand.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from kith.features.coach.profile import Experiment
-from kith.features.coach.trials import HORIZON
+from kith.features.coach.profile import ExperimentSummary
+from kith.features.coach.sequential_test import HORIZON
 from kith.features.measure.page.charts import chart, legend, parts_of, table
 from kith.view.figures import day
 from kith.view.markup import NOTHING, Html, element, joined
@@ -19,7 +19,7 @@ _STATES: Final = {
 }
 
 
-def experiments_section(experiments: Sequence[Experiment]) -> Html:
+def experiments_section(experiments: Sequence[ExperimentSummary]) -> Html:
     """Other ways of asking, in paired trials: pairs won and lost, and where each stands."""
     if not experiments:
         return NOTHING
@@ -45,7 +45,7 @@ def experiments_section(experiments: Sequence[Experiment]) -> Html:
     return chart("", drawn, means)
 
 
-def _levers(experiment: Experiment) -> str:
+def _levers(experiment: ExperimentSummary) -> str:
     words = [
         f"{name} {'on' if value is True else 'off' if value is False else value}"
         for name, value in experiment.levers.items()
@@ -54,13 +54,13 @@ def _levers(experiment: Experiment) -> str:
     return ", ".join([*words, *(["in other words"] if experiment.levers.get("wording") else [])])
 
 
-def _pairs_bar(experiment: Experiment, most: int) -> Html:
+def _pairs_bar(experiment: ExperimentSummary, most: int) -> Html:
     won, lost = experiment.wins, experiment.losses
     bar = parts_of([("won", "won", won), ("lost", "lost", lost)], most)
     return joined([f"{won} : {lost} ", bar])
 
 
-def _standing(experiment: Experiment) -> Html:
+def _standing(experiment: ExperimentSummary) -> Html:
     state, following = _STATES.get(experiment.state, experiment.state), experiment.why
     if experiment.state == "proposed":
         look = f"next look at {experiment.next_look} pairs, " if experiment.next_look else ""

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.core.feature import Lazy
-from kith.features.coach.coached import Coaching, read_coaching
-from kith.features.coach.trials import HORIZON, LOOKS, chances, measure
+from kith.features.coach.coaching_log import Coaching, read_coaching
+from kith.features.coach.sequential_test import HORIZON, LOOKS, chances, measure
 from kith.features.measure.part import Addition, ProfilePart, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class ExperimentSummary:
     """Another way of asking a model, in paired trials: pairs that it won and lost, and where it stands.
 
     `error_left`: how likely a way that is no better may still be accepted, by the looks that are to come.
@@ -34,7 +34,7 @@ class Experiment:
     error_left: float
 
 
-def list_experiments(coaching: Coaching) -> tuple[Experiment, ...]:
+def list_experiments(coaching: Coaching) -> tuple[ExperimentSummary, ...]:
     """Every way that was tried, the newest first."""
     found = []
     for work, ways in coaching.ways.items():
@@ -44,7 +44,7 @@ def list_experiments(coaching: Coaching) -> tuple[Experiment, ...]:
             pairs, wins, losses = (int(told[name]) for name in ("pairs", "wins", "losses"))
             going = event.state == "proposed"
             found.append(
-                Experiment(
+                ExperimentSummary(
                     ways.model,
                     ways.kind,
                     id,

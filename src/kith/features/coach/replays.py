@@ -21,10 +21,10 @@ from kith.core.events import Event, Judged, RunEnded, RunStarted
 from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
-from kith.features.coach.ask import dress, look_at
-from kith.features.coach.coached import COACH, REPLAY, Replayed, options_of, read_replays
-from kith.features.coach.experiment import Done
-from kith.features.coach.recorded import Recorded
+from kith.features.coach.adaptation import dress, look_at
+from kith.features.coach.coaching_log import COACH, REPLAY, Replayed, options_of, read_replays
+from kith.features.coach.experiment import ReplayResult
+from kith.features.coach.recorded_tasks import Recorded
 from kith.features.coach.strategy import Strategy, key_of, phrase
 from kith.features.measure.bench.exercises import find_exercises
 from kith.memory.log import Log
@@ -61,7 +61,7 @@ class Replays:
         """What the model is known by."""
         return key_of(self.opened.facts.digest, self.opened.facts.name)
 
-    async def __call__(self, task: Recorded, strategy: Strategy) -> Done | None:
+    async def __call__(self, task: Recorded, strategy: Strategy) -> ReplayResult | None:
         """How the task ends, asked in this way; while a person's task is at work, this one waits.
 
         None where that says nothing: the checks pass before anything is done, or its commit is gone. Raises
@@ -71,7 +71,7 @@ class Replays:
         if name not in self.known:
             self.known[name] = await in_peace(self.project.log, lambda: self._replay(task, strategy))
         ended = self.known[name]
-        return None if ended.solved is None else Done(ended.solved, max(_LEAST_S, ended.seconds))
+        return None if ended.solved is None else ReplayResult(ended.solved, max(_LEAST_S, ended.seconds))
 
     async def _replay(self, task: Recorded, strategy: Strategy) -> Replayed:
         try:

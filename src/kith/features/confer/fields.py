@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kith.features.review.claims import load_json
+from kith.features.review.findings import load_json
 
 Fields = Sequence[tuple[str, str]]
 

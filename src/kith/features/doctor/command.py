@@ -1,4 +1,4 @@
-"""`kith doctor` on the screen: what is well, what could be better, what is broken, and how to mend it."""
+"""`kith doctor` on the screen: what is broken and how to mend it, and attempts to leave the sandbox."""
 
 import argparse
 import json
@@ -8,31 +8,94 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
-from kith.core.errors import EXIT_DONE, EXIT_FAILED
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError
 from kith.core.events import Progress
 from kith.core.loops import run_loop
 from kith.features.doctor.check import Check, Level
 from kith.features.doctor.examine import examine
+from kith.settings import load_settings
 from kith.terminal.folder import find_root
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.lines import count
 from kith.view.printing import printable
 
+if TYPE_CHECKING:
+    from kith.features.doctor.sandbox import EscapeOutcome
+
+
+# `kith doctor --sandbox` on the screen: each attempt to get out of the sandbox, and whether it was
+# held.
+
+_TRIED: Final = 42  # columns
+_WHERE: Final = 10 + _TRIED  # where the reason begins
+_WIDEST: Final = 100
+_NARROWEST_OUTCOME: Final = 72
+
+
+def sandbox_command(args: argparse.Namespace) -> int:
+    """Try to get out; the exit code is 1 when something did, or when there is no sandbox."""
+    from kith.features.doctor.sandbox import try_sandbox
+
+    settings = load_settings(find_root(args.folder), {})
+    told: list[EscapeOutcome] = []
+
+    def tell(outcome: "EscapeOutcome") -> None:
+        told.append(outcome)
+        if not args.json:
+            show_outcome(outcome, told)
+
+    fault = ""
+    try:
+        run_loop(try_sandbox(settings, tell))
+    except TreeError as error:
+        fault = str(error)
+    escaped = sum(not outcome.held for outcome in told)
+    if args.json:
+        print(json.dumps({"fault": fault, "escaped": escaped, "attempts": [*map(_row, told)]}, indent=2))
+    elif fault:
+        print(fault, file=sys.stderr)
+    else:
+        held = f"{len(told) - escaped} of {count(len(told), 'attempt')} to get out of the sandbox were held."
+        print(f"\n{held}" + f" {escaped} ESCAPED." * bool(escaped))
+        if settings.sandbox in ("off", "outside"):
+            print(f'Yet kith runs commands without it here: sandbox = "{settings.sandbox}".', file=sys.stderr)
+    return EXIT_FAILED if escaped or fault else EXIT_DONE
+
+
+def show_outcome(outcome: "EscapeOutcome", told: Sequence["EscapeOutcome"]) -> None:
+    """One attempt; the first of a topic has the topic above it."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    topic = outcome.attempt.topic
+    if sum(each.attempt.topic == topic for each in told) == 1:
+        console.print(Text(f"{topic}", style="bold"))
+    word = Text("held" if outcome.held else "ESCAPED", style="green" if outcome.held else "bold red")
+    width = max(_NARROWEST_OUTCOME, min(_WIDEST, shutil.get_terminal_size().columns)) - _WHERE
+    first, *rest = textwrap.wrap(printable(outcome.why), width, max_lines=3, placeholder=" …") or [""]
+    console.print(Text(" " * (8 - len(word))), word, f"  {outcome.attempt.tried:<{_TRIED}}{first}", sep="")
+    for line in rest:
+        console.print(" " * _WHERE + line, markup=False)
+
+
+def _row(outcome: "EscapeOutcome") -> dict[str, str | bool]:
+    attempt = outcome.attempt
+    return {"topic": attempt.topic, "tried": attempt.tried, "held": outcome.held, "why": outcome.why}
+
+
 WORDS: Final[dict[Level, str]] = {"green": "ok", "yellow": "note", "red": "wrong"}
 STYLES: Final[dict[Level, str]] = {"green": "green", "yellow": "yellow", "red": "bold red"}
 _INDENT: Final = 22  # columns of the word and the name
-_WIDEST: Final = 100
 _NARROWEST: Final = 50
 
 
 def doctor_command(args: argparse.Namespace) -> int:
     """Examine everything and show it; the exit code is 1 when something is red."""
     if args.sandbox:
-        from kith.features.doctor.escapes_text import sandbox_command
-
         return sandbox_command(args)
     voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
     if args.deep:

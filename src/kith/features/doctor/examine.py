@@ -6,11 +6,38 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kith.agent.checks import KnownCheck, known_checks
 from kith.agent.models import places_of
-from kith.features.doctor import files, folders, machine, servers
+from kith.features.doctor import folders, machine, servers
 from kith.features.doctor.check import Check, Examination, Tell, blocking, run_all
 from kith.features.doctor.deep import deep_examinations
-from kith.features.doctor.tests import look_for_checks
+from kith.settings import Settings
+
+# Which command checks this project's changes, and how the untouched tree stood with it.
+
+NAME = "tests"
+
+
+async def look_for_checks(root: Path, settings: Settings) -> tuple[Check, ...]:
+    """One line for each check, or that there is none."""
+    if settings.check == ("none",):
+        return (Check(NAME, "green", "Nothing is checked here (check = none)."),)
+    known = await known_checks(root, settings)
+    if not known:
+        text = "kith found no tests in this folder; changes will be unproven."
+        return (Check(NAME, "yellow", text, "kith run --check CMD, or `check` in the configuration"),)
+    return tuple(_check(each) for each in known)
+
+
+def _check(known: KnownCheck) -> Check:
+    stands = known.stands
+    if stands is None:
+        return Check(NAME, "green", f"Changes are checked with `{known.command}` ({known.why}).")
+    failed = f", {stands.failed:,} fail without any change" if stands.failed else ""
+    text = (
+        f"Changes are checked with `{known.command}`: {stands.passed:,} pass{failed}, {stands.seconds:.0f} s."
+    )
+    return Check(NAME, "green", text)
 
 
 async def examine(
@@ -35,7 +62,7 @@ async def examine(
 
     visits = (
         *servers.server_examinations(settings, environ, ward),
-        blocking("files", lambda tell: files.check_files(settings, ward, tell)),
+        blocking("files", lambda tell: servers.check_files(settings, ward, tell)),
         blocking("memory", machine.check_memory),
         blocking("sandbox", lambda tell: machine.check_sandbox(root, settings, tell)),
         Examination("git", git),
@@ -49,7 +76,7 @@ async def examine(
     )
     found = await run_all(visits)
     asked = await run_all(deep_examinations(ward, deep=deep))
-    return _grouped((files.check_choice(settings, ward), *found, *asked, configuration))
+    return _grouped((servers.check_choice(settings, ward), *found, *asked, configuration))
 
 
 def _grouped(checks: Sequence[Check]) -> tuple[Check, ...]:

@@ -33,8 +33,7 @@ from kith.agent.models import list_names
 from kith.agent.project import Project
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
-from kith.features.editors.conversation import Conversation
-from kith.features.editors.history import list_conversations, root_of
+from kith.features.editors.conversation import EditorConversation, list_conversations, root_of
 from kith.features.editors.wire import Wire
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
@@ -69,7 +68,7 @@ class Editor:
         self._flags, self._wire = flags, wire
         self._client: Any = None
         self._reads, self._by = False, "the editor"
-        self._open: dict[str, Conversation] = {}
+        self._open: dict[str, EditorConversation] = {}
         self._models: tuple[str, ...] | None = None
 
     def on_connect(self, client: Any) -> None:
@@ -177,7 +176,7 @@ class Editor:
 
     # --- how they are found ------------------------------------------------------------------
 
-    def _find(self, session: str) -> Conversation:
+    def _find(self, session: str) -> EditorConversation:
         if session not in self._open:
             raise UsageError(f"Session {session!r} is not open here; load it first.")
         return self._open[session]
@@ -185,7 +184,7 @@ class Editor:
     def _project(self, cwd: str) -> Project:
         return Project.open(_folder(cwd), self._flags)
 
-    async def _reopen(self, cwd: str, session: str) -> Conversation:
+    async def _reopen(self, cwd: str, session: str) -> EditorConversation:
         project = self._project(cwd)
         root = root_of(project.log, session)
         if root != str(project.root):
@@ -196,8 +195,8 @@ class Editor:
             await self._open.pop(session).close()
         return await self._begin(project, session)
 
-    async def _begin(self, project: Project, id: str) -> Conversation:
-        conversation = Conversation(
+    async def _begin(self, project: Project, id: str) -> EditorConversation:
+        conversation = EditorConversation(
             project,
             id,
             self._client,

@@ -1,15 +1,19 @@
-"""One conversation of an editor with kith: this process works on it, as a terminal would."""
+"""One conversation of an editor with kith, and the list of those it can go back to."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from acp.helpers import update_current_mode
 from acp.schema import (
     ConfigOptionUpdate,
+    ListSessionsResponse,
     PromptResponse,
+    SessionInfo,
     SessionInfoUpdate,
     SessionModeState,
     StopReason,
@@ -19,26 +23,64 @@ from kith.agent.held_servers import hold_servers
 from kith.agent.project import Project, Result
 from kith.agent.tasks import Task, run_in, run_task
 from kith.core.errors import KithError, NoModelError, UsageError
-from kith.features.editors import choices
+from kith.features.editors import prompts
 from kith.features.editors.asking import Asker
 from kith.features.editors.buffers import Buffers, tell_unsaved
-from kith.features.editors.choices import AUTO, WAYS
-from kith.features.editors.history import title_of
 from kith.features.editors.outbox import Outbox
-from kith.features.editors.prompts import read_prompt
+from kith.features.editors.prompts import AUTO, WAYS, read_prompt
 from kith.features.editors.updates import Updates
 from kith.features.editors.wire import Wire
 from kith.features.route.command import show_why, why_text
 from kith.memory.applied import short_id
 from kith.memory.inbox import Inbox, Letter
+from kith.memory.log import Log
+from kith.memory.queries import conversations_before, roots_of
 from kith.memory.session import Session
 from kith.models.stack import Opened
+from kith.view.printing import printable
 from kith.view.quoting import fenced
+
+# The conversations that an editor can go back to, as the log has them.
+
+PAGE: Final = 50
+_TITLE: Final = 80  # characters
+
+
+def list_conversations(log: Log, root: Path | None, cursor: str | None) -> ListSessionsResponse:
+    """A page of the tasks and conversations of a folder, or of all. Raises UsageError for a wrong cursor."""
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 19):
+        raise UsageError(f"{cursor!r} is no cursor that kith gave.")
+    before = int(cursor) if cursor else 1 << 62
+    found: list[tuple[int, SessionInfo]] = []
+    for each in conversations_before(log, before):
+        if root is None or each.began.root == str(root):
+            when = datetime.fromtimestamp(each.at, UTC).isoformat(timespec="seconds")
+            title, cwd = title_of(each.began.task), printable(each.began.root)
+            info = SessionInfo(session_id=each.session, cwd=cwd, title=title, updated_at=when)
+            found.append((each.last, info))
+        if len(found) > PAGE:
+            break
+    more = str(found[PAGE - 1][0]) if len(found) > PAGE else None
+    return ListSessionsResponse(sessions=[info for _, info in found[:PAGE]], next_cursor=more)
+
+
+def root_of(log: Log, session: str) -> str:
+    """The folder of a session. Raises UsageError for one that the log does not know."""
+    for root in roots_of(log, session):
+        return root
+    raise UsageError(f"There is no session {printable(session)!r}.")
+
+
+def title_of(task: str) -> str:
+    """A task in a line."""
+    line = " ".join(printable(task).split())
+    return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
+
 
 _STEPS: Final = "steps"  # the word by which a limit of calls is told from one of tokens, time or money
 
 
-class Conversation:
+class EditorConversation:
     """One session of one editor; `models` are the names that can be chosen, `reads`: it tells its buffers."""
 
     def __init__(
@@ -69,12 +111,12 @@ class Conversation:
 
     @property
     def modes(self) -> SessionModeState:
-        return choices.mode_state(self._way)
+        return prompts.mode_state(self._way)
 
     @property
-    def options(self) -> choices.Options:
+    def options(self) -> prompts.Options:
         settings = self.project.settings
-        return choices.config_options(self._way, self._model, self._models, settings.model)
+        return prompts.config_options(self._way, self._model, self._models, settings.model)
 
     def choose_way(self, id: str) -> None:
         """How the next tasks are done. Raises UsageError."""
@@ -87,13 +129,13 @@ class Conversation:
 
     async def choose_model(self, name: str) -> None:
         """Which model the next tasks ask; it is looked for when it is asked."""
-        self._model = "" if name == choices.DEFAULT_MODEL else name
+        self._model = "" if name == prompts.DEFAULT_MODEL else name
         if self._turn is None:  # else the present task keeps its own
             await self._let_go()
 
     def begin(self) -> None:
         """Tell the editor which commands there are, once it knows the session."""
-        self.outbox.put(choices.commands_update())
+        self.outbox.put(prompts.commands_update())
 
     def tell_again(self) -> None:
         """Tell of everything that happened in the session, as the log has it."""
@@ -109,7 +151,7 @@ class Conversation:
         words, linked = read_prompt(blocks, self.project.root)
         if not words:
             raise UsageError("The prompt is empty.")
-        command, rest = choices.split_command(words)
+        command, rest = prompts.split_command(words)
         if self._turn is not None:
             if command:
                 raise UsageError(f"/{command} has to wait: kith is at work in this session.")

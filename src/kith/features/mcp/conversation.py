@@ -1,7 +1,7 @@
 """`/mcp` in a conversation."""
 
+from kith.features.mcp.command import server_lines
 from kith.features.mcp.tool_servers import look_at_servers
-from kith.features.mcp.tool_servers_command import server_lines
 from kith.terminal.conversation.talk import Talk
 
 

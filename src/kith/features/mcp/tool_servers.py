@@ -3,28 +3,108 @@
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kith import __version__
 from kith.agent.kept_back import make_redactor
 from kith.agent.outside_tools import OutsideTools
-from kith.context.budget import estimate_tokens
+from kith.context.budget import estimate_tokens, fit_middle
 from kith.context.rooms import ASSUMED_WINDOW
+from kith.core.calls import call_identity, call_target
 from kith.core.errors import KithError
 from kith.core.events import Notice, Progress
 from kith.core.loops import leave
 from kith.core.model import Emit, Tool
-from kith.features.mcp.client.connection import Connection, ServerError
-from kith.features.mcp.client.places import Address, Listed, Place, Program
-from kith.features.mcp.client.tools import choose, make_tools
+from kith.core.run import Run
+from kith.core.values import ToolResult
+from kith.features.mcp.client.connection import (
+    Address,
+    CallResult,
+    Connection,
+    ListedTool,
+    ServerError,
+    ServerPlace,
+    ServerProgram,
+)
+from kith.features.mcp.client.schemas import complete, plain_schema
+from kith.features.mcp.client.text import clean_words
 from kith.models.providers.reach import is_cloud
 from kith.models.providers.rows import tool_rows
 from kith.settings import Settings, ToolServer
+
+# Tools of other programs as kith's own: named after their server, asked about, with plain schemas.
+
+_NAME: Final = 64  # characters: the most that model servers take
+_DESCRIPTION: Final = 1_000
+_LINE: Final = 60
+_DIGITS: Final = 6
+Tell = Callable[[int, int], None]
+# A tool's own name, its arguments, the seconds it may take, and whom to tell how far it is.
+Call = Callable[[str, Mapping[str, Any], float, Tell], Awaitable[CallResult]]
+
+
+def make_tools(
+    server: str, listed: Iterable[ListedTool], call: Call, taken: Iterable[str] = ()
+) -> tuple[Tool, ...]:
+    """The tools of a server, in the order of their names, which differ from those that are `taken`."""
+    made: list[Tool] = []
+    once = {each.name: each for each in listed}
+    for each in sorted(once.values(), key=lambda each: each.name):
+        name = name_tool(server, each.name, (*taken, *(tool.name for tool in made)))
+        made.append(_make_tool(server, name, each, call))
+    return tuple(made)
+
+
+def choose(listed: Iterable[ListedTool], patterns: Sequence[str]) -> tuple[ListedTool, ...]:
+    """Those of a server's tools that a person wants, by patterns for their own names."""
+    return tuple(each for each in listed if any(fnmatchcase(each.name, pattern) for pattern in patterns))
+
+
+def name_tool(server: str, name: str, taken: Sequence[str] = ()) -> str:
+    """`SERVER_name` in letters, digits and underscores; ending in a digest where it is too long, or taken."""
+    owner, own = (re.sub(r"[^A-Za-z0-9]+", "_", each).strip("_") for each in (server, name))
+    plain = own if own.startswith(f"{owner}_") else f"{owner}_{own}"
+    if len(plain) <= _NAME and plain not in taken:
+        return plain
+    digest = sha256(f"{server}/{name}".encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    return f"{plain[: _NAME - _DIGITS - 1]}_{digest}"
+
+
+def _make_tool(server: str, name: str, listed: ListedTool, call: Call) -> Tool:
+    schema = plain_schema(listed.schema)
+    description = clean_words(listed.description or f"{listed.name}, of {server}.", _DESCRIPTION)
+    identity = call_identity(server, listed.name, [listed.description, listed.schema])
+
+    async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
+        def tell(done: int, total: int) -> None:
+            run.emit(Progress(f"{server} works", done, total))
+
+        try:
+            said = await call(listed.name, complete(args, listed.schema), run.limits.exec.seconds, tell)
+        except KithError as error:
+            text = f"{server} gave no answer: {error}."
+            return ToolResult("", text, ok=False, detail={"line": text})
+        text = fit_middle(said.text, run.limits.exec.output)
+        return ToolResult("", text, said.ok, {"line": _in_a_line(said)})
+
+    return Tool(name, description, schema, "call", use, lambda args: call_target(identity, args))
+
+
+def _in_a_line(said: CallResult) -> str:
+    """An answer for people: itself where it is short, else how long it is."""
+    text = said.text.strip()
+    if len(text) <= _LINE and "\n" not in text:
+        return clean_words(text, _LINE)
+    return f"{'' if said.ok else 'an error, '}{len(text):,} characters"
+
 
 CONNECTING: Final = "connecting to servers of tools"
 _SHARE: Final = 4  # of the window, a part in so many, is the most that the tools of servers may take
@@ -109,7 +189,7 @@ class ToolServers(OutsideTools):
             served.append(Served(name, tools, len(listed), trouble, connection.stderr if connection else ""))
         return tuple(served)
 
-    async def _list(self, name: str, server: ToolServer) -> tuple[Sequence[Listed], str]:
+    async def _list(self, name: str, server: ToolServer) -> tuple[Sequence[ListedTool], str]:
         """The tools that a server has, or why nobody knows."""
         if find_spec("mcp") is None:
             return (), _EXTRA
@@ -155,7 +235,7 @@ def tool_tokens(tools: Sequence[Tool]) -> int:
     return sum(estimate_tokens(json.dumps(row, ensure_ascii=False)) for row in tool_rows(tools))
 
 
-def find_place(server: ToolServer, root: Path, environ: Mapping[str, str] = os.environ) -> Place:
+def find_place(server: ToolServer, root: Path, environ: Mapping[str, str] = os.environ) -> ServerPlace:
     """Where a server is, with what it is told of the environment. Raises ServerError for what is not set."""
 
     def value(name: str) -> str:
@@ -172,7 +252,7 @@ def find_place(server: ToolServer, root: Path, environ: Mapping[str, str] = os.e
     words = [word.replace(_PROJECT, str(root)) for word in (server.cwd, *server.command)]
     folder, program, *args = words
     command = (str(Path(program).expanduser()) if program.startswith("~") else program, *args)
-    return Program(command, str(Path(folder).expanduser()), {**passed, **server.env})
+    return ServerProgram(command, str(Path(folder).expanduser()), {**passed, **server.env})
 
 
 def _fit(served: Sequence[Served], window: int) -> list[Served]:

@@ -16,9 +16,9 @@ from kith.core.events import Event, Reviewed
 from kith.core.values import Finding
 from kith.edits.diffing import hunk_between
 from kith.edits.rows import decode, split_keys
-from kith.features.review.reviews import Told, run_review
+from kith.features.review.review import FinishedReview, run_review
 from kith.features.review.sarif import as_sarif
-from kith.features.review.subjects import Wish
+from kith.features.review.subjects import ReviewRequest
 from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
 from kith.terminal.report import print_waiting
@@ -63,7 +63,7 @@ def review_command(args: argparse.Namespace) -> int:
     return exit_code(told, args.fail_on)
 
 
-def exit_code(told: Told, fail_on: str) -> int:
+def exit_code(told: FinishedReview, fail_on: str) -> int:
     """What ended badly keeps its code; else 1 when something of this severity, or worse, is left."""
     if told.result.code != EXIT_DONE:
         return told.result.code
@@ -71,7 +71,7 @@ def exit_code(told: Told, fail_on: str) -> int:
     return EXIT_FAILED if any(each.severity in bad for each in told.left) else EXIT_DONE
 
 
-def _wish(args: argparse.Namespace) -> Wish:
+def _wish(args: argparse.Namespace) -> ReviewRequest:
     """What the options ask for. Raises UsageError when they contradict each other."""
     given = [args.staged, bool(args.branch), bool(args.revision), args.patch is not None]
     if sum(given) > 1:
@@ -79,9 +79,9 @@ def _wish(args: argparse.Namespace) -> Wish:
     if args.yes and not args.apply:
         raise UsageError("--yes answers the question of --apply; without that nothing is asked.")
     if args.patch is None:
-        return Wish(args.staged, args.branch or "", args.revision or "")
+        return ReviewRequest(args.staged, args.branch or "", args.revision or "")
     name = "the diff on standard input" if args.patch == "-" else args.patch
-    return Wish(patch=_read_patch(args.patch, name), patch_name=name)
+    return ReviewRequest(patch=_read_patch(args.patch, name), patch_name=name)
 
 
 def _read_patch(path: str, name: str) -> str:
@@ -100,7 +100,7 @@ def _read_patch(path: str, name: str) -> str:
     return decode(data)
 
 
-def _print(told: Told, args: argparse.Namespace) -> None:
+def _print(told: FinishedReview, args: argparse.Namespace) -> None:
     shown = told.review.findings[: args.max]
     if args.sarif:
         print(json.dumps(as_sarif(shown, told.result.code == EXIT_DONE), indent=2))
@@ -110,7 +110,7 @@ def _print(told: Told, args: argparse.Namespace) -> None:
         _print_text(told, shown, args.apply)
 
 
-def as_json(told: Told, shown: Sequence[Finding]) -> dict[str, Any]:
+def as_json(told: FinishedReview, shown: Sequence[Finding]) -> dict[str, Any]:
     """A review as plain data; `diff` shows what a finding suggests."""
     rows, report, review = _rows(told), told.result.report, told.review
     return {
@@ -131,11 +131,11 @@ def as_json(told: Told, shown: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _number(told: Told, severity: str) -> int:
+def _number(told: FinishedReview, severity: str) -> int:
     return sum(each.severity == severity for each in told.review.findings)
 
 
-def _rows(told: Told) -> dict[str, list[str]]:
+def _rows(told: FinishedReview) -> dict[str, list[str]]:
     """The lines of each file's new side."""
     return {change.path: split_keys(decode(change.after or b"")) for change in told.subject.changes}
 
@@ -151,7 +151,7 @@ def _diff(finding: Finding, rows: Mapping[str, Sequence[str]]) -> str:
 # --- text ------------------------------------------------------------------------------------
 
 
-def _print_text(told: Told, shown: Sequence[Finding], applying: bool) -> None:
+def _print_text(told: FinishedReview, shown: Sequence[Finding], applying: bool) -> None:
     print("\n".join(review_lines(told, shown)))
     if told.result.code != EXIT_DONE:
         print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
@@ -165,7 +165,7 @@ def offered_in(findings: Sequence[Finding]) -> int:
     return sum(each.replacement is not None for each in findings)
 
 
-def review_lines(told: Told, shown: Sequence[Finding]) -> Iterator[str]:
+def review_lines(told: FinishedReview, shown: Sequence[Finding]) -> Iterator[str]:
     """Findings below their files, then what there is to say of them all; all of it printable."""
     rows = _rows(told)
     by_file = sorted(shown, key=lambda each: (each.path, each.line))
@@ -187,7 +187,7 @@ def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]
         yield " " * _INDENT + printable(line.expandtabs(4))
 
 
-def _summary(told: Told, shown: int) -> Iterator[str]:
+def _summary(told: FinishedReview, shown: int) -> Iterator[str]:
     """What was found, what did not hold, and what nobody looked at."""
     review, number = told.review, len(told.review.findings)
     kinds = [count(found, severity) for severity in SEVERITIES if (found := _number(told, severity))]

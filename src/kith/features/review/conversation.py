@@ -6,8 +6,8 @@ from kith.core.errors import EXIT_DONE
 from kith.core.events import Event
 from kith.core.values import Finding
 from kith.features.review.command import offered_in, review_lines
-from kith.features.review.reviews import Told, run_review
-from kith.features.review.subjects import Wish
+from kith.features.review.review import FinishedReview, run_review
+from kith.features.review.subjects import ReviewRequest
 from kith.terminal.conversation.commands.arguments import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.view.lines import count
@@ -21,7 +21,7 @@ async def review(talk: Talk, rest: str) -> None:
 
     words = split_arguments(rest)
     apply = "--apply" in words
-    wish = Wish(revision=" ".join(word for word in words if word != "--apply"))
+    wish = ReviewRequest(revision=" ".join(word for word in words if word != "--apply"))
     told = await run_review(talk.allowed, wish, talk.answer, [_without(talk, "Reviewed")], apply=apply)
     talk.voice.rest()
     talk.say("\n".join(review_lines(told, told.review.findings)))
@@ -34,7 +34,7 @@ async def review(talk: Talk, rest: str) -> None:
         talk.say(f"The model knows this with your next words.{more}", "dim")
 
 
-def _as_note(told: "Told") -> str:
+def _as_note(told: FinishedReview) -> str:
     shown = told.left[:_KNOWN]
     return "\n".join([f"A review of {told.subject.words} found:", *map(_in_a_line, shown)])
 

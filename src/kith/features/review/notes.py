@@ -12,11 +12,10 @@ from kith.core.model import Prompt, Role
 from kith.core.run import Run, Thread
 from kith.core.values import Changes, Finding, say
 from kith.core.workspace import ExecLimits
-from kith.features.review.claims import load_json, read_claims
+from kith.features.review.changed_files import Sheets, make_sheets
+from kith.features.review.checks import find_by_looking
 from kith.features.review.evidence import check_claim
-from kith.features.review.merge import merge
-from kith.features.review.sheets import Sheets, make_sheets
-from kith.features.review.tools import find_by_looking
+from kith.features.review.findings import load_json, merge, read_claims
 from kith.gates.lint import project_linters
 from kith.gates.linters.run import run_linter
 

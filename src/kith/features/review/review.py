@@ -1,21 +1,105 @@
-"""The review of a change: tools first, then the model part by part, then the check of what it claims."""
+"""Review a change: tools first, then the model part by part, then a check of what it claims."""
 
+import json
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from kith.agent.asking.cast import open_cast
+from kith.agent.attempt import Outcome, adopt_ready
+from kith.agent.models import end_of
+from kith.agent.project import Project, Result
 from kith.agent.roles import Cast, Player
-from kith.core.errors import KithError, LimitError, ModelError
+from kith.context.definitions import Definition
+from kith.core.errors import KithError, LimitError, ModelError, TreeError
 from kith.core.events import Notice, Reviewed
-from kith.core.run import Run, Thread
-from kith.core.values import Finding
+from kith.core.loop import begin_turn
+from kith.core.model import Prompt, Role
+from kith.core.run import Answerer, Run, Thread, new_id
+from kith.core.values import Finding, say
 from kith.core.workspace import ExecLimits
-from kith.features.review.ask import ask_about, is_confirmed
+from kith.features.review.changed_files import ReviewSubject, Sheets, find_unreadable, make_sheets
+from kith.features.review.checks import find_by_tools
 from kith.features.review.evidence import ThrownOut, as_thrown_out, check_claim
-from kith.features.review.merge import merge
-from kith.features.review.parts import Lookup, Part, define_names, make_parts, room_of
-from kith.features.review.sheets import Sheets, Subject, make_sheets
-from kith.features.review.tools import find_by_tools
+from kith.features.review.findings import SHAPE, Claim, merge, read_claims
+from kith.features.review.prompt_parts import Lookup, PromptPart, define_names, make_parts, room_of
+from kith.features.review.subjects import ReviewRequest, find_subject
+from kith.features.review.suggestion import as_changes
+from kith.memory.index import Damaged, Index, open_index
+from kith.memory.refresh import refresh
+from kith.memory.session import Listener
+from kith.trees.files import read_file
+
+# Asking the model about one part of a change, and once more about what it finds most serious.
+
+TRIES: Final = 2
+_DEFINED: Final = "For reference, as it stands after the change; not itself to be reviewed:"
+_AGAIN: Final = (
+    "Look at one of your findings again, as somebody who doubts it:\n\n{path}, line {line}: {why}\n\n"
+    "Is there an input that can occur for which the code, as shown, really goes wrong? Trace it. Answer with "
+    'one JSON object and nothing else: {{"input": "...", "real": true or false}}'
+)
+_VERDICT: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}, "real": {"type": "boolean"}},
+    "required": ["input", "real"],
+}
+
+
+async def ask_about(
+    run: Run, role: Role, thread: Thread, part: PromptPart, context: str
+) -> tuple[Claim, ...]:
+    """What the model claims of a part. Raises ModelError, LimitError; also when it cannot be read."""
+    begin_turn(run, thread, say(_letter(part, context), "kith"))
+    fault = ""
+    for attempt in range(1, TRIES + 1):
+        claims, fault = read_claims(await _answer(run, role, thread, SHAPE, attempt))
+        if not fault:
+            return claims
+        if attempt < TRIES:
+            thread.add(run, say(f"{fault} Send the whole object again.", "kith"))
+    raise ModelError(f"{role.model.name} wrote no findings that can be read: {fault}")
+
+
+async def is_confirmed(run: Run, role: Role, thread: Thread, finding: Finding) -> bool:
+    """Whether the model stands by a finding when it is asked again; all but a no is a yes.
+
+    `thread` is the one in which the part was asked about: its words are in the server's cache.
+    """
+    words = _AGAIN.format(path=finding.path, line=finding.line, why=finding.text)
+    begin_turn(run, thread, say(words, "kith"))
+    try:
+        return not _denies(await _answer(run, role, thread, _VERDICT, 1))
+    except (ModelError, LimitError) as error:
+        run.emit(Notice(f"There was no second look at {finding.path}, line {finding.line}: {error}"))
+        return True
+
+
+def _letter(part: PromptPart, context: str) -> str:
+    head = f"Review this part of the change, in {part.path}:\n\n{part.text}"
+    return f"{head}\n\n{_DEFINED}\n\n{context}" if context else head
+
+
+async def _answer(run: Run, role: Role, thread: Thread, shape: Mapping[str, Any], attempt: int) -> str:
+    """One reply, added to the thread. A review looks at what it was shown, so it has no tools."""
+    prompt = Prompt(
+        role.system, thread.messages, (), role.purpose, attempt, role.sampling, thread.name, shape
+    )
+    reply = await role.model(prompt, run.emit)
+    thread.add(run, replace(reply.message, complete=reply.stop != "length"))
+    return reply.message.text
+
+
+def _denies(words: str) -> bool:
+    start, end = words.find("{"), words.rfind("}")
+    try:
+        data = json.loads(words[start : end + 1], strict=False)
+    except ValueError:
+        return False
+    return isinstance(data, dict) and data.get("real") is False
+
 
 ROLE: Final = "finder"
 DENIED: Final = "not confirmed on a second look"
@@ -45,7 +129,7 @@ class Reviewing:
     lookup: Lookup = lambda name: ()
 
 
-async def review(run: Run, subject: Subject, cast: Cast | None, how: Reviewing) -> Review:
+async def review(run: Run, subject: ReviewSubject, cast: Cast | None, how: Reviewing) -> Review:
     """Review a change; without a `cast` no model is asked.
 
     A model that fails on one part loses no other part, and nothing that the tools found. Raises what opening
@@ -87,7 +171,7 @@ async def _ask_all(run: Run, sheets: Sheets, cast: Cast, player: Player, how: Re
 
 
 async def _ask_part(
-    run: Run, player: Player, thread: Thread, part: Part, sheets: Sheets, how: Reviewing
+    run: Run, player: Player, thread: Thread, part: PromptPart, sheets: Sheets, how: Reviewing
 ) -> tuple[list[Finding], list[ThrownOut]]:
     """What the model finds in one part: what holds, and what does not."""
     role = player.role
@@ -101,3 +185,150 @@ async def _ask_part(
             findings.remove(finding)
             out.append(as_thrown_out(finding, DENIED))
     return findings, out
+
+
+# Reviews: from what should be looked at to findings that hold, and to a change that mends some of them.
+
+_LINTER_S = 300.0  # seconds of one linter
+_FEW_FILES = 5_000  # an index of a tree of this size is made in passing
+_EXCERPT = 40  # lines of a definition
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedReview:
+    """A review that is over: how its session ended, what was reviewed, and what was found.
+
+    `applied` are the findings whose suggestions are in the tree now.
+    """
+
+    result: Result
+    subject: ReviewSubject
+    review: Review
+    applied: tuple[Finding, ...] = ()
+
+    @property
+    def left(self) -> tuple[Finding, ...]:
+        """What is still wrong."""
+        return tuple(each for each in self.review.findings if each not in self.applied)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the work inside a session brought, for whoever waits outside."""
+
+    review: Review = field(default_factory=Review)
+    applied: tuple[Finding, ...] = ()
+
+
+async def run_review(
+    project: Project,
+    wish: ReviewRequest,
+    answerer: Answerer,
+    listeners: Sequence[Listener] = (),
+    *,
+    model: bool = True,
+    second_look: bool = False,
+    apply: bool = False,
+    id: str = "",
+) -> FinishedReview:
+    """Review what is wished for, in a session of its own (called `id` if given).
+
+    With `apply`, what was suggested is proposed. Raises UsageError where there is nothing of that name.
+    """
+    if apply:
+        project.check_writable()
+    subject, id, found = await find_subject(project, wish), id or new_id(), _Found()
+    subject = replace(subject, left_out=(*subject.left_out, *find_unreadable(subject.changes)))
+
+    async def do(run: Run) -> Outcome:
+        if not subject.changes:
+            return Outcome("done", f"There is nothing to review in {subject.words}.")
+        async with _opened(project, run, id, model) as (cast, lookup):
+            how = Reviewing(ExecLimits(_LINTER_S), second_look, lookup)
+            found.review = await review(run, subject, cast, how)
+        if found.review.trouble and found.review.parts == found.review.unanswered:
+            end = end_of(found.review.trouble)
+            return Outcome(end.status, end.text)
+        return await _apply(project, run, subject, found) if apply else Outcome("done", "")
+
+    result = await project.perform(f"review {subject.words}", "review", do, answerer, listeners, id)
+    return FinishedReview(result, subject, found.review, found.applied)
+
+
+@asynccontextmanager
+async def _opened(
+    project: Project, run: Run, id: str, model: bool
+) -> AsyncIterator[tuple[Cast | None, Lookup]]:
+    """A cast and what knows the tree's definitions, as long as the review lasts."""
+    if not model:
+        yield None, lambda name: ()
+        return
+    async with open_cast(project, run, id) as cast, _indexed(project, run) as lookup:
+        yield cast, lookup
+
+
+@asynccontextmanager
+async def _indexed(project: Project, run: Run) -> AsyncIterator[Lookup]:
+    """The tree's definitions by name, with their text; nothing where there is no index to rely on."""
+    index = await _open_index(project, run)
+    if index is None:
+        yield lambda name: ()
+        return
+
+    def lookup(name: str) -> list[tuple[Definition, str]]:
+        with suppress(KithError, Damaged):
+            return [(each, _text_of(project, each)) for each in index.defining(name)[:1]]
+        return []
+
+    try:
+        yield lookup
+    finally:
+        index.close()
+
+
+async def _open_index(project: Project, run: Run) -> Index | None:
+    """The index as the tree is now; None where making it would take long, or fails, which is said."""
+    try:
+        index = open_index(project.settings.cache, project.root)
+        if index.complete or len(await project.tree.files()) <= _FEW_FILES:
+            await refresh(index, project.tree)
+            return index
+        index.close()
+    except (KithError, Damaged) as error:
+        run.emit(Notice(f"The model is shown no definitions from outside the change: {error}"))
+    return None
+
+
+def _text_of(project: Project, definition: Definition) -> str:
+    """The lines of a definition as they are in the tree, "" when it cannot be read."""
+    with suppress(TreeError, OSError):
+        rows = read_file(project.root, definition.path).decode("utf-8", "replace").split("\n")
+        last = min(definition.last, definition.first + _EXCERPT - 1)
+        return "\n".join(rows[definition.first - 1 : last])
+    return ""
+
+
+async def _apply(project: Project, run: Run, subject: ReviewSubject, found: _Found) -> Outcome:
+    """Propose the suggestions as one change, judged like any other."""
+    suggested = [each for each in found.review.findings if each.replacement is not None]
+    before = await _contents(run, {each.path for each in suggested})
+    changes, fitting = as_changes(suggested, make_sheets(subject.changes), before)
+    for each in suggested:  # who is asked should know why
+        why = each.text if each in fitting else "The suggestion does not fit the file."
+        run.emit(Notice(f"{each.path}:{each.line}: {why}"))
+    if not changes:
+        return Outcome("done", "There is no suggestion to apply.")
+    outcome = await adopt_ready(run, changes, project.judges(run), "The suggestions are applied.")
+    after = await _contents(run, {change.path for change in changes})
+    whole = {change.path for change in changes if change.after == after.get(change.path)}
+    found.applied = tuple(each for each in fitting if each.path in whole)
+    return outcome
+
+
+async def _contents(run: Run, paths: set[str]) -> dict[str, bytes]:
+    """What the tree has of these files."""
+    contents = dict[str, bytes]()
+    for path in sorted(paths):
+        with suppress(TreeError):  # the tree has it no more
+            contents[path] = await run.workspace.read(path)
+    return contents

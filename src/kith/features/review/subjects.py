@@ -10,7 +10,7 @@ from kith.core.errors import TreeError, UsageError
 from kith.core.values import Changes
 from kith.edits import Create, Delete, Edit, EditError, Hunk, Patch, make_changes, paths_of
 from kith.edits.unified import parse_unified
-from kith.features.review.sheets import Subject
+from kith.features.review.changed_files import ReviewSubject
 from kith.trees.git import head, is_repository, run_git
 from kith.trees.revisions import (
     INDEX,
@@ -30,7 +30,7 @@ _INVERSE: Final = {"+": "-", "-": "+"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReviewRequest:
     """What to review; with nothing set, everything that is not committed.
 
     `base` is a branch that HEAD is compared with, `revision` a commit or a range, `patch` a diff's text and
@@ -44,7 +44,7 @@ class Wish:
     patch_name: str = ""
 
 
-async def find_subject(project: Project, wish: Wish) -> Subject:
+async def find_subject(project: Project, wish: ReviewRequest) -> ReviewSubject:
     """The changes that are meant. Raises UsageError for what does not exist or does not fit."""
     if wish.patch is not None:
         return await _patch(project, wish.patch, wish.patch_name)
@@ -57,7 +57,7 @@ async def find_subject(project: Project, wish: Wish) -> Subject:
         raise UsageError(f"{text[:1].upper()}{text[1:]}.") from error
 
 
-async def _from_git(project: Project, wish: Wish) -> Subject:
+async def _from_git(project: Project, wish: ReviewRequest) -> ReviewSubject:
     root = project.root
     last = await head(root)
     if wish.staged:
@@ -73,7 +73,7 @@ async def _from_git(project: Project, wish: Wish) -> Subject:
         words, old, new = "what is not committed", last or await empty_tree(root), WORKTREE
     compared = await _compare(project, old, new)
     overlay = await _overlay(project, new) if compared.changes else ()
-    return Subject(words, compared.changes, overlay, compared.left_out)
+    return ReviewSubject(words, compared.changes, overlay, compared.left_out)
 
 
 async def _ends(project: Project, revision: str) -> tuple[str, str]:
@@ -103,7 +103,7 @@ async def _overlay(project: Project, new: str) -> Changes:
 # --- patches ---------------------------------------------------------------------------------
 
 
-async def _patch(project: Project, text: str, name: str) -> Subject:
+async def _patch(project: Project, text: str, name: str) -> ReviewSubject:
     """A diff, whether the tree has it already or not."""
     known = frozenset(await project.tree.files())
     try:
@@ -126,10 +126,10 @@ async def _patch(project: Project, text: str, name: str) -> Subject:
         raise UsageError(f"{name} does not fit the files here: {_first_line(error)}") from error
 
 
-def _subject(name: str, changes: Changes, *, applied: bool) -> Subject:
+def _subject(name: str, changes: Changes, *, applied: bool) -> ReviewSubject:
     if applied:
-        return Subject(f"{name}, which is applied", tuple(change.inverse for change in changes))
-    return Subject(name, changes, changes)
+        return ReviewSubject(f"{name}, which is applied", tuple(change.inverse for change in changes))
+    return ReviewSubject(name, changes, changes)
 
 
 async def _is_applied(project: Project, patch: str) -> bool:

@@ -8,7 +8,7 @@ from kith.core.values import Changes, Finding
 from kith.edits import Hunk, Patch, make_changes
 from kith.edits.diffing import hunk_between
 from kith.edits.rows import encode, split_keys
-from kith.features.review.sheets import Sheet, Sheets
+from kith.features.review.changed_files import Sheet, Sheets
 from kith.features.review.syntax import count_faults
 
 _FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,})[\w+-]*\s*$")

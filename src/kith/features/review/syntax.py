@@ -19,7 +19,7 @@ Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class BoundNames:
     """The names that hold at a line of a Python file, and those that are used there.
 
     `open`: a star import may bind anything.
@@ -74,7 +74,7 @@ def count_faults(path: str, text: str) -> int | None:
     return None
 
 
-def names_at(tree: ast.Module, line: int) -> Names:
+def names_at(tree: ast.Module, line: int) -> BoundNames:
     """The names of the module, and of the functions around a line.
 
     `used` are those that are read in the innermost of them, or in the whole module outside any function.
@@ -85,7 +85,7 @@ def names_at(tree: ast.Module, line: int) -> Names:
     bound |= {name for scope in around for node in ast.walk(scope) for name in _bound_by(node)}
     starred = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree))
     used = {name for node in ast.walk(around[-1] if around else tree) for name in _used_by(node)}
-    return Names(frozenset(bound), frozenset(used), starred)
+    return BoundNames(frozenset(bound), frozenset(used), starred)
 
 
 def count_words(text: str, name: str) -> int:

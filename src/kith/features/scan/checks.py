@@ -13,8 +13,8 @@ from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.values import Finding
 from kith.core.workspace import Command, ExecLimits
-from kith.features.scan.notes import Notes, keep, recall
 from kith.features.scan.report import Commands, Covered, Linted, Survey
+from kith.features.scan.survey import Notes, keep, recall
 from kith.gates.linters.find import find_linters, lint_clues
 from kith.gates.linters.linter import Linter
 from kith.gates.linters.run import allowed_linters, run_linter

@@ -6,12 +6,10 @@ from kith.context.tokens import BRACED_ENDINGS, CPP_ENDINGS, PYTHON_ENDINGS
 from kith.features.scan.complexity_cpp import measure_cpp
 from kith.features.scan.complexity_lexical import measure_braces
 from kith.features.scan.complexity_python import measure_python
-from kith.features.scan.measured import Measured
-
-__all__ = ["Measured", "functions"]
+from kith.features.scan.function_measure import FunctionMeasure
 
 
-def functions(path: str, text: str) -> tuple[Measured, ...]:
+def functions(path: str, text: str) -> tuple[FunctionMeasure, ...]:
     """The functions and methods of a text, in order of their first line.
 
     Empty for a text that its language's parser refuses, and for languages that are not known. Linear in the

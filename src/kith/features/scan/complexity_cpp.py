@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from kith.features.scan.measured import Measured
+from kith.features.scan.function_measure import FunctionMeasure
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -48,13 +48,13 @@ class _Open:
             self.depth += 1
             self.nesting = max(self.nesting, self.depth)
 
-    def measured(self) -> Measured:
+    def measured(self) -> FunctionMeasure:
         first, last = self.node.start_point.row + 1, self.node.end_point.row + 1
         numbers = (self.cyclomatic, self.cognitive, self.nesting, _count_parameters(self.node))
-        return Measured(self.name, first, last, last - first + 1, *numbers)
+        return FunctionMeasure(self.name, first, last, last - first + 1, *numbers)
 
 
-def measure_cpp(text: str) -> tuple[Measured, ...] | None:
+def measure_cpp(text: str) -> tuple[FunctionMeasure, ...] | None:
     """The functions of a text; None where tree-sitter is missing or the text is very large."""
     parser = _parser() if len(text) <= LARGEST else None
     return tuple(_Walk().walk(parser, text)) if parser else None
@@ -77,7 +77,7 @@ class _Walk:
         self.functions: list[_Open] = []
         self.scopes: list[str] = []
 
-    def walk(self, parser: "Parser", text: str) -> Iterator[Measured]:
+    def walk(self, parser: "Parser", text: str) -> Iterator[FunctionMeasure]:
         cursor = parser.parse(text.encode("utf-8", "replace")).walk()
         above: list[str] = []  # what was entered, outermost first; "" for what counts for nothing
         while True:
@@ -108,7 +108,7 @@ class _Walk:
             self.functions[-1].meet(kind, node)
         return kind
 
-    def leave(self, kind: str) -> Iterator[Measured]:
+    def leave(self, kind: str) -> Iterator[FunctionMeasure]:
         if kind in _SCOPES:
             self.scopes.pop()
         elif kind == _FUNCTION:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kith.context.tokens import blank_out
-from kith.features.scan.measured import Measured
+from kith.features.scan.function_measure import FunctionMeasure
 
 _TOKEN: Final = re.compile(r"[A-Za-z_$][\w$]*|[{}();]|&&|\|\||\?(?![?.:,)>])|\n")
 _PREPROCESSOR: Final = re.compile(r"^[ \t]*+\#(?:[^\\\n]++|\\.)*+", re.M | re.S)
@@ -56,14 +56,14 @@ class _Open:
         elif token in ("&&", "||", "else"):
             self.cognitive += 1
 
-    def measured(self, last: int) -> Measured:
+    def measured(self, last: int) -> FunctionMeasure:
         first = min(self.first, last)
         size = last - first + 1
         numbers = (self.cyclomatic, self.cognitive, self.nesting, self.parameters)
-        return Measured(self.name, first, last, size, *numbers)
+        return FunctionMeasure(self.name, first, last, size, *numbers)
 
 
-def measure_braces(path: str, text: str) -> tuple[Measured, ...]:
+def measure_braces(path: str, text: str) -> tuple[FunctionMeasure, ...]:
     """The functions of a text: from a name and parentheses before a brace to the brace that closes it."""
     code = _PREPROCESSOR.sub(lambda match: "\n" * match[0].count("\n"), blank_out(path, text))
     return tuple(_Reading(code).read())
@@ -80,7 +80,7 @@ class _Reading:
         self.opened: list[_Open] = []
         self.functions: list[_Open] = []  # those of `opened` that are functions, the innermost last
 
-    def read(self) -> Iterator[Measured]:
+    def read(self) -> Iterator[FunctionMeasure]:
         for match in _TOKEN.finditer(self.code):
             token = match[0]
             if token == "\n":
@@ -111,7 +111,7 @@ class _Reading:
             self.functions[-1].enter()
         self.head, self.parentheses = at + 1, 0
 
-    def close_brace(self, end: int) -> Iterator[Measured]:
+    def close_brace(self, end: int) -> Iterator[FunctionMeasure]:
         closed = self.opened.pop() if self.opened else _Open()
         if closed.name:
             yield self.functions.pop().measured(self.line)

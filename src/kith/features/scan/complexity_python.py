@@ -4,7 +4,7 @@ import ast
 from typing import Any, Final
 
 from kith.context.python import parse_python
-from kith.features.scan.measured import Measured
+from kith.features.scan.function_measure import FunctionMeasure
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
@@ -36,15 +36,15 @@ _LEAVES: Final = frozenset(
 )
 
 
-def measure_python(text: str) -> tuple[Measured, ...]:
+def measure_python(text: str) -> tuple[FunctionMeasure, ...]:
     """The functions of a text, empty where Python refuses it."""
     tree = parse_python(text)
     return measure_module(tree) if tree else ()
 
 
-def measure_module(tree: ast.Module) -> tuple[Measured, ...]:
+def measure_module(tree: ast.Module) -> tuple[FunctionMeasure, ...]:
     """The functions of a module that is parsed already, however deep they are nested."""
-    found: list[Measured] = []
+    found: list[FunctionMeasure] = []
     waiting: list[tuple[ast.AST, str]] = [(tree, "")]
     while waiting:
         node, outer = waiting.pop()
@@ -112,14 +112,14 @@ class _Walk:
             return [(other, depth - 1)]
         return [(each, depth) for each in node.orelse]
 
-    def measured(self, node: Definition, outer: str) -> Measured:
+    def measured(self, node: Definition, outer: str) -> FunctionMeasure:
         first, last = node.lineno, node.end_lineno or node.lineno
         arguments = node.args
         named = [*arguments.posonlyargs, *arguments.args]
         if outer and named and named[0].arg in ("self", "cls"):
             named = named[1:]
         several = (arguments.vararg is not None) + (arguments.kwarg is not None)
-        return Measured(
+        return FunctionMeasure(
             outer + node.name,
             first,
             last,

@@ -16,7 +16,7 @@ _LEAST_WORDS: Final = 8  # different tokens; what has fewer is a table or a rule
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodePlace:
     """Some lines of a file, from 1, the last included."""
 
     path: str
@@ -28,8 +28,8 @@ class Place:
 class Duplicate:
     """The same tokens in two places; comments, white space and imports are none."""
 
-    place: Place
-    other: Place
+    place: CodePlace
+    other: CodePlace
     tokens: int
 
     @property
@@ -180,8 +180,8 @@ def _join(
             continue
         first, begin = pairs[begin], end
         places = (
-            Place(paths[0], mine.first[first[0]], mine.last[last[0]]),
-            Place(paths[1], theirs.first[first[1]], theirs.last[last[1]]),
+            CodePlace(paths[0], mine.first[first[0]], mine.last[last[0]]),
+            CodePlace(paths[1], theirs.first[first[1]], theirs.last[last[1]]),
         )
         tokens = mine.at[last[0]] - mine.at[first[0]] + length
         yield Match(Duplicate(*places, tokens), mine.at[first[0]], theirs.at[first[1]])
@@ -222,9 +222,9 @@ def _extend(mine: Sequence[int], theirs: Sequence[int], match: Match) -> tuple[i
     return start, other, end - start
 
 
-def _place(path: str, tokens: Tokens, at: int, length: int) -> Place:
-    return Place(path, tokens.lines[at], tokens.lines[at + length - 1])
+def _place(path: str, tokens: Tokens, at: int, length: int) -> CodePlace:
+    return CodePlace(path, tokens.lines[at], tokens.lines[at + length - 1])
 
 
-def _key(place: Place) -> tuple[str, int, int]:
+def _key(place: CodePlace) -> tuple[str, int, int]:
     return (place.path, place.first, place.last)

@@ -16,7 +16,7 @@ from kith.features.scan.complexity import functions
 from kith.features.scan.complexity_python import measure_module
 from kith.features.scan.duplicates import Prints, choose_prints
 from kith.features.scan.entries import MANIFESTS, Entry, find_entries, is_main_module
-from kith.features.scan.measured import Measured
+from kith.features.scan.function_measure import FunctionMeasure
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
 LEAST_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be
@@ -50,7 +50,7 @@ class FileFacts:
     types: int = 0
     complexity: int = 0
     above: int = 0
-    worst: tuple[Measured, ...] = ()
+    worst: tuple[FunctionMeasure, ...] = ()
     imports: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
 
@@ -90,7 +90,7 @@ def _python_facts(path: str, text: str, lines: tuple[str, int, int, int], tree: 
 
 def _facts(
     lines: tuple[str, int, int, int],
-    measured: tuple[Measured, ...],
+    measured: tuple[FunctionMeasure, ...],
     types: int,
     imports: tuple[str, ...],
     entries: tuple[Entry, ...],
@@ -117,14 +117,14 @@ def write_facts(facts: FileFacts) -> str:
     return json.dumps([*plain, [*map(_row, worst)], imports, [*map(_row, entries)]], separators=(",", ":"))
 
 
-def _row(value: FileFacts | Measured | Entry) -> list[Any]:
+def _row(value: FileFacts | FunctionMeasure | Entry) -> list[Any]:
     return [getattr(value, each.name) for each in fields(value)]
 
 
 def read_facts(text: str) -> FileFacts:
     """The facts that `write_facts` wrote. Raises ValueError, TypeError for anything else."""
     *plain, worst, imports, entries = json.loads(text)
-    functions, ways_in = [Measured(*each) for each in worst], [Entry(*each) for each in entries]
+    functions, ways_in = [FunctionMeasure(*each) for each in worst], [Entry(*each) for each in entries]
     return FileFacts(*plain, tuple(functions), tuple(imports), tuple(ways_in))  # type: ignore[call-arg]
 
 

@@ -8,8 +8,8 @@ from kith.core.errors import EXIT_DONE, EXIT_REJECTED
 from kith.core.loops import run_loop
 from kith.core.values import Changes
 from kith.edits import summarise
-from kith.features.scan.guides import keep_guide, propose_guide
-from kith.features.scan.progress import Shown
+from kith.features.scan.agents_md import keep_guide, propose_guide
+from kith.features.scan.command import ScanProgress
 from kith.memory.applied import short_id
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
@@ -20,7 +20,7 @@ def init_command(args: argparse.Namespace) -> int:
     """Show what AGENTS.md would say, and write it once the person agrees."""
     project = Project.open(find_root(args.folder), {})
     project.check_writable()
-    shown = Shown(sys.stderr)
+    shown = ScanProgress(sys.stderr)
     try:
         changes = run_until_signal(propose_guide(project, shown.hear))
     finally:

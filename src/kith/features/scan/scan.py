@@ -1,15 +1,27 @@
-"""The scan of a codebase: what its files, its history and its own tools tell, as one report."""
+"""Scan a codebase without a model: its files, its history and its own tools, as one report."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import gc
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
+from kith.agent.index import FedIndex
+from kith.agent.project import Project
+from kith.context.git import list_paths
 from kith.context.layout import show_layout
 from kith.context.tokens import Tokens, tokenise
-from kith.core.events import Progress
-from kith.core.run import Run
+from kith.core.errors import UsageError
+from kith.core.events import Event, Progress
+from kith.core.run import Limits, Run
+from kith.core.values import Answer, Question
+from kith.core.workspace import ExecLimits
 from kith.features.scan.assemble import (
     count_copied,
+    find_links,
     find_matches,
     find_ways_in,
     link_modules,
@@ -19,10 +31,49 @@ from kith.features.scan.assemble import (
 )
 from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, refine
-from kith.features.scan.history import find_history
-from kith.features.scan.links import find_links
-from kith.features.scan.notes import Notes
-from kith.features.scan.report import Copied, Report, Survey
+from kith.features.scan.facts import FileFacts
+from kith.features.scan.picture import draw
+from kith.features.scan.report import Changed, Copied, History, Report, Survey, count_changes, find_hotspots
+from kith.features.scan.survey import Notes, keep, recall, survey
+from kith.memory.scanned import ScanStore
+from kith.trees.git import head, is_repository
+
+# How often each file changed in the last year, by the tree's own git.
+
+_COMMITS: Final = 10_000
+_LIMITS: Final = ExecLimits(seconds=30.0, output=50_000_000)
+_LOG: Final = (
+    *("log", f"-n{_COMMITS}", "--since=1 year ago", "--no-merges", "--no-renames", "--relative"),
+    *("--format=", "--numstat", "-z"),
+)
+_SHOWN: Final = 200  # hot spots of a report: what is cooler is cold
+
+
+async def find_history(run: Run, notes: Notes, head: str, facts: Mapping[str, FileFacts]) -> History:
+    """The hot spots among these files; `head` is the commit that is checked out, "" for none.
+
+    Of more than 10,000 commits in a year the latest count. What git told is kept until the next commit, or
+    the next day.
+    """
+    if not head:
+        return History(unknown="there is no git history")
+    rests_on = f"{head} {datetime.now(UTC):%Y-%m-%d}"
+    told = recall(notes, "history", rests_on)
+    if told is None:
+        records = await list_paths(run, _LOG, _LIMITS)
+        if records is None:
+            where = (
+                "git did not answer in time" if run.workspace.confined else "there is no sandbox for git here"
+            )
+            return History(unknown=where)
+        told = {path: [each.commits, each.lines] for path, each in count_changes(records).items()}
+        keep(notes, "history", rests_on, told)
+    changes = {path: Changed(*numbers) for path, numbers in told.items() if path in facts}
+    if not changes:
+        return History(unknown="nothing was changed in the last year")
+    spots = find_hotspots(changes, {path: facts[path].complexity for path in changes})
+    return History(spots[:_SHOWN])
+
 
 _LAYOUT: Final = 120  # tokens of the layout: about twelve lines
 
@@ -77,3 +128,65 @@ def _is_there(match: Match, tokens: Mapping[str, Tokens]) -> bool:
 def _text(content: bytes) -> str:
     text = content.decode("utf-8", "replace").removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# Scans: a codebase is looked at without a model, and what is known already is not looked at again.
+
+Hear = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A report, and what it was made from."""
+
+    # Without a repr: Python's runner of asyncio makes the result's, and throws it away.
+    report: Report = field(repr=False)
+    survey: Survey = field(repr=False)
+
+    def picture(self) -> str:
+        """The codebase as SVG: folders and files as large as their code, coloured by how hot they are."""
+        return draw(self.report, self.survey)
+
+
+async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) -> Scanned:
+    """Look at the project, or at the folder or file `path` in it ("" for all of it).
+
+    Nothing is logged and nothing in the tree is changed. Raises UsageError for a path that is not in the
+    project.
+    """
+    folder = _inside(project.root, path)
+    gc.disable()  # many values and no cycles among them: looking for some takes a third of the time
+    store = ScanStore(project.settings.cache, project.root)
+    try:
+        hear(Progress("listing files", 0))
+        stamps = await project.tree.stamps()
+        with closing(FedIndex(project, stamps, hear)) as index:
+            known = await survey(project.root, stamps, store, _tell(hear), folder, index)
+        commit = await head(project.root) if await is_repository(project.root) else ""
+        run = Run(lambda event, _: hear(event), _nobody, project.tree, Limits())
+        return Scanned(await scan(run, known, store, commit, folder, patience), known)
+    finally:
+        store.close()
+        gc.enable()
+
+
+def _tell(hear: Hear) -> Callable[[int, int], None]:
+    return lambda done, count: hear(Progress("looking at files", done, count))
+
+
+async def _nobody(question: Question) -> Answer:
+    """A scan asks nothing."""
+    return Answer("no")
+
+
+def _inside(root: Path, path: str) -> str:
+    """A path that the person typed, relative to the root; "" for the root itself."""
+    if not path:
+        return ""
+    given = Path(path)
+    if not given.exists():
+        raise UsageError(f"There is no {path!r}.")
+    inside = os.path.relpath(given.resolve(), root)
+    if inside == os.pardir or inside.startswith(os.pardir + os.sep):
+        raise UsageError(f"{path!r} is not in the project at {root}.")
+    return "" if inside == os.curdir else inside.replace(os.sep, "/")

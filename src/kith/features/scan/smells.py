@@ -10,8 +10,8 @@ from kith.context.imports import imports_of_module
 from kith.context.resolve import Resolver
 from kith.features.scan.complexity import functions
 from kith.features.scan.duplicates import find_duplicates
+from kith.features.scan.function_measure import FunctionMeasure
 from kith.features.scan.graph import find_knots, shortest_cycle
-from kith.features.scan.measured import Measured
 
 Kind = Literal["function", "copy", "file", "circle", "unused"]
 
@@ -57,7 +57,7 @@ def rank(smell: Smell) -> tuple[float, str, int]:
     return -smell.weight, smell.path, smell.first
 
 
-def exceeded(measured: Measured) -> dict[str, float]:
+def exceeded(measured: FunctionMeasure) -> dict[str, float]:
     """What of a function is above its limit."""
     values = {name: getattr(measured, name) for name in LIMITS}
     return {name: value for name, value in values.items() if value > LIMITS[name]}

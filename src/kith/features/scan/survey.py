@@ -1,13 +1,14 @@
-"""Every file of a tree looked at once, by a process for each processor; what is known already is kept."""
+"""Look once at every file of a tree, in a process for each processor, and keep what is known."""
 
 import asyncio
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 from kith.agent.index import FedIndex
 from kith.context.outline import LARGEST, Outline, digest_of, outline, unread
@@ -170,3 +171,28 @@ def _outline(path: str, data: bytes) -> Outline:
 def _unread(wanted: Wanted) -> Looked:
     path = wanted.path
     return Looked(path, b"", write_facts(unread_facts(path)), b"", unread(path) if wanted.outline else None)
+
+
+# What a scan need not find out again: its own words, kept under a name until what they rest on changes.
+
+
+class Notes(Protocol):
+    """Where texts are kept from one scan to the next."""
+
+    def note(self, name: str) -> str: ...
+
+    def write_note(self, name: str, text: str) -> None: ...
+
+
+def recall(notes: Notes, name: str, rests_on: str) -> Any:
+    """What was kept under a name, as JSON data; None when it rests on something else, or cannot be read."""
+    try:
+        kept = json.loads(notes.note(name) or "null")
+    except ValueError:
+        return None
+    return kept.get("told") if isinstance(kept, dict) and kept.get("rests_on") == rests_on else None
+
+
+def keep(notes: Notes, name: str, rests_on: str, told: Any) -> None:
+    """Keep JSON data under a name, and what it rests on."""
+    notes.write_note(name, json.dumps({"rests_on": rests_on, "told": told}))

@@ -11,7 +11,7 @@ from kith.core.events import Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Question
 from kith.core.workspace import ExecLimits
-from kith.features.review.subjects import Wish as Subject
+from kith.features.review.subjects import ReviewRequest as Subject
 from kith.features.review.subjects import find_subject
 from kith.features.testgen.mutation import Mutation, mutation_score
 from kith.features.testgen.place import Place, find_place, find_tests

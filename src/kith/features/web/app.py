@@ -16,19 +16,14 @@ API_VERSION: Final = 1
 _ROUTES: Final = (
     "api.sessions",
     "api.events",
-    "api.results",
     "api.answers",
     "api.agent",
     "api.files",
     "api.tools",
-    "api.models",
     "api.metrics",
-    "api.settings",
-    "api.health",
-    "pages.tools",
+    "api.server_info",
     "pages.sessions",
-    "pages.files",
-    "pages.stream",
+    "pages.project",
     "static",
 )
 

@@ -18,7 +18,7 @@ LARGEST: Final = 2_000_000  # bytes of a file that is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class FileListing:
     """Files of a folder, however deep: as many as were wanted, of `total`."""
 
     files: tuple[str, ...]
@@ -37,11 +37,11 @@ class Page:
     bytes: int
 
 
-async def list_files(project: Project, folder: str = "", limit: int = 2_000) -> Listed:
+async def list_files(project: Project, folder: str = "", limit: int = 2_000) -> FileListing:
     """The files that git does not ignore, in a folder ("": all). Raises TreeError."""
     files = await project.tree.files()
     chosen = inside(files, folder.strip("/") or ".")
-    return Listed(tuple(chosen[:limit]), len(chosen))
+    return FileListing(tuple(chosen[:limit]), len(chosen))
 
 
 async def read_file(project: Project, path: str, start: int = 1, end: int = 0) -> Page:

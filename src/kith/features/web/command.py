@@ -7,9 +7,9 @@ import webbrowser
 from pathlib import Path
 
 from kith.core.errors import EXIT_DONE
+from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.peers import can_tell
-from kith.features.web.place import LOOPBACK, Place, given_token, is_loopback, listen
-from kith.features.web.tokens import Note, forget, new_token, read_note, ticket_for
+from kith.features.web.tokens import ServerNote, forget, new_token, read_note, ticket_for
 from kith.terminal.extras import check_extra
 from kith.terminal.folder import find_root
 from kith.view.lines import wrapped
@@ -27,13 +27,15 @@ def serve_command(args: argparse.Namespace) -> int:
     desk = open_desk([find_root(folder) for folder in args.projects or (args.folder,)], {})
     state = desk.first.settings.state
     with listen(args.host or LOOPBACK, args.port) as listener:
-        place = Place(args.host or LOOPBACK, listener.getsockname()[1], tuple(args.allowed_host or ()))
+        place = ListenAddress(
+            args.host or LOOPBACK, listener.getsockname()[1], tuple(args.allowed_host or ())
+        )
         token = given or _kept_token(state, place.port, args.new_token)
 
         from kith.features.web.server import run_server  # once nothing is wrong: it takes a while
 
         def ready() -> None:
-            Note(place.url, token, place.port, os.getpid()).write(state)
+            ServerNote(place.url, token, place.port, os.getpid()).write(state)
             _say_hello(place, token, tuple(f"{name}  {each.root}" for name, each in desk.projects.items()))
             if args.open:
                 webbrowser.open(f"{place.url}/?token={_shown(token, place.port)}")
@@ -58,7 +60,7 @@ def _shown(token: str, port: int) -> str:
     return ticket_for(token, port) if can_tell() else token
 
 
-def _say_hello(place: Place, token: str, projects: tuple[str, ...]) -> None:
+def _say_hello(place: ListenAddress, token: str, projects: tuple[str, ...]) -> None:
     def say(line: str) -> None:
         print(wrapped(line, sys.stdout), flush=True)
 

@@ -1,25 +1,94 @@
-"""The server's process: uvicorn around the door and the application."""
+"""The server's process: uvicorn as kith runs it, around the door and the application."""
 
+import asyncio
 import socket
 from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kith.core.loops import run_loop
 from kith.features.web.app import make_app
 from kith.features.web.desk import Desk
 from kith.features.web.guard import Door, guard
-from kith.features.web.http_server import Server
-from kith.features.web.place import Place
+from kith.features.web.listen import ListenAddress
+
+# uvicorn as kith runs it: strict, silent, patient for a while only, and ended by a signal.
+
+_CONFIG: Final[dict[str, Any]] = {
+    "ws": "none",
+    "lifespan": "off",
+    "log_config": None,
+    "log_level": "critical",  # the door tells of bugs
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+    "timeout_keep_alive": 30,
+}
+
+
+class HttpServer(uvicorn.Server):
+    """One application's server; told twice to end, it ends at once, and no signal is raised once more."""
+
+    def __init__(self, app: Any, *, grace_s: int | None = None) -> None:
+        """`grace_s`: for answers in progress when it is told to end; None: until they are whole."""
+        config = uvicorn.Config(app, http=Timely, timeout_graceful_shutdown=grace_s, **_CONFIG)
+        super().__init__(config)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+class Timely(H11Protocol):
+    """A connection is cut when a request does not come whole in time: one sent drop by drop holds no place.
+
+    uvicorn's protocol by h11, strict about what a request may look like, waits for its end for good.
+    """
+
+    patience_s = 20.0  # from a request's first byte to its last; and for the first one of a connection
+    _coming = False
+    _end: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._coming:
+            self._coming = True
+            self._wait()
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):  # it is whole, or refused
+            self._coming = False
+            self._forget()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._forget()
+        self._end = self.loop.call_later(self.patience_s, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
 
 
 def run_server(
-    desk: Desk, listener: socket.socket, place: Place, token: str, ready: Callable[[], None]
+    desk: Desk, listener: socket.socket, place: ListenAddress, token: str, ready: Callable[[], None]
 ) -> None:
     """Serve until SIGINT or SIGTERM; streams that are open then are cut, and their readers come again.
 
     `ready` is called when requests will be answered.
     """
     door = Door(token, place.port, place.host, place.names)
-    server = Server(guard(make_app(desk), door), grace_s=0)
+    server = HttpServer(guard(make_app(desk), door), grace_s=0)
 
     async def serve() -> None:
         desk.take_up()

@@ -64,7 +64,7 @@ def _derived(token: str, what: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ServerNote:
     """A server that runs, or ran: for commands of the same user, in a file that nobody else can read."""
 
     url: str
@@ -97,19 +97,19 @@ def _place(state: Path, port: int) -> Path:
     return state / f"serve-{port}.json"
 
 
-def read_note(state: Path, port: int) -> Note | None:
+def read_note(state: Path, port: int) -> ServerNote | None:
     """What the last server on this port wrote; None for none, and for what others could have read."""
     try:
         place = _place(state, port)
         facts = place.stat()
         if facts.st_mode & 0o077 or facts.st_uid != os.getuid():
             return None
-        return Note(**json.loads(place.read_text()))
+        return ServerNote(**json.loads(place.read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def notes(state: Path) -> list[Note]:
+def notes(state: Path) -> list[ServerNote]:
     """The servers whose processes are there, the newest first."""
     places = sorted(state.glob("serve-*.json"), key=lambda place: place.stat().st_mtime, reverse=True)
     names = (re.fullmatch(r"serve-(\d+)\.json", place.name) for place in places)

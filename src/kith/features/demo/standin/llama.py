@@ -5,11 +5,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kith.features.demo.standin.engine import Engine
+from kith.features.demo.standin.engine import BYTES_PER_TOKEN, Engine, Scripted, estimate
 from kith.features.demo.standin.http import Request, Response, json_response
 from kith.features.demo.standin.openai_chat import CHAT_PATHS, Speech, chat, refuse, render
-from kith.features.demo.standin.script import Scripted
-from kith.features.demo.standin.tokens import BYTES_PER_TOKEN, estimate
 
 __all__ = ["CHAT_PATHS", "overflow_body", "respond"]
 

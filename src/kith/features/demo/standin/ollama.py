@@ -5,11 +5,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from datetime import UTC, datetime
 from typing import Any
 
-from kith.features.demo.standin.engine import Counts, Engine, make_id
+from kith.features.demo.standin.engine import (
+    Counts,
+    Engine,
+    Failure,
+    Scripted,
+    estimate,
+    make_id,
+    render_prompt,
+    split_words,
+)
 from kith.features.demo.standin.http import Request, Response, json_bytes, json_response
 from kith.features.demo.standin.llama import overflow_body
-from kith.features.demo.standin.script import Failure, Scripted
-from kith.features.demo.standin.tokens import estimate, render_prompt, split_words
 
 CHAT_PATHS = ("/api/chat",)
 LOAD_S = 1.5  # loading the model, as reported

@@ -7,10 +7,17 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kith.features.demo.standin.engine import Counts, Engine, make_id
+from kith.features.demo.standin.engine import (
+    Counts,
+    Engine,
+    Failure,
+    Scripted,
+    estimate,
+    make_id,
+    render_prompt,
+    split_words,
+)
 from kith.features.demo.standin.http import Request, Response, json_bytes, json_response
-from kith.features.demo.standin.script import Failure, Scripted
-from kith.features.demo.standin.tokens import estimate, render_prompt, split_words
 
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 PIECE = 8  # characters of a tool call's arguments in one chunk

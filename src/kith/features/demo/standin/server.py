@@ -2,7 +2,7 @@
 
     python -m kith.features.demo.standin --dialect ollama --script replies.json --port 11434
 
-The script is a list of replies (see `script.read_reply`). Nothing is computed: token counts are an
+The script is a list of replies (see `engine.read_reply`). Nothing is computed: token counts are an
 estimate (four bytes of UTF-8 each), the cache is the longest common prefix of two requests, and the reported
 times follow from fixed speeds. They listen on the loopback address only.
 """
@@ -22,9 +22,8 @@ from typing import Any, Literal, TextIO, get_args
 
 from kith.core.loops import run_loop
 from kith.features.demo.standin import anthropic, gemini, llama, lmstudio, ollama, vllm
-from kith.features.demo.standin.engine import Behaviour, Engine
+from kith.features.demo.standin.engine import Behaviour, Engine, Script, load_script
 from kith.features.demo.standin.http import Cut, Request, Response, converse, json_response
-from kith.features.demo.standin.script import Script, load_script
 
 Dialect = Literal["ollama", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]
 DIALECTS: dict[str, ModuleType] = {

@@ -10,7 +10,7 @@ from typing import Final
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.loops import run_loop
-from kith.features.web.place import LOOPBACK, Place, given_token, is_loopback, listen
+from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.tokens import new_token
 from kith.terminal.arguments import settings_flags
 from kith.terminal.extras import check_extra
@@ -38,7 +38,7 @@ def runtime_command(args: argparse.Namespace) -> int:
         project = Project.open(Path(folder), flags)
         if project.settings.is_routed:
             raise UsageError("kith runtime serves one model; name it with -m.")
-        place = Place(args.host or LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
+        place = ListenAddress(args.host or LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
         _say_hello(place, token, chosen=bool(given))
         served = ServedModel(
             project, project.settings.model, args.parallel, args.max_tokens, RequestQueue(args.queue)
@@ -48,7 +48,7 @@ def runtime_command(args: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _say_hello(place: Place, token: str, *, chosen: bool) -> None:
+def _say_hello(place: ListenAddress, token: str, *, chosen: bool) -> None:
     """Where it is, and how another kith asks it."""
 
     def say(line: str) -> None:

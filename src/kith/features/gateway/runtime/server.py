@@ -9,13 +9,13 @@ from kith.core.events import Event, Notice
 from kith.features.gateway.runtime.app import make_app, with_health
 from kith.features.gateway.runtime.served_model import ServedModel
 from kith.features.web.guard import Door, guard
-from kith.features.web.http_server import Server
-from kith.features.web.place import Place
+from kith.features.web.listen import ListenAddress
+from kith.features.web.server import HttpServer
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
 
-class _Server(Server):
+class _Server(HttpServer):
     """A server that turns away who waits when it is told to end."""
 
     served: ServedModel
@@ -25,7 +25,7 @@ class _Server(Server):
         self.served.queue.close()
 
 
-async def run_runtime(served: ServedModel, listener: socket.socket, place: Place, token: str) -> None:
+async def run_runtime(served: ServedModel, listener: socket.socket, place: ListenAddress, token: str) -> None:
     """Serve until SIGINT or SIGTERM. Raises what keeps the model from being loaded."""
     app = guard(make_app(served), Door(token, place.port, place.host, place.names))
     server = _Server(with_health(app, served))
@@ -41,7 +41,7 @@ async def run_runtime(served: ServedModel, listener: socket.socket, place: Place
         loading.result()
 
 
-async def _load(served: ServedModel, server: Server) -> None:
+async def _load(served: ServedModel, server: HttpServer) -> None:
     """Load the model; without one there is nothing to serve."""
     try:
         await served.load(_tell)

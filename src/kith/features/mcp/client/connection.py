@@ -5,29 +5,104 @@ import logging
 import os
 import shutil
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
 from kith.core.errors import KithError
 from kith.core.loops import leave
-from kith.features.mcp.client.places import Address, Listed, Place, Program, Said
-from kith.features.mcp.client.results import text_of
-from kith.features.mcp.client.stderr import LastLines
-from kith.features.mcp.client.words import clean_words
+from kith.features.mcp.client.text import clean_words, text_of
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
     from mcp import Client
     from mcp.client._transport import Transport, TransportStreams
 
+
+# The last lines that a program writes to its standard error, which nobody has to wait for.
+
+_LINES: Final = 20
+_LONGEST: Final = 300  # characters of a line
+
+
+class LastLines:
+    """A pipe that is always read, and of which the end is kept.
+
+    `file` is for the program, and must be closed here once that has it, so that the reading ends with it.
+    """
+
+    def __init__(self) -> None:
+        reading, writing = os.pipe()
+        self.file: IO[str] = os.fdopen(writing, "w")
+        self._lines = deque[str](maxlen=_LINES)
+        self._thread = Thread(target=self._read, args=(reading,), daemon=True)
+        self._thread.start()
+
+    def _read(self, reading: int) -> None:
+        with os.fdopen(reading, encoding="utf-8", errors="replace") as pipe:
+            while line := pipe.readline(8_192):
+                if shown := clean_words(line, _LONGEST):
+                    self._lines.append(shown)
+
+    def text(self, wait_s: float = 0.0) -> str:
+        """The last lines, as far as they are there; `wait_s`: how long to wait for the rest of them."""
+        self._thread.join(wait_s)
+        return "\n".join(tuple(self._lines))
+
+
+# Where a server is that offers tools: a program that kith starts, or an address.
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProgram:
+    """A program that speaks on its standard input and output.
+
+    It gets a few variables of kith's own (PATH, HOME, the language) and those of `env`.
+    """
+
+    command: tuple[str, ...]
+    folder: str
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server that is asked by HTTP; `headers` go with each request."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    here: bool = False  # on this machine or in its network, so that no proxy is asked
+
+
+ServerPlace = ServerProgram | Address
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as its server lists it: `schema` is whatever that says of its arguments."""
+
+    name: str
+    description: str
+    schema: object
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a server answered to a call."""
+
+    text: str
+    ok: bool = True
+
+
 _PAGES: Final = 50  # of a list of tools, so that one without end is no trap
 _TOOLS: Final = 500
 _MOMENT: Final = 0.2  # seconds
 _END_S: Final = 5.0  # a server may take to end, once it is asked to
-_LONGEST: Final = 300  # characters of what a server says of its own fault
 _PIECES: Final = 1e12  # of work; more of them, or less than none, is no number to tell
 _VARIABLES: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _LEASH: Final = Path(__file__).with_name("leash.py")
@@ -45,7 +120,7 @@ class Connection:
     Whoever calls may be any task of the same loop. A server that has ended is started again by the next call.
     """
 
-    def __init__(self, place: Place, root: Path, version: str, seconds: float) -> None:
+    def __init__(self, place: ServerPlace, root: Path, version: str, seconds: float) -> None:
         self.place, self.root, self.version, self.seconds = place, root, version, seconds
         self._ready: asyncio.Future[Client] | None = None
         self._holder: asyncio.Task[None] | None = None
@@ -53,7 +128,7 @@ class Connection:
         self._lines: LastLines | None = None
         self._refusal = ""
 
-    async def list_tools(self) -> tuple[Listed, ...]:
+    async def list_tools(self) -> tuple[ListedTool, ...]:
         """Connect, and say what tools there are. Raises ServerError, also where that takes too long."""
         try:
             async with asyncio.timeout(self.seconds):
@@ -61,7 +136,7 @@ class Connection:
         except Exception as error:
             raise self._failed(error) from error
 
-    async def call(self, name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> Said:
+    async def call(self, name: str, args: Mapping[str, Any], seconds: float, tell: Tell) -> CallResult:
         """Use a tool. Raises ServerError where no answer came."""
 
         async def tell_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -74,7 +149,7 @@ class Connection:
         except Exception as error:
             raise self._failed(error) from error
         blocks = [block.model_dump(mode="json", by_alias=True) for block in result.content]
-        return Said(text_of(blocks, result.structured_content), not result.is_error)
+        return CallResult(text_of(blocks, result.structured_content), not result.is_error)
 
     @property
     def stderr(self) -> str:
@@ -195,7 +270,7 @@ def _client(transport: "Transport", connection: Connection, mode: str) -> "Clien
     async def roots(context: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root.model_validate({"uri": root.as_uri(), "name": root.name})])
 
-    here = isinstance(connection.place, Program)
+    here = isinstance(connection.place, ServerProgram)
     named = Implementation(name="kith", version=connection.version)
     return Client(transport, mode=mode, client_info=named, list_roots_callback=roots if here else None)
 
@@ -206,14 +281,14 @@ def _how_far(done: float, total: float) -> tuple[int, int]:
     return (min(reached, whole) if whole else reached), whole
 
 
-async def _list_all(client: "Client") -> tuple[Listed, ...]:
+async def _list_all(client: "Client") -> tuple[ListedTool, ...]:
     if client.server_capabilities.tools is None:
         return ()
-    found: list[Listed] = []
+    found: list[ListedTool] = []
     cursor: str | None = None
     for _ in range(_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [Listed(each.name, each.description or "", each.input_schema) for each in page.tools]
+        found += [ListedTool(each.name, each.description or "", each.input_schema) for each in page.tools]
         cursor = page.next_cursor
         if not cursor:
             break
@@ -233,7 +308,7 @@ def _requests(address: Address, look: Callable[["Response"], Awaitable[None]]) -
     )
 
 
-def _command(program: Program) -> tuple[str, ...]:
+def _command(program: ServerProgram) -> tuple[str, ...]:
     """The command that is really started. Raises ServerError where its program is not there."""
     name, *args = program.command
     found = shutil.which(name, path=program.env.get("PATH"))

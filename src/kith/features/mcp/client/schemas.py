@@ -7,12 +7,225 @@ description, and the tool's own server checks it in any case.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.features.mcp.client.notes import describe
-from kith.features.mcp.client.references import Refs, Schema, Source, choices, may_be_null, resolve, texts
-from kith.features.mcp.client.unions import KINDS, kind_of_value, unite
+from kith.features.mcp.client.text import clean_words
+
+# JSON Schemas with what they refer to, and all their parts, in one.
+
+Schema = Mapping[str, Any]
+Refs = tuple[str, ...]  # the references that led to a schema
+
+# Words that a whole schema does not need any more, or that say nothing of a value.
+_LEFT_OUT: Final = (
+    "$ref",
+    "allOf",
+    "title",
+    "examples",
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "definitions",
+)
+
+
+@dataclass(slots=True)
+class Source:
+    """The schema of one tool, in which references are looked up; `left`: how many more may be looked at.
+
+    Without that, a few lines could come to more schemas than there is memory for.
+    """
+
+    root: Schema
+    left: int = 250
+
+    def take(self) -> bool:
+        """Count one more; False where no more are left."""
+        self.left -= 1
+        return self.left >= 0
+
+
+def resolve(schema: Schema, source: Source, refs: Refs = ()) -> tuple[dict[str, Any], Refs]:
+    """The schema as one, and all the references that led there; of one to itself only the type is left."""
+    whole = {key: value for key, value in schema.items() if key not in _LEFT_OUT}
+    parts = list(schema["allOf"]) if isinstance(schema.get("allOf"), list) else []
+    ref = schema.get("$ref")
+    if isinstance(ref, str):
+        target = _look_up(source.root, ref)
+        parts.append({"type": target.get("type", "")} if ref in refs else target)
+        refs = (*refs, ref)
+    for part in parts:
+        if isinstance(part, Mapping) and source.take():
+            resolved, refs = resolve(part, source, refs)
+            whole = _both(resolved, whole)
+    return whole, refs
+
+
+def _look_up(root: Schema, ref: str) -> Schema:
+    """What a reference of the kind `#/$defs/name` means; {} where it leads out of the schema, or nowhere."""
+    found: Any = root if ref.startswith("#") else {}
+    for step in filter(None, ref.removeprefix("#").split("/")):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _both(part: Schema, whole: Schema) -> dict[str, Any]:
+    """Two schemas that hold at once; where they differ in a word, the second one's is taken."""
+    both = {**part, **whole}
+    if isinstance(part.get("properties"), Mapping) and isinstance(whole.get("properties"), Mapping):
+        both["properties"] = {**part["properties"], **whole["properties"]}
+    if required := dict.fromkeys([*texts(part.get("required")), *texts(whole.get("required"))]):
+        both["required"] = list(required)
+    return both
+
+
+def texts(value: Any) -> list[str]:
+    """The texts of a list; none where it is no list."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def choices(whole: Schema) -> list[Any]:
+    """The schemas of which a value fits one, as they are written; none where there is no choice."""
+    found = whole.get("anyOf") or whole.get("oneOf")
+    return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
+
+
+def may_be_null(schema: Any, root: Schema) -> bool:
+    """Whether a schema says of a value that it may be null, in itself or in one of its choices."""
+    if not isinstance(schema, Mapping):
+        return False
+    source = Source(root)
+    whole, _ = resolve(schema, source)
+    each = [whole, *(resolve(one, source)[0] for one in choices(whole) if isinstance(one, Mapping))]
+    return any(_names_null(one) for one in each)
+
+
+def _names_null(whole: Schema) -> bool:
+    kinds, values = whole.get("type"), whole.get("enum")
+    named = kinds == "null" or "null" in texts(kinds)
+    return named or (isinstance(values, list) and None in values) or whole.get("const", "") is None
+
+
+# What a plain schema cannot say of a value, in a few words of its description.
+
+_DESCRIPTION: Final = 400  # characters, of one argument
+_NOTE: Final = 80
+_SHORT: Final = 30  # characters of a value
+_NAMED: Final = 5  # values of an enumeration that is too long
+# What is counted, and the words for the least and the most.
+_BOUNDS: Final = (
+    ("", "minimum", "maximum"),
+    (" characters", "minLength", "maxLength"),
+    (" items", "minItems", "maxItems"),
+)
+
+
+def describe(whole: Schema, made: Schema) -> str:
+    """The description of a schema that was `made` of a `whole` one, with what is left out of it."""
+    words = whole.get("description")
+    words = clean_words(words, _DESCRIPTION) if isinstance(words, str) else made.get("description", "")
+    notes = "; ".join(clean_words(note, _NOTE) for note in _notes(whole, made))
+    return f"{words} ({notes})" if words and notes else words or notes
+
+
+def _notes(whole: Schema, made: Schema) -> Iterator[str]:
+    for key in ("format", "pattern"):
+        if isinstance(whole.get(key), str) and len(whole[key]) < _NOTE - len(key):
+            yield f"{key} {whole[key]}"
+    for noun, least, most in _BOUNDS:
+        yield from _bounds(whole.get(least), whole.get(most), noun)
+    values = whole.get("enum")
+    if isinstance(values, list) and values and "enum" not in made:
+        yield f"such as {', '.join(clean_words(str(value), _SHORT) for value in values[:_NAMED])}"
+    default = whole.get("default")
+    if isinstance(default, str | int | float) and 0 < len(str(default)) <= _SHORT:
+        yield f"default {str(default).lower() if isinstance(default, bool) else default}"
+
+
+def _bounds(low: Any, high: Any, noun: str) -> Iterator[str]:
+    """`0 to 100`, `at least 2 items`, `at most 50 characters`; that there is one goes without saying."""
+    low = low if _is_number(low) and (low > 1 or not noun) else None
+    if low is not None and _is_number(high):
+        yield f"{low} to {high}{noun}"
+    elif low is not None:
+        yield f"at least {low}{noun}"
+    elif _is_number(high):
+        yield f"at most {high}{noun}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# Plain schemas of which a value fits one, as a single plain schema.
+
+KINDS: Final = ("object", "array", "string", "number", "integer", "boolean")
+
+
+def kind_of_value(value: Any) -> str:
+    """The type of a simple value."""
+    if isinstance(value, bool):
+        return "boolean"
+    return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"
+
+
+def unite(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """One schema for what fits any of these; None for none of them.
+
+    Objects become one with the properties of all. Where a list, or else an object, may stand beside something
+    simpler, only that is left, since it says the same and more. Simple types stay side by side in `anyOf`.
+    """
+    if not schemas:
+        return None
+    flat = [part for each in schemas for part in each.get("anyOf", (each,))]
+    if any(not part.get("type") for part in flat):
+        return {}
+    words = next((str(each["description"]) for each in schemas if each.get("description")), "")
+    kinds = {kind: [part for part in flat if part["type"] == kind] for kind in KINDS}
+    if kinds["array"]:
+        made = _unite_arrays(kinds["array"])
+    elif kinds["object"]:
+        made = _unite_objects(kinds["object"])
+    else:
+        if kinds["number"] and kinds.pop("integer"):
+            kinds["number"] = [{"type": "number"}]
+        simple = [_unite_simple(kind, parts) for kind, parts in kinds.items() if parts]
+        made = simple[0] if len(simple) == 1 else {"anyOf": simple}
+    return {**made, "description": words} if words else made
+
+
+def _unite_simple(kind: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Values of one type: those of all enumerations, or any."""
+    if not all("enum" in part for part in parts):
+        return {"type": kind}
+    return {"type": kind, "enum": list(dict.fromkeys(value for part in parts for value in part["enum"]))}
+
+
+def _unite_arrays(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"type": "array", "items": unite([part.get("items", {}) for part in parts]) or {}}
+
+
+def _unite_objects(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The properties of all; required is what each of them requires."""
+    if any("properties" not in part for part in parts):
+        return {"type": "object"}
+    names = dict.fromkeys(name for part in parts for name in part["properties"])
+    properties = {
+        name: unite([part["properties"][name] for part in parts if name in part["properties"]]) or {}
+        for name in names
+    }
+    required = [name for name in names if all(name in part.get("required", ()) for part in parts)]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
 
 FREE: Final = "arguments"  # the one argument of a tool that takes any
 DEPTH: Final = 6  # objects inside objects; deeper ones may hold anything

@@ -7,9 +7,11 @@ since 2026-07-28 by a result that wants input, after which the client calls agai
 """
 
 import asyncio
+import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
@@ -19,10 +21,28 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from kith.core.errors import UsageError
 from kith.core.values import Answer, Question
 from kith.features.mcp.server.forms import LONGEST, answer_of, form_of, words_of
-from kith.features.mcp.server.progress import progress_of
 from kith.features.web.desk import Desk
-from kith.memory.live import Watch
+from kith.memory.live import Seen, Watch
 from kith.view.printing import printable
+
+# What happens in a session, as the line that a client shows while its call lasts.
+
+
+def progress_of(seen: Seen) -> str:
+    """An event in a line; "" for one that tells a client nothing."""
+    if seen.kind not in _LINES:
+        return ""
+    return _LINES[seen.kind](json.loads(seen.body))
+
+
+_LINES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
+    "Stepped": lambda body: str(body["name"]) if body["state"] == "began" else "",
+    "Notice": lambda body: str(body["text"]),
+    "ToolEnded": lambda body: str(body["line"] or body["name"]),
+    "Judged": lambda body: f"{body['gate']}: {'yes' if body['ok'] else 'no'}",
+    "Asked": lambda body: f"A person is asked: {body['question']['text']}",
+}
+
 
 _LOOK_S = 0.1  # between two looks into the log
 TOO_LATE = "nobody, in time"  # who gave the answer that nobody gave

@@ -20,10 +20,11 @@ from kith.core.values import Answer
 from kith.features.mcp.server import results
 from kith.features.mcp.server.calls import Attendant, Call
 from kith.features.review.command import as_json
-from kith.features.review.reviews import Told, run_review
-from kith.features.review.subjects import Wish
+from kith.features.review.review import FinishedReview, run_review
+from kith.features.review.subjects import ReviewRequest
+from kith.features.scan.checks import Patience
 from kith.features.scan.command import text_of
-from kith.features.scan.scans import Patience, run_scan
+from kith.features.scan.scan import run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.question_text import question_text
@@ -96,9 +97,9 @@ class Offered:
         """Find what is wrong with a change, by linters, type checkers and kith's rules."""
         if revision and change:
             raise UsageError("Either a revision or a change.")
-        wish = Wish(revision=revision, patch=change or None, patch_name="the change")
+        wish = ReviewRequest(revision=revision, patch=change or None, patch_name="the change")
 
-        async def begin(session: str) -> Told:
+        async def begin(session: str) -> FinishedReview:
             return await run_review(self.project, wish, nobody_here, model=model, id=session)
 
         return await self._in_session(ctx, begin, self._review)
@@ -197,7 +198,7 @@ class Offered:
         inbox = Inbox(self.project.log, call.session)
         return inbox.answer_to(call.asked) if call.asked else None
 
-    def _review(self, told: Told, call: Call) -> results.Review:
+    def _review(self, told: FinishedReview, call: Call) -> results.Review:
         if told.result.report["status"] != "done":
             raise KithError(told.result.report["text"])
         shown = as_json(told, told.review.findings[:_MOST])

@@ -12,8 +12,7 @@ from kith.features.measure.part import Scope
 from kith.features.measure.profile import Profile, describe_profile, read_profile
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, OneProject
-from kith.features.web.api.refusals import problems
-from kith.features.web.api.shapes import answer
+from kith.features.web.api.schemas import answer, problems
 from kith.memory.log import Log
 
 _routes = APIRouter(tags=["measurements"])

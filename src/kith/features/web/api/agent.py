@@ -13,8 +13,7 @@ from typing_extensions import TypedDict
 from kith.core.values import Question
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, who
-from kith.features.web.api.refusals import problems
-from kith.features.web.api.shapes import (
+from kith.features.web.api.schemas import (
     MOST_WORDS,
     Asked,
     Check,
@@ -26,11 +25,12 @@ from kith.features.web.api.shapes import (
     answer,
     chosen_flags,
     file_of,
+    problems,
     question_of,
     todo_of,
 )
 from kith.features.web.desk import Desk
-from kith.features.web.standing import Standing, last_change, settle, standing, todo_list
+from kith.features.web.session_state import SessionState, last_change, session_state, settle, todo_list
 from kith.features.web.trajectory import Step, steps_of
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
@@ -108,7 +108,7 @@ def render(context: Sequence[Turn], prompt: str) -> str:
 
 
 async def _outcome(desk: Desk, session: str, question: Question | None, seconds: float) -> Outcome:
-    stands = standing(desk.log, session)
+    stands = session_state(desk.log, session)
     steps, receipt = await asyncio.to_thread(_told, desk.log.path, session)
     data = Done(
         tasks=todo_of(todo_list(desk.log, session)),
@@ -124,7 +124,7 @@ async def _outcome(desk: Desk, session: str, question: Question | None, seconds:
     return Outcome(success=error is None, message=message, data=data, error=error)
 
 
-def _why(stands: Standing, seconds: float, working: bool) -> str:
+def _why(stands: SessionState, seconds: float, working: bool) -> str:
     if stands.status == "unfinished" and not working:
         return "Its process has died before it was done; a message with `resume` goes on."
     if stands.status == "unfinished":

@@ -9,11 +9,10 @@ from kith.core.values import Answer, Kept, Question
 from kith.edits.pieces import pieces_of
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, found, who
-from kith.features.web.api.refusals import problems
-from kith.features.web.api.shapes import Answered, GivenAnswer, KeptPieces, answer
+from kith.features.web.api.schemas import Answered, GivenAnswer, KeptPieces, answer, problems
 from kith.features.web.desk import Desk
 from kith.features.web.problems import Refused
-from kith.features.web.standing import was_asked
+from kith.features.web.session_state import was_asked
 from kith.memory.inbox import Inbox
 
 _routes = APIRouter(tags=["sessions"])

@@ -8,8 +8,7 @@ from typing_extensions import TypedDict
 from kith.core.errors import TreeError
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, OneProject
-from kith.features.web.api.refusals import problems
-from kith.features.web.api.shapes import answer
+from kith.features.web.api.schemas import answer, problems
 from kith.features.web.browsing import list_files, read_file
 from kith.features.web.problems import Refused
 

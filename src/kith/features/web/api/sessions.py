@@ -1,6 +1,9 @@
-"""Sessions: begun, spoken to, stopped, taken back."""
+"""Sessions: begun, spoken to, stopped, taken back; and what came of them."""
 
-from typing import Annotated, Final
+import asyncio
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -11,9 +14,9 @@ from kith.core.trial_names import trials_of
 from kith.edits import summarise
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, OneProject, found, who
-from kith.features.web.api.refusals import problems
-from kith.features.web.api.shapes import (
+from kith.features.web.api.schemas import (
     Begun,
+    Diff,
     Discarded,
     Message,
     NewSession,
@@ -23,17 +26,21 @@ from kith.features.web.api.shapes import (
     SessionList,
     SessionNow,
     Stopped,
+    TodoList,
     Undone,
     Wanted,
     answer,
     file_of,
+    problems,
     question_of,
     todo_of,
 )
 from kith.features.web.desk import Desk
 from kith.features.web.problems import Refused
-from kith.features.web.standing import standing, todo_list
+from kith.features.web.session_state import last_change, session_state, todo_list
 from kith.memory.inbox import Letter
+from kith.memory.log import Log
+from kith.memory.receipt import describe_run
 
 _OF_A_TASK: Final = ("check", "model", "read_only")  # settings that it goes on with
 _routes = APIRouter(tags=["sessions"])
@@ -96,7 +103,7 @@ async def begin_session(desk: OneDesk, body: NewSession, request: Request) -> Re
 )
 async def show_session(desk: OneDesk, id: Id) -> Response:
     project, position = found(desk, id), desk.log.last(id)
-    stands = standing(desk.log, id)
+    stands = session_state(desk.log, id)
     return answer(
         SessionNow(
             id=id,
@@ -211,6 +218,56 @@ def _go_on(desk: Desk, project: Known, id: str, body: Message, by: str) -> None:
 
 def _letter(body: Wanted, by: str, given: dict[str, object]) -> Letter:
     return Letter(body.words, by, body.kind, body.plan, body.tool, body.flags(given))
+
+
+# What came of a session's last task: its change, the model's list, the receipt.
+
+_DIFF: Final[dict[str, Any]] = {"content": {"text/x-diff": {"schema": {"type": "string"}}}}
+
+
+@_routes.get(
+    "/sessions/{id}/diff",
+    summary="The change of the last task: one that waits for an answer or is kept, or what became of it",
+    response_model=Diff,
+    responses={200: _DIFF, **problems(404)},
+)
+async def diff(
+    desk: OneDesk,
+    id: Id,
+    format: Annotated[Literal["json", "text"], Query(description="text: one unified diff.")] = "json",
+) -> Response:
+    found(desk, id)
+    state, files = last_change(desk, id)
+    if format == "text":
+        text = "".join(file.diff for file in files).encode("utf-8", "surrogateescape")
+        return Response(text, media_type="text/x-diff")
+    return answer(Diff(state=state, files=[file_of(file) for file in files]))
+
+
+@_routes.get(
+    "/sessions/{id}/todo", summary="The model's list", response_model=TodoList, responses=problems(404)
+)
+async def todo(desk: OneDesk, id: Id) -> Response:
+    found(desk, id)
+    return answer(TodoList(items=todo_of(todo_list(desk.log, id))))
+
+
+@_routes.get(
+    "/sessions/{id}/receipt",
+    summary="What was really done: commands and exit codes, checks before and after, tokens, seconds, money",
+    response_model=dict[str, Any],
+    responses=problems(404),
+)
+async def receipt(desk: OneDesk, id: Id) -> Response:
+    project = found(desk, id)
+    receipt = await asyncio.to_thread(receipt_of, desk.log.path, id)
+    return answer(receipt | {"waiting": None if desk.is_working(id) else project.waiting_in(id)})
+
+
+def receipt_of(log: Path, session: str) -> dict[str, Any]:
+    """The receipt of a session's last task; a long session takes a while, so with a connection of its own."""
+    with closing(Log(log)) as own:
+        return describe_run(session, own.past(session))
 
 
 router = versioned(_routes)

@@ -13,11 +13,10 @@ from kith.core.errors import TreeError
 from kith.core.loops import run_loop
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, who
-from kith.features.web.api.refusals import problems
-from kith.features.web.api.shapes import Check, File, Name, Sent, answer, chosen_flags, file_of
+from kith.features.web.api.schemas import Check, File, Name, Sent, answer, chosen_flags, file_of, problems
 from kith.features.web.desk import Desk
 from kith.features.web.problems import Refused
-from kith.features.web.standing import settle
+from kith.features.web.session_state import settle
 from kith.memory.inbox import Letter
 
 T = TypeVar("T")

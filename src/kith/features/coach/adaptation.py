@@ -1,0 +1,145 @@
+"""Choose the strategy for a task, and apply it to the task's prompt."""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from kith.agent.asking.adaptation import USUAL, Adaptation
+from kith.agent.project import Project
+from kith.context.showing import Showing
+from kith.core.errors import LimitError
+from kith.core.events import Called, Event
+from kith.core.model import Emit, Model, Prompt, Role
+from kith.core.values import Reply, Sampling
+from kith.features.coach.coaching_log import Coaching, read_coaching
+from kith.features.coach.settings import CoachSettings
+from kith.features.coach.strategy import ORIGINAL, EditForm, Levers, Strategy, choose, key_of, phrase
+from kith.memory.past import Past
+from kith.models.stack import Opened
+
+# Without these tools a reply without tool calls ends the loop, and its edits are taken from its text.
+_WRITING: Final = frozenset({"edit", "write", "done"})
+_BLOCKS: Final = """\
+You have no tools to edit. When you know the change, answer once without tool calls, with one block per edit:
+path/to/file
+<<<<<<< SEARCH
+old lines, exactly
+=======
+new lines
+>>>>>>> REPLACE
+"""
+_WHOLE: Final = """\
+You have no tools to edit. When you know the change, answer once without tool calls. Give each file that
+changes whole, with nothing left out: its path on a line of its own, directly below it a fenced block with the
+new content:
+path/to/file
+```
+all of the file
+```
+"""
+_FORMS: Final[dict[EditForm, str]] = {"tools": "", "blocks": _BLOCKS, "whole": _WHOLE}
+_SPLIT: Final = (
+    "Work on one function at a time: say in one line what it has to do, change it, check it, then go on.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """`model`, whose calls are told with the id of the way in which it is asked.
+
+    `steps`: calls that one attempt may have (0: as many as the run lets it).
+    """
+
+    model: Model
+    strategy: str
+    steps: int = 0
+    _taken: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask once. Raises what the model raises, and LimitError when the steps of the attempt are spent."""
+        taken = self._taken[prompt.attempt] = self._taken.get(prompt.attempt, 0) + 1
+        if 0 < self.steps < taken:
+            raise LimitError(f"stopped after {self.steps} steps without an end")
+
+        def listen(event: Event) -> None:
+            emit(replace(event, strategy=self.strategy) if isinstance(event, Called) else event)
+
+        return await self.model(prompt, listen)
+
+
+def adaptation_of(strategy: Strategy) -> Adaptation:
+    """The strategy as the kernel applies it to a task."""
+    if not strategy.id:
+        return USUAL
+    return Adaptation(
+        strategy.id,
+        look_at(strategy),
+        partial(phrase, levers=strategy.levers),
+        partial(dress, strategy=strategy),
+    )
+
+
+def look_at(strategy: Strategy) -> Showing:
+    """What of the project is shown in front of the task."""
+    levers = strategy.levers
+    return Showing(levers.room, levers.files, levers.signatures)
+
+
+def dress(role: Role, strategy: Strategy) -> Role:
+    """The role as this strategy asks it; the original one leaves it as it is."""
+    if not strategy.id:
+        return role
+    levers = strategy.levers
+    writes = any(tool.name in _WRITING for tool in role.tools)
+    form = levers.edits if writes else "tools"  # a role that only reads has nothing to write edits for
+    kept = role.tools if form == "tools" else tuple(t for t in role.tools if t.name not in _WRITING)
+    words = _FORMS[form] + (_SPLIT if levers.split else "")
+    return replace(
+        role,
+        system=f"{role.system.rstrip()}\n\n{words}" if words else role.system,
+        tools=kept,
+        sampling=_sample(role.sampling, levers),
+        model=Stamped(role.model, strategy.id, levers.steps),
+    )
+
+
+def _sample(sampling: Sampling, levers: Levers) -> Sampling:
+    """The sampling with what the strategy sets."""
+    names = ("temperature", "top_p", "min_p", "max_tokens", "think")
+    chosen = {name: getattr(levers, name) for name in names}
+    return replace(sampling, **{name: value for name, value in chosen.items() if value is not None})
+
+
+# The way in which one task is asked: the one that won, a canary, or the one its conversation began in.
+
+
+def adapt(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Adaptation:
+    """The way in which a task of this kind is asked in session `id`, as the kernel applies it."""
+    return adaptation_of(_find_strategy(project, opened, kind, id, past))
+
+
+def _find_strategy(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
+    """How a task of this kind is asked in session `id`.
+
+    A conversation stays with the way that it began in: its prompt's prefix holds. Otherwise the adopted way,
+    or for a share `coach.live` of the sessions the canary.
+    """
+    coaching = read_coaching(project.log)
+    key = key_of(opened.facts.digest, opened.facts.name)
+    earlier = past.calls or (past.last.calls if past.last else [])
+    if calls := [call for call in earlier if call.model == opened.facts.name]:
+        return _find(coaching, key, calls[-1].strategy)
+    ways = coaching.ways.get((key, kind))
+    return choose(ways, project.settings.section(CoachSettings).live, id) if ways else ORIGINAL
+
+
+def _find(coaching: Coaching, key: str, id: str) -> Strategy:
+    """The way with this id, whatever became of it since."""
+    for (digest, _), ways in coaching.ways.items():
+        if digest == key and (found := ways.recall(id)):
+            return found
+    return ORIGINAL
