@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kith.core.decisions import Claimed
-from kith.features.confer.council import (
+from kith.features.confer.council_rules import (
     Proposal,
     Revision,
-    Tried,
+    TriedPlan,
     agree,
     are_level,
     cheapest,
@@ -198,7 +198,7 @@ def carry_out(
     """The plans in their order, until the tests pass one."""
     for label in order:
         tokens += world.work
-        if choose_tried([Tried(label, passes(right[label], task, world))]):
+        if choose_tried([TriedPlan(label, passes(right[label], task, world))]):
             return right[label], tokens
     return False, tokens
 

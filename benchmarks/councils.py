@@ -2,7 +2,7 @@
 
 STREAMS_DIR holds NAME.jsonl.gz with, for each task, how often each model solved it. Who is right, and who is
 wrong together with whom, is drawn from that; critics, checks and revisions are chances given as
-options. What decides is kith.features.confer.council, the code of the product. Nothing here is a test.
+options. What decides is kith.features.confer.council_rules, the code of the product. Nothing here is a test.
 """
 
 import argparse

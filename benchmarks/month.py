@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 from regret_picture import Curve, Panel, draw
 
 from kith.features.measure.rows import LegRow
-from kith.features.route.learned import Evidence
-from kith.features.route.learner import Arm, Task, choose
+from kith.features.route.beliefs import Arm, Task
+from kith.features.route.estimates import Learned
+from kith.features.route.plan_decision import choose
 from kith.features.route.plans import PRICES, Dial, Plan, Utility
 
 SEEDS = 10
@@ -117,7 +118,7 @@ class Learner:
     utility: Utility
     verifiable: bool
     rng: random.Random
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: Learned = field(default_factory=Learned)
 
     def decide(self, job: Job) -> Plan:
         arms = (Arm(LOCAL, parameters=7), Arm(FRONTIER, frontier=True, usd=0.05))

@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
 from kith.context.kinds import kind_of
 from kith.features.measure.rows import LegRow
-from kith.features.route.learned import Evidence
-from kith.features.route.learner import Arm, Task, choose
+from kith.features.route.beliefs import Arm, Task
+from kith.features.route.estimates import Learned
+from kith.features.route.plan_decision import choose
 from kith.features.route.plans import Plan, Utility
 
 
@@ -31,7 +32,7 @@ class Router:
     """The learner with what it has seen of one stream of tasks."""
 
     def reset(self, init: Mapping[str, Any]) -> None:
-        self.evidence, self.rng = Evidence(), random.Random(init["seed"])
+        self.evidence, self.rng = Learned(), random.Random(init["seed"])
         self.arms = [
             arm_of(name, init["arms"][name], name == init["strong"])
             for name in (init["weak"], init["strong"])

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kith.terminal.conversation.commands.table import slash_commands
-from kith.terminal.table import commands
+from kith.terminal.command_table import commands
+from kith.terminal.conversation.slash_commands import slash_commands
 
 SOURCE: Final = Path(__file__).parent.parent / "src" / "kith"
 _OPENING: Final = re.compile(r"^(?:What|Whether|How|Which|Where|Who|Whose|When|Why)\b")

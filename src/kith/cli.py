@@ -12,9 +12,9 @@ from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
 from kith.core.loading import quick_loading
-from kith.terminal.arguments.options import FORMATS
+from kith.terminal.command_table import TALK, commands, parts_of
+from kith.terminal.options import FORMATS
 from kith.terminal.streams import FULL, drop_output, open_streams
-from kith.terminal.table import TALK, commands, parts_of
 
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
 EXIT_BROKEN_PIPE = 141

@@ -13,7 +13,7 @@ from kith.core.errors import BusyError, UsageError
 from kith.core.events import Applied, Notice, Resumed, RunEnded, RunStarted, ToolEnded
 from kith.core.options import Options
 from kith.core.values import Answer, FileChange, Question, Ran
-from kith.features.measure.measured import read_measured
+from kith.features.measure.measured_rows import read_measured
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.questions import can_resume, last_kind, was_cut_off
 from kith.memory.session import Session

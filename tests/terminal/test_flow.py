@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kith.features.confer.flow import HELD, Flow
+from kith.features.confer.live_view import HELD, WordFlow
 
 
 def shown(pieces: list[str], width: int) -> str:
-    flow = Flow(width)
+    flow = WordFlow(width)
     return "".join(map(flow.take, pieces)) + flow.end()
 
 
@@ -19,12 +19,12 @@ def test_a_line_is_broken_between_words() -> None:
 
 
 def test_a_word_is_shown_when_it_is_whole() -> None:
-    flow = Flow(80)
+    flow = WordFlow(80)
     assert (flow.take("all te"), flow.take("sts pa"), flow.end()) == ("all ", "tests ", "pa")
 
 
 def test_a_script_without_blanks_is_not_waited_for() -> None:
-    assert Flow(80).take("字" * HELD) == "字" * HELD
+    assert WordFlow(80).take("字" * HELD) == "字" * HELD
 
 
 @given(st.lists(st.text(alphabet="ab字 \n", max_size=20), max_size=12), st.integers(40, 90))

@@ -14,17 +14,17 @@ from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
 from kith.models.discovery.advice import recommend
 from kith.models.discovery.catalogue import Entry
 from kith.models.discovery.memory import GIB, Memory
-from kith.terminal.arguments import FORMATS
-from kith.terminal.completion import (
+from kith.terminal.command_table import commands
+from kith.terminal.models import show_models, show_recommendations, table
+from kith.terminal.options import FORMATS
+from kith.terminal.shell_completion import (
     SHELLS,
-    Choices,
+    CompletionChoices,
     choices_of,
     completion_command,
     completion_script,
     plain_names,
 )
-from kith.terminal.models import show_models, show_recommendations, table
-from kith.terminal.table import commands
 
 OLLAMA = "http://127.0.0.1:11434"
 ROWS = (
@@ -139,17 +139,19 @@ def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
 # --- completion --------------------------------------------------------------------------------
 
 COMMANDS = {
-    "": Choices("", ("-m", "--model")),
-    "run": Choices(
+    "": CompletionChoices("", ("-m", "--model")),
+    "run": CompletionChoices(
         "do one task",
         ("-m", "--model", "--plan", "-C", "--format", "--tries"),
         {"-m": (), "--model": (), "-C": (), "--format": ("text", "json"), "--tries": ()},
     ),
-    "models": Choices("list 'em", ("--json",)),
-    "models pull": Choices("download", ("--force",)),
-    "models probe": Choices("measure", ("--json",)),
-    "engine": Choices("show or stop", ("-h", "--format"), {"": ("status", "stop"), "--format": ("html",)}),
-    "completion": Choices("print a script", ("-h",), {"": SHELLS}),
+    "models": CompletionChoices("list 'em", ("--json",)),
+    "models pull": CompletionChoices("download", ("--force",)),
+    "models probe": CompletionChoices("measure", ("--json",)),
+    "engine": CompletionChoices(
+        "show or stop", ("-h", "--format"), {"": ("status", "stop"), "--format": ("html",)}
+    ),
+    "completion": CompletionChoices("print a script", ("-h",), {"": SHELLS}),
 }
 NAMES = """\
 ollama/qwen3:8b

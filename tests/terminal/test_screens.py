@@ -9,9 +9,9 @@ from rich.console import Console
 from kith.cli import main
 from kith.core.events import Event, Notice, Progress, Stepped
 from kith.features.measure.probe_command import tell_steps
+from kith.terminal.command_table import commands
 from kith.terminal.report import print_receipt
 from kith.terminal.streams import is_lively
-from kith.terminal.table import commands
 from kith.terminal.terminal import Waiting
 from kith.view.lines import status_of, wrapped
 from outside import Kith, Serve

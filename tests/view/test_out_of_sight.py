@@ -9,7 +9,7 @@ from rich.console import Console
 
 from kith.core.values import FileChange
 from kith.terminal.approving.showing import show_file
-from kith.terminal.prompts import ConsoleScreen
+from kith.terminal.console_screen import ConsoleScreen
 from kith.view.printing import folded, printable, whole
 
 PAYLOAD = "rm -rf ~"

@@ -15,8 +15,8 @@ from kith.core.loops import run_loop
 from kith.core.values import FileChange
 from kith.edits import summarise
 from kith.memory.applied import short_id
-from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.look import Look
 from kith.terminal.report import print_event, print_text

@@ -1,4 +1,4 @@
-"""`kith models`: what can be asked, what fits this machine, and what would be worth having."""
+"""`kith models`: what can be asked, what fits this machine, what is worth having, and what calls cost."""
 
 import argparse
 import json
@@ -6,18 +6,20 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from itertools import groupby
-from typing import Protocol
+from typing import Any, Protocol
 
 from kith.agent.models import list_all, list_names, recommend_models
+from kith.agent.prices import OWN_FILE, Price, Rate, prices_of
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
 from kith.core.loops import run_loop
 from kith.core.sizes import size_text
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
-from kith.terminal.completion import plain_names
 from kith.terminal.folder import find_root
+from kith.terminal.shell_completion import plain_names
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
@@ -66,7 +68,7 @@ class ModelRow(Protocol):
     def not_for(self) -> tuple[str, ...]: ...
 
 
-class Offered(Protocol):
+class Recommended(Protocol):
     """What is shown of a model that could be had: a recommendation."""
 
     @property
@@ -112,7 +114,7 @@ def show_models(rows: Sequence[ModelRow], as_json: bool, notes: Sequence[str] = 
     return EXIT_DONE if rows else EXIT_NO_MODEL
 
 
-def show_recommendations(offers: Sequence[Offered], as_json: bool) -> int:
+def show_recommendations(offers: Sequence[Recommended], as_json: bool) -> int:
     """Print what is worth having on this machine, and the command that gets it."""
     if as_json:
         print(json.dumps([encode(offer) for offer in offers], indent=2))
@@ -191,7 +193,7 @@ def _notes(row: ModelRow, width: int) -> Iterator[str]:
     )
 
 
-def _offer_lines(offer: Offered, width: int) -> Iterator[StyledLine]:
+def _offer_lines(offer: Recommended, width: int) -> Iterator[StyledLine]:
     about = f"{size_text(offer.size)}, with a window of {offer.window:,} tokens: {offer.why}."
     yield [(offer.name, "bold")]
     for text, style in ((about, ""), (f"It {offer.tight}." if offer.tight else "", "yellow")):
@@ -232,3 +234,47 @@ def _print(lines: Iterable[StyledLine]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for line in lines:
         console.print(Text.assemble(*line))
+
+
+# `kith models prices`: the table by which calls are priced, and where each row comes from.
+
+_COLUMNS = ("input", "cached", "written", "output")
+
+
+def prices_command(args: argparse.Namespace) -> int:
+    """Each model's prices in US dollars for a million tokens."""
+    settings = load_settings(find_root(args.folder), {})
+    prices, own = prices_of(settings), settings.config / OWN_FILE
+    rows = list(prices.rows.values())
+    if args.json:
+        print(json.dumps([_plain(row) for row in rows], indent=2))
+        return EXIT_DONE
+    lines = [line for row in rows for line in _lines(row)]
+    width = max(len(name) for name, _ in lines)
+    print(f"{'US dollars, a million tokens':{width}}" + "".join(f"{name:>9}" for name in _COLUMNS))
+    for name, rate in lines:
+        figures = (f"{getattr(rate, column):9.3f}" for column in _COLUMNS)
+        cents = (f"{figure[:-1]} " if figure[-1] == "0" else figure for figure in figures)
+        print(f"{printable(name):{width}}{''.join(cents)}".rstrip())
+    sources = list(dict.fromkeys(row.source for row in rows))
+    pages = " and ".join(source for source in sources if source != str(own))
+    print(wrapped(f"\nFrom {pages}, as they were on {prices.seen} or later.", sys.stdout))
+    print(wrapped(f"Your rows win: {own}" + ("" if str(own) in sources else " (none yet)"), sys.stdout))
+    return EXIT_DONE
+
+
+def _lines(price: Price) -> list[tuple[str, Rate]]:
+    """A model's rates, each with what it is for."""
+    today, rows = date.today(), [(price.model, price.rate)]
+    if price.later and price.since and today >= price.since:
+        return [(price.model, price.later)]
+    if price.long:
+        rows.append((f"  prompts above {price.above:,}", price.long))
+    if price.later:
+        rows.append((f"  from {price.since}", price.later))
+    return rows
+
+
+def _plain(price: Price) -> dict[str, Any]:
+    days = {name: getattr(price, name) for name in ("seen", "since")}
+    return {**encode(price), **{name: str(day) if day else None for name, day in days.items()}}

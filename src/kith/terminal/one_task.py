@@ -11,7 +11,7 @@ from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.loops import run_loop
 from kith.core.run import new_id
-from kith.terminal.arguments import settings_flags
+from kith.terminal.options import settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice

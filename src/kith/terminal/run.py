@@ -1,11 +1,74 @@
-"""`kith run`: git looks at the tree while most of kith is loaded."""
+"""`kith run`: read the task, and let git look at the tree while most of kith is loaded."""
 
 import argparse
+import sys
+from pathlib import Path
 
 from kith.agent.beginning import look_ahead
+from kith.core.errors import UsageError
 from kith.core.loading import quick_loading
 from kith.terminal.folder import find_root
-from kith.terminal.task_input import read_task
+
+# The words of a task, from the command line and from standard input.
+
+SILENCE_S = 3.0  # an open pipe that brings nothing for so long is not waited for, when there is a task
+_EXAMPLE = 'kith run "fix the failing test in utils.py"'
+TASK_LIMIT = 200_000  # bytes: far more than any local window holds
+
+
+def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> str:
+    """The task's words, and what was piped in. Raises UsageError when there are none, or far too many."""
+    words = " ".join(filter(None, [args.prompt, *args.task])).strip()
+    _refuse_contradictions(args, words)
+    if args.resume:
+        return ""
+    if args.template:
+        from kith.agent.known_templates import (
+            fill_template,
+        )  # for few tasks, and every one waits for this module
+
+        return fill_template(args.template, args.task, root)
+    piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
+    task = f"{words}\n\n{piped}".strip() if words and piped else words or piped
+    if not task:
+        raise UsageError(f"What should be done? For example: {example}.")
+    return task
+
+
+def _refuse_contradictions(args: argparse.Namespace, words: str) -> None:
+    """What cannot be meant together is said, before one half of it is silently left out."""
+    if args.resume is not None and (words or args.template or args.plan != "no"):
+        raise UsageError("--resume goes on with a session's own task; leave the new task and --plan out.")
+    if args.resume == "":
+        raise UsageError("--resume needs a session's id; `kith sessions` lists them.")
+    if args.read_only and (args.check or args.plan != "no"):
+        raise UsageError("--read-only changes nothing, so there is nothing to plan or to check.")
+
+
+def _read_piped(wait: bool) -> str:
+    """Text on standard input; an open pipe that stays silent is given up on when there is a task already."""
+    import select
+
+    stream = sys.stdin.buffer
+    if not wait and sys.platform != "win32":
+        try:
+            if not select.select([stream], [], [], SILENCE_S)[0]:
+                print(
+                    f"kith: Nothing came on standard input in {SILENCE_S:.0f} s; it is left out.",
+                    file=sys.stderr,
+                )
+                return ""
+        except (OSError, ValueError):
+            return ""
+    data = stream.read(TASK_LIMIT + 1)
+    if len(data) > TASK_LIMIT:
+        raise UsageError(
+            f"The text on standard input is over the limit of {TASK_LIMIT:,} bytes; "
+            "put it into a file and name the file in the task."
+        )
+    if b"\0" in data:
+        raise UsageError("Standard input holds binary data; a task is text.")
+    return data.decode("utf-8", "replace").strip()
 
 
 def run_command(args: argparse.Namespace) -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from kith.core.events import Asked, Event, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
+from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.feature_lines import feature_lines
-from kith.terminal.prompts import ConsoleScreen
 from kith.terminal.questions import ask
 from kith.terminal.rendering.activity import tool_line
 from kith.view.evidence import word_held_back

@@ -14,8 +14,8 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.trust import everything_said, last_trusted
 from kith.settings import find_folders
 from kith.terminal.approving.showing import show_file
+from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.folder import find_root
-from kith.terminal.prompts import ConsoleScreen
 from kith.terminal.questions import ask
 from kith.terminal.screen import Screen
 from kith.view.lines import count, from_home, wrapped

@@ -17,9 +17,9 @@ from kith.core.values import Sampling, Usage, say
 from kith.features.coach.coach import coaching_limits
 from kith.features.coach.settings import CoachSettings
 from kith.features.confer.checks import check_objection
-from kith.features.confer.replies import Objection
+from kith.features.confer.messages import Objection
 from kith.features.demo.standin import Server, serve
-from kith.features.route.helpers import delegation_tools
+from kith.features.route.delegation import delegation_tools
 from kith.memory.log import Log
 from kith.models.stack import Opened, look
 from kith.models.wrappers.limited import Budget

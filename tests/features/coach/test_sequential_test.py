@@ -17,7 +17,7 @@ from kith.features.coach.sequential_test import (
     decide_canary,
     decide_keeping,
 )
-from kith.features.measure.beta import Count
+from kith.features.measure.intervals import Count
 
 RUNS = 200
 WON, LOST, TIE = Pair(False, True), Pair(True, False), Pair(True, True)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.context.budget import estimate_tokens
-from kith.features.confer.replies import (
+from kith.features.confer.messages import (
     LONGEST,
     describe_proposal,
     read_choice,

@@ -8,7 +8,7 @@ import pytest
 from kith.core.decisions import Convened
 from kith.core.events import Delta, Said
 from kith.core.values import Answer, Message, Question, Text
-from kith.features.confer.listening import TerminalCouncil
+from kith.features.confer.live_view import TerminalCouncil
 from kith.terminal.terminal import TerminalVoice
 
 PATH = ("confer", "propose", "A")

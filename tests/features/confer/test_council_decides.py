@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.decisions import Claimed
-from kith.features.confer.council import (
+from kith.features.confer.council_rules import (
     Proposal,
     Revision,
     Seat,
-    Tried,
+    TriedPlan,
     agree,
     are_level,
     cheapest,
@@ -21,7 +21,7 @@ from kith.features.confer.council import (
     objections,
     take_revision,
 )
-from kith.features.confer.payoff import ENOUGH, Finished, results_of, weigh
+from kith.features.confer.history import ENOUGH, Finished, results_of, weigh
 from kith.features.measure.rows import LegRow
 
 PLAN = Proposal("Divide by the length.", ("utils.py",), ("mean",), probe="pytest -k mean", ends="fails")
@@ -108,10 +108,10 @@ def test_a_judge_is_for_authors_who_are_as_good_as_each_other() -> None:
 
 
 def test_tests_come_first_then_findings_then_size() -> None:
-    tried = [Tried("A", False, 9), Tried("B", True, 5, 2, 10), Tried("C", True, 5, 1, 40)]
+    tried = [TriedPlan("A", False, 9), TriedPlan("B", True, 5, 2, 10), TriedPlan("C", True, 5, 1, 40)]
     assert choose_tried(tried) == tried[2]
-    assert choose_tried([*tried, Tried("D", True, 6, 9, 99)]) == Tried("D", True, 6, 9, 99)
-    assert choose_tried([Tried("A", False), Tried("B", None)]) is None
+    assert choose_tried([*tried, TriedPlan("D", True, 6, 9, 99)]) == TriedPlan("D", True, 6, 9, 99)
+    assert choose_tried([TriedPlan("A", False), TriedPlan("B", None)]) is None
 
 
 def test_one_server_is_one_lane_that_begins_with_who_spoke_last() -> None:

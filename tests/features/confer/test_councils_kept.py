@@ -7,8 +7,7 @@ import pytest
 from kith.core.decisions import Concluded
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted
 from kith.core.values import FileChange, Usage
-from kith.features.confer.payoff import Finished
-from kith.features.confer.remembered import read_results
+from kith.features.confer.history import Finished, read_results
 from kith.memory.log import Log
 from kith.memory.session import Session
 

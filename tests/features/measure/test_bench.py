@@ -24,13 +24,11 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, Timing, ToolCall, Usage
 from kith.core.workspace import Workspace
-from kith.features.measure.bench.answers import CALLS, FORMS, edits
-from kith.features.measure.bench.bench import Subject, bench
-from kith.features.measure.bench.compare import compare, flips, ratio_interval
+from kith.features.measure.bench.bench import CALLS, FORMS, Paces, Subject, bench, edits
 from kith.features.measure.bench.exercises import Exercise, find_exercises, read_exercise
 from kith.features.measure.bench.llama_bench import format_of, read_calls, rows_of, write_rows
-from kith.features.measure.bench.result import BenchResult, Score, Speed, Tried
-from kith.features.measure.bench.speed import Paces
+from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, TriedExercise
+from kith.features.measure.bench.runs import compare, flips, ratio_interval
 from kith.models.latency import Latency
 from kith.tools import standard_tools
 from kith.trees.trials import open_tree
@@ -248,10 +246,10 @@ RUN = BenchResult(
     quantisation="Q4_K_M",
     session="abc",
     speeds=(
-        Speed(0, 512, (500.0, 510.0, 490.0), 33, (20.0, 20.5)),
-        Speed(4096, 512, (250.0,), 33, (10.0,)),
+        BenchSpeed(0, 512, (500.0, 510.0, 490.0), 33, (20.0, 20.5)),
+        BenchSpeed(4096, 512, (250.0,), 33, (10.0,)),
     ),
-    scores=(Score("tasks", (Tried("a"), Tried("b", "no"), Tried("c", "no"))),),
+    scores=(Score("tasks", (TriedExercise("a"), TriedExercise("b", "no"), TriedExercise("c", "no"))),),
 )
 
 
@@ -305,8 +303,14 @@ def test_the_name_says_the_format() -> None:
 def test_what_is_different_is_told_from_chance() -> None:
     faster = replace(
         RUN,
-        speeds=(Speed(0, 512, (700.0, 710.0, 690.0), 33, (20.1, 20.4)), Speed(4096, 512, (300.0,), 33, ())),
-        scores=(Score("tasks", (Tried("a", "no"), Tried("b"), Tried("c"))), Score("diff", (Tried("d"),))),
+        speeds=(
+            BenchSpeed(0, 512, (700.0, 710.0, 690.0), 33, (20.1, 20.4)),
+            BenchSpeed(4096, 512, (300.0,), 33, ()),
+        ),
+        scores=(
+            Score("tasks", (TriedExercise("a", "no"), TriedExercise("b"), TriedExercise("c"))),
+            Score("diff", (TriedExercise("d"),)),
+        ),
     )
     found = {line.name: line for line in compare(RUN, faster)}
     assert list(found) == ["reads at 0", "writes at 0", "reads at 4,096", "tasks"]
@@ -321,7 +325,7 @@ def test_what_is_different_is_told_from_chance() -> None:
 
 def test_many_outcomes_show_a_difference() -> None:
     def run(good: int) -> BenchResult:
-        tried = tuple(Tried(str(number), "" if number < good else "no") for number in range(20))
+        tried = tuple(TriedExercise(str(number), "" if number < good else "no") for number in range(20))
         return replace(RUN, speeds=(), scores=(Score("tasks", tried),))
 
     (line,) = compare(run(4), run(16))

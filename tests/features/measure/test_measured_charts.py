@@ -17,14 +17,13 @@ from kith.core.events import Called, Engaged, RunStarted
 from kith.core.values import Timing, Usage
 from kith.features.coach.coaching_log import read_coaching
 from kith.features.coach.profile import error_left, list_experiments
-from kith.features.measure.measured import read_measured
-from kith.features.measure.page.models import models_html
+from kith.features.measure.measured_rows import read_measured
+from kith.features.measure.page.charts import Field, draw_share, plot, round_step, round_top
 from kith.features.measure.page.profile import profile_html
-from kith.features.measure.page.svg import Field, draw_share, plot, round_step, round_top
-from kith.features.measure.part import Scope
-from kith.features.measure.profile import read_profile
+from kith.features.measure.page.routes import models_html
+from kith.features.measure.profile import ProfileScope, read_profile
 from kith.features.measure.rows import CallRow, LegRow
-from kith.features.measure.series import (
+from kith.features.measure.trends import (
     bin_values,
     cached_by,
     count_plans,
@@ -82,7 +81,7 @@ def test_a_whole_profile_is_told_without_style_or_script(log: Log, repository: P
     told += [("c", NOW, (), Compared("abc", f"t{n}", n % 3 == 0, True)) for n in range(9)]
     write(log, told)
 
-    text = profile_html(read_profile(Project.open(repository, {}), Scope()))
+    text = profile_html(read_profile(Project.open(repository, {}), ProfileScope()))
 
     page = Page(text)
     assert not page.open and "script" not in page.tags and "\x1b" not in text and "\u202e" not in text
@@ -99,13 +98,13 @@ def test_a_whole_profile_is_told_without_style_or_script(log: Log, repository: P
 
 
 def test_where_nothing_was_measured_that_is_all_it_says(log: Log, repository: Path) -> None:
-    text = profile_html(read_profile(Project.open(repository, {}), Scope()))
+    text = profile_html(read_profile(Project.open(repository, {}), ProfileScope()))
     assert "Nothing was measured yet" in text and "<svg" not in text
 
 
 def test_a_few_calls_make_no_line(log: Log, repository: Path) -> None:
     write(log, list(a_task("s", NOW, random.Random(0), str(repository))))
-    text = profile_html(read_profile(Project.open(repository, {}), Scope()))
+    text = profile_html(read_profile(Project.open(repository, {}), ProfileScope()))
     assert "only)" in text and "polyline" not in text
 
 

@@ -7,8 +7,14 @@ import pytest
 
 from kith.core.values import Timing, Usage
 from kith.features.measure.rows import CallRow, LegRow
-from kith.features.measure.speeds import measure_speeds, read_rate, size_class, write_rate
-from kith.features.measure.successes import describe_models, measure_successes
+from kith.features.measure.speed_and_success import (
+    describe_models,
+    measure_speeds,
+    measure_successes,
+    read_rate,
+    size_class,
+    write_rate,
+)
 from kith.features.measure.trends import LAST, find_shifts, find_trends
 
 TIMING = Timing(prefill_s=0.5, decode_s=10.0, first_token_s=0.6, total_s=10.6)

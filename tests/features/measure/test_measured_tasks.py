@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kith.features.measure.measured import Measured, read_measured
+from kith.features.measure.measured_rows import Measured, read_measured
 from kith.memory.log import Log
 from mending import CHECK, DONE, NEW, OLD, edit
 from outside import Kith

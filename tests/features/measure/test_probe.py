@@ -16,13 +16,13 @@ from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Stop, Text, Thinking, Timing, ToolCall, Usage
 from kith.features.demo.standin import Request, serve
 from kith.features.measure.probe import Item, ProbeResult, Speed, exercises, judge, probe
-from kith.features.measure.probe.exercises import CODE_TEXT, Exercise
+from kith.features.measure.probe.exercises import CODE_TEXT, ProbeExercise
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.metered import Metered
 
-EXERCISES = [each for each in vars(exercises).values() if isinstance(each, Exercise)]
+EXERCISES = [each for each in vars(exercises).values() if isinstance(each, ProbeExercise)]
 NUMBERS = " ".join(map(str, range(1, 25)))
 Answer = str | Message
 QUICK = Timing(prefill_s=0.3, decode_s=0.5)

@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kith.features.measure.beta import Beta, Count
+from kith.features.measure.intervals import Beta, Count
 from kith.features.measure.rows import LegRow
-from kith.features.route.learned import Evidence, fold, sorts_of, who
+from kith.features.route.estimates import (
+    Learned,
+    Taken,
+    Takes,
+    expected,
+    expected_after_a_miss,
+    fold,
+    sorts_of,
+    who,
+)
 from kith.features.route.plans import Errors
-from kith.features.route.priors import expected, expected_after_a_miss
-from kith.features.route.takes import Taken, Takes
 from kith.models.parameters import billions
 
 EDIT = sorts_of("edit-small")
@@ -71,12 +78,12 @@ def test_another_digest_is_another_model() -> None:
     known, new = who("small", "a"), who("small", "b")
     evidence = fold(rows)
     assert evidence.chance(known, "first", EDIT, 0.5).mean > 0.9
-    assert evidence.chance(new, "first", EDIT, 0.5) == Evidence().chance(new, "first", EDIT, 0.5)
+    assert evidence.chance(new, "first", EDIT, 0.5) == Learned().chance(new, "first", EDIT, 0.5)
     assert evidence.takes(new, "first", EDIT, Takes(0.0, 30.0)).seconds == 30.0
 
 
 def test_without_outcomes_a_belief_is_what_was_expected_and_four_outcomes_strong() -> None:
-    belief = Evidence().chance("small", "first", EDIT, 0.25)
+    belief = Learned().chance("small", "first", EDIT, 0.25)
     assert (belief.mean, belief.mass) == pytest.approx((0.25, 4.0))
 
 

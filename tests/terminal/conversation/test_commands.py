@@ -10,7 +10,7 @@ import pytest
 from conferring import AT_CLAMP, NONE, OTHER, RIGHT
 from kith.core.errors import UsageError
 from kith.core.feature import SlashCommand
-from kith.terminal.conversation.commands.table import find_command, groups, slash_commands
+from kith.terminal.conversation.slash_commands import find_command, groups, slash_commands
 from mending import DONE, NEW, OLD, edit
 from places import ROOT
 from played_screen import Beside, Stop, converse

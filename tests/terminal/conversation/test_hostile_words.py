@@ -12,9 +12,9 @@ from kith.core.events import Delta, Engaged, Notice, Progress, RunStarted, Said
 from kith.core.values import Message, Plan, Question, Text
 from kith.terminal.conversation.completion import Sources, suggest
 from kith.terminal.conversation.details import Details
-from kith.terminal.conversation.files import Paths
-from kith.terminal.conversation.menu import Menu
-from kith.terminal.conversation.statusline import StatusLine
+from kith.terminal.conversation.input_line import Menu
+from kith.terminal.conversation.path_search import Paths
+from kith.terminal.conversation.status_line import StatusLine
 from kith.terminal.conversation.voice import Voice
 from kith.terminal.questions import ask
 from kith.terminal.rendering.spans import columns_of

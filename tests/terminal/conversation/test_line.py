@@ -14,14 +14,12 @@ from kith.agent.conversations import forget
 from kith.agent.project import Project
 from kith.core.events import RunStarted
 from kith.memory.typed import Typed, TypedLines
-from kith.terminal.conversation.commands.table import slash_commands
 from kith.terminal.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
-from kith.terminal.conversation.files import Paths
-from kith.terminal.conversation.history import LineHistory
-from kith.terminal.conversation.input_line import InputLine
+from kith.terminal.conversation.history import LineHistory, Pastes
+from kith.terminal.conversation.input_line import MOST_ROWS, InputLine, Menu
 from kith.terminal.conversation.line_context import make_line_context
-from kith.terminal.conversation.menu import MOST_ROWS, Menu
-from kith.terminal.conversation.paste import Pastes
+from kith.terminal.conversation.path_search import Paths
+from kith.terminal.conversation.slash_commands import slash_commands
 
 FILES = ("README.md", "docs/my notes.md", "src/app/main.py", "src/app/remain.py", "src/maintain/x.py")
 PATHS = Paths.of(FILES, ("build/", "main.log"))

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import FORMATS, add_template, add_work, add_yes
-from kith.terminal.arguments.quantities import number, percent, positive, some_id
+from kith.terminal.options import FORMATS, add_template, add_work, add_yes, number, percent, positive, some_id
 
 
 def build(parser: argparse.ArgumentParser) -> None:

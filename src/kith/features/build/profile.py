@@ -8,7 +8,7 @@ from kith.agent.project import Project
 from kith.features.build.builds import KIND, read_build
 from kith.features.build.state import Build
 from kith.features.measure.intervals import wilson
-from kith.features.measure.part import Addition, ProfilePart, Scope
+from kith.features.measure.profile import Addition, ProfilePart, ProfileScope
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ def _share(name: str, tally: dict[str, Any]) -> str:
     return f"{name:16}  {tally['good']} of {number} good, {sure}{tokens}"
 
 
-def read_addition(project: Project, scope: Scope) -> Addition:
+def read_addition(project: Project, scope: ProfileScope) -> Addition:
     """All builds together, unless a model or a kind of work is asked for."""
     whole = scope.model or scope.kind
     builds = Builds() if whole else read_builds(project, scope.everywhere, scope.since)

@@ -21,8 +21,8 @@ from kith.features.coach.sequential_test import (
     measure,
 )
 from kith.features.coach.strategy import Strategy, Ways, is_of
-from kith.features.measure.beta import Count
-from kith.features.measure.measured import read_measured
+from kith.features.measure.intervals import Count
+from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.memory.session import Listener, Session
 

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_engine, add_folder, add_json, add_offline
-from kith.terminal.arguments.quantities import positive
+from kith.terminal.options import add_engine, add_folder, add_json, add_offline, positive
 
 
 def coach(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ from kith.features.coach.replays import Replays, in_peace
 from kith.features.coach.sequential_test import HORIZON, TestDecision
 from kith.features.coach.settings import CoachSettings
 from kith.features.coach.strategy import Strategy, Ways, is_of
-from kith.features.measure.measured import Measured, read_measured
+from kith.features.measure.measured_rows import Measured, read_measured
 from kith.memory.log import Log
 from kith.memory.session import Listener, Session
 from kith.memory.spending import paid_today

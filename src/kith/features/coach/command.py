@@ -11,8 +11,8 @@ from kith.core.decisions import Coached
 from kith.core.errors import EXIT_DONE
 from kith.features.coach.adoption import adopt_way, describe_coaching, settle_live, undo_way
 from kith.features.coach.coach import CoachRun, TriedStrategy, run_coach
-from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
 from kith.view.figures import day

@@ -8,7 +8,7 @@ from kith.agent.project import Project
 from kith.core.feature import Lazy
 from kith.features.coach.coaching_log import Coaching, read_coaching
 from kith.features.coach.sequential_test import HORIZON, LOOKS, chances, measure
-from kith.features.measure.part import Addition, ProfilePart, Scope
+from kith.features.measure.profile import Addition, ProfilePart, ProfileScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _spending(differing: float) -> dict[int, float]:
     return chances(differing / 2, differing / 2)
 
 
-def read_experiments(project: Project, scope: Scope) -> Addition:
+def read_experiments(project: Project, scope: ProfileScope) -> Addition:
     """Those of the models and kinds of work that are wanted; they are no folder's own."""
     found = tuple(
         each

@@ -19,8 +19,7 @@ from functools import cache
 from typing import Final, Literal
 
 from kith.core.median import median
-from kith.features.measure.beta import Count
-from kith.features.measure.intervals import median_interval
+from kith.features.measure.intervals import Count, median_interval
 
 # Pairs -> the most doubt with which another way is accepted then.
 LOOKS: Final[Mapping[int, float]] = dict.fromkeys(range(20, 150, 10), 0.003) | {100: 0.033, 150: 0.018}

@@ -9,7 +9,7 @@ FEATURE = Feature(
     "several models propose, claim and revise; tools and tests decide",
     needs=("measure", "review", "route"),
     extends={"web": _here("page:PART")},
-    lines=_here("speakers:council_lines"),
+    lines=_here("council_lines:council_lines"),
     settings=_here("settings:ConferSettings"),
     commands=(
         Command(
@@ -31,6 +31,6 @@ FEATURE = Feature(
             "decide. Who confers: /config confer.models",
         ),
     ),
-    panels=_here("seats:RolePanels"),
-    kinds={"confer": _here("kind:KIND")},
+    panels=_here("panel:RolePanels"),
+    kinds={"confer": _here("session:KIND")},
 )

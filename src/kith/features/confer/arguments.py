@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_cloud, add_folder, add_json, add_offline, add_yes
+from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_yes
 
 
 def confer(parser: argparse.ArgumentParser) -> None:

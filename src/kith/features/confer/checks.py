@@ -9,8 +9,8 @@ from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.features.confer.council import Proposal
-from kith.features.confer.replies import Objection
+from kith.features.confer.council_rules import Proposal
+from kith.features.confer.messages import Objection
 from kith.features.review.evidence import find_quote
 
 LIMITS: Final = ExecLimits(seconds=60.0, output=20_000, processes=256, file_size=16 << 20)

@@ -1,26 +1,72 @@
-"""`kith confer`: several models propose, claim and revise while you watch; tools and tests decide."""
+"""`kith confer`: several models propose, claim and revise while you watch; Ctrl-C once makes them decide."""
 
 import argparse
+import asyncio
 import json
+import signal
 import sys
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.loops import run_loop
 from kith.core.run import Answerer
-from kith.features.confer.councils import Conferred, Motion, run_confer
-from kith.features.confer.hurry import run_until_decided
-from kith.features.confer.listening import PlainCouncil, TerminalCouncil
-from kith.features.confer.remembered import Minutes, read_minutes
-from kith.features.confer.speakers import show_minutes
-from kith.terminal.arguments import settings_flags
+from kith.features.confer.council_lines import show_minutes
+from kith.features.confer.history import Minutes, read_minutes
+from kith.features.confer.live_view import PlainCouncil, TerminalCouncil
+from kith.features.confer.session import Conferred, Motion, run_confer
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.report import print_receipt, print_waiting
 from kith.terminal.terminal import yes_to_changes
 from kith.view.lines import wrapped
 from kith.view.printing import printable
+
+# Work that a person can hurry: Ctrl-C once asks it to decide with what is there, twice ends it.
+
+T = TypeVar("T")
+HURRIED = "Deciding with what is there; Ctrl-C again stops."
+
+
+def run_until_decided(
+    make: Callable[[asyncio.Event], Coroutine[Any, Any, T]], tell: Callable[[str], None]
+) -> T:
+    """Run the work that `make` makes, given the event that is set when the person is in a hurry.
+
+    The exit codes are the shell's: 130 after two interrupts, 143 when it was terminated.
+    """
+    terminated = False
+
+    async def guarded() -> T:
+        hurry, task, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
+
+        def interrupt() -> None:
+            if hurry.is_set() and task:
+                task.cancel()
+            elif not hurry.is_set():
+                hurry.set()
+                tell(HURRIED)
+
+        def stop() -> None:
+            nonlocal terminated
+            terminated = True
+            if task:
+                task.cancel()
+
+        if sys.platform == "win32":
+            signal.signal(signal.SIGINT, lambda number, frame: loop.call_soon_threadsafe(interrupt))
+        else:
+            loop.add_signal_handler(signal.SIGINT, interrupt)
+            loop.add_signal_handler(signal.SIGTERM, stop)
+        return await make(hurry)
+
+    try:
+        return run_loop(guarded())
+    except asyncio.CancelledError:
+        raise SystemExit(143 if terminated else 130) from None
 
 
 def confer_command(args: argparse.Namespace) -> int:

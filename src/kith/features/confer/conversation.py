@@ -4,7 +4,7 @@ import asyncio
 
 from kith.core.errors import UsageError
 from kith.core.events import Delta, Event
-from kith.features.confer.councils import Conferred, Motion, run_confer
+from kith.features.confer.session import Conferred, Motion, run_confer
 from kith.terminal.conversation.talk import Talk
 from kith.view.printing import printable
 

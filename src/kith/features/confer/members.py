@@ -1,18 +1,21 @@
-"""Who confers, what that may cost, and what has been said so far."""
+"""Who confers, what that may cost, and one round in which all of them are asked."""
 
 import asyncio
 import random
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, TypeVar
 
+from kith.context.budget import estimate_tokens
 from kith.core.council_threads import council_thread
 from kith.core.decisions import Claimed
-from kith.core.events import Called, Event
+from kith.core.errors import KithError
+from kith.core.events import Called, Delta, Event, Notice
 from kith.core.loops import leave
-from kith.core.model import Role
+from kith.core.model import Prompt, Role
 from kith.core.run import Run, Sink, Thread
-from kith.features.confer.council import UNTIL, Proposal, Round, Seat
+from kith.core.values import Message, Text, say
+from kith.features.confer.council_rules import UNTIL, Proposal, Round, Seat, make_lanes
 
 T = TypeVar("T")
 LEAST: Final = 160  # tokens of a reply; with less room nobody is asked
@@ -124,3 +127,116 @@ async def unless_hurried(hurry: asyncio.Event, work: Coroutine[Any, Any, T]) -> 
 def inside_ledger(run: Run, council: Council, label: str) -> Run:
     """The run of one member: what it says is told as its own, and what that costs is taken down."""
     return Run(council.ledger.hear(label, run.sink), run.answerer, run.workspace, run.limits, run.path)
+
+
+# One round of a council: whom to ask in which order, within its tokens; who fails is asked no more.
+
+# What a reply says, or None and what is wrong with it in words for the model.
+Read = Callable[[str], tuple[T | None, str]]
+TRIES: Final = 2
+AUTHOR: Final = "kith"
+_TURN: Final[Mapping[Round, int]] = {"propose": 0, "criticise": 1, "revise": 2, "check": 3}
+
+
+class Nonsense(KithError):
+    """A member's replies cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda(Generic[T]):
+    """What one round is for: a letter to each member, how to read an answer, and what to do with it."""
+
+    round: Round
+    letters: Mapping[str, str]
+    read: Read[T]
+    then: Callable[[str, T], Awaitable[None]]
+
+
+async def hold_round(run: Run, council: Council, agenda: Agenda[T]) -> None:
+    """Ask every member that has a letter, and do with each answer what is to be done as it comes.
+
+    Members on one server are asked one after the other, others side by side. It ends early when the person is
+    in a hurry, and asks nobody for whom the tokens do not last.
+    """
+    seats = [council.members[label].seat for label in agenda.letters if label not in council.silent]
+    waiting = len(seats)
+
+    async def ask_lane(lane: Sequence[Seat]) -> None:
+        nonlocal waiting
+        for seat in lane:
+            room = council.ledger.left(agenda.round) // max(1, waiting)
+            waiting -= 1
+            await _ask_member(step, council, council.members[seat.label], room, agenda)
+
+    with run.step(agenda.round) as step:
+        lanes = make_lanes(seats, _TURN[agenda.round])
+        await unless_hurried(council.hurry, _side_by_side([ask_lane(lane) for lane in lanes]))
+
+
+async def _side_by_side(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """All of them at once; the first that fails (a bug, a cancellation) ends the others."""
+    async with asyncio.TaskGroup() as group:
+        for work in works:
+            group.create_task(work)
+
+
+async def _ask_member(run: Run, council: Council, member: Member, room: int, agenda: Agenda[T]) -> None:
+    """Ask one member; what goes wrong with it is said, and the others go on without it."""
+    label, letter = member.label, agenda.letters[member.label]
+    try:
+        with run.step(label) as step:
+            own = inside_ledger(step, council, label)
+            answer = await ask(own, member, council.thread(label), letter, room, agenda.read)
+    except KithError as error:
+        council.silent[label] = str(error)
+        run.emit(Notice(f"{label} ({member.name}) drops out: {error}", "warning"))
+        return
+    if answer is None:
+        council.short.append(agenda.round)
+        run.emit(Notice(f"{label} is not asked to {agenda.round}: the council's tokens are spent."))
+        return
+    await agenda.then(label, answer)
+
+
+async def ask(run: Run, member: Member, thread: Thread, letter: str, room: int, read: Read[T]) -> T | None:
+    """What a member answers to a letter, asked once more if that cannot be read; None without room for it.
+
+    `room`: tokens for what is new in the prompt, and the reply. Raises Nonsense, and what its model raises.
+    """
+    fault = ""
+    for attempt in range(1, TRIES + 1):
+        new = letter if thread.messages else member.role.system + letter
+        room -= estimate_tokens(new)
+        if room < LEAST:
+            break
+        thread.add(run, say(letter, AUTHOR))
+        words = await _speak(run, member, thread, room, attempt)
+        answer, fault = read(words)
+        if answer is not None:
+            return answer
+        letter = f"{fault} Send the whole reply again."
+        room -= estimate_tokens(words)
+    if not fault:
+        return None
+    raise Nonsense(f"its reply cannot be read: {fault}")
+
+
+async def _speak(run: Run, member: Member, thread: Thread, room: int, attempt: int) -> str:
+    """One reply, added to the thread; of one that is cut short the words that came are kept too."""
+    role, heard = member.role, list[str]()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Delta) and event.kind == "text":
+            heard.append(event.text)
+        run.emit(event)
+
+    sampling = replace(role.sampling, max_tokens=min(room, role.sampling.max_tokens or room))
+    prompt = Prompt(role.system, thread.messages, (), role.purpose, attempt, sampling, thread.name)
+    try:
+        reply = await role.model(prompt, listen)
+    except asyncio.CancelledError:
+        if heard:
+            thread.add(run, Message("assistant", (Text("".join(heard)),), member.name, complete=False))
+        raise
+    thread.add(run, replace(reply.message, author=member.name, complete=reply.stop != "length"))
+    return reply.message.text

@@ -7,7 +7,7 @@ from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Event
 from kith.core.money import dollars
 from kith.core.values import Message
-from kith.features.confer.remembered import Minutes, read_minutes
+from kith.features.confer.history import Minutes, read_minutes
 from kith.features.web.html.markdown import render_markdown
 from kith.features.web.part import WebPart
 from kith.view.lines import count

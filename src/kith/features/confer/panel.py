@@ -1,10 +1,15 @@
-"""A model made of models: several answer the same prompt, criticise each other, and one reply comes out."""
+"""A model made of models, as a role may have it: several answer, criticise, and one reply comes out."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
+from kith.agent.asking.panels import Panels
+from kith.agent.asking.terms import Terms
+from kith.agent.project import Project
+from kith.agent.roles import Player, RoleSpec
 from kith.context.budget import fit_middle
 from kith.core.council_threads import council_thread
 from kith.core.errors import KithError
@@ -13,9 +18,8 @@ from kith.core.model import Emit, Model, Prompt, Role
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Reply, Text, say
-from kith.features.confer.checks import Check, Checked, check_quote, unchecked
-from kith.features.confer.confer import By, Decision, conclude, criticise, open_minutes, ranking
-from kith.features.confer.council import (
+from kith.features.confer.checks import Check, Checked, check_objection, check_quote, unchecked
+from kith.features.confer.council_rules import (
     Proposal,
     Revision,
     Seat,
@@ -25,9 +29,25 @@ from kith.features.confer.council import (
     objections,
     take_revision,
 )
-from kith.features.confer.members import Council, Ledger, Member, draw_labels, inside_ledger
-from kith.features.confer.replies import Objection
-from kith.features.confer.rounds import AUTHOR, Agenda, hold_round
+from kith.features.confer.debate import By, CouncilDecision, conclude, criticise, open_minutes, ranking
+from kith.features.confer.history import ENOUGH, Payoff, read_others, read_results, results_of, weigh
+from kith.features.confer.members import (
+    AUTHOR,
+    Agenda,
+    Council,
+    Ledger,
+    Member,
+    draw_labels,
+    hold_round,
+    inside_ledger,
+)
+from kith.features.confer.messages import Objection
+from kith.features.confer.settings import ConferSettings
+from kith.features.measure.measured_rows import read_measured
+from kith.features.measure.rows import LegRow
+from kith.features.route.estimates import expected, fold, sorts_of, who
+from kith.models.parameters import billions
+from kith.models.stack import Opened
 
 _SHOWN: Final = 0.25  # of a council's tokens, the part that each member may read of the conversation
 _CHARS: Final = 3  # of code, for one token
@@ -139,7 +159,7 @@ class Panel:
             return lead
         if agree(list(council.proposals.values())):
             choice = cheapest({label: council.ledger.cost(label) for label in texts})
-            conclude(run, council, Decision(choice, "agreement", "they agree", (choice,)))
+            conclude(run, council, CouncilDecision(choice, "agreement", "they agree", (choice,)))
             return choice
         await criticise(run, council, self.check or _quotes_of(council.facts))
         await _revise(run, council, texts)
@@ -148,7 +168,7 @@ class Panel:
         why = "nothing that was said against any of them holds"
         if any(each.check == "confirmed" for each in council.claims):
             by, why = "evidence", "the least that holds was said against it"
-        conclude(run, council, Decision(order[0], by, why, tuple(order)))
+        conclude(run, council, CouncilDecision(order[0], by, why, tuple(order)))
         return order[0]
 
 
@@ -226,3 +246,77 @@ def _quotes_of(shown: str) -> Check:
         return check_quote(objection.quote, shown.split("\n"), "what was shown", 0)
 
     return check
+
+
+# What a council needs from the house: who is how able, whether councils pay here, and a role that is
+# one.
+
+
+def measured_legs(project: Project) -> tuple[LegRow, ...]:
+    """What models did before, task by task."""
+    return read_measured(project.log, cache=project.settings.cache).legs
+
+
+def ability_of(legs: Sequence[LegRow], opened: Opened, kind: str) -> float:
+    """The chance that a model's work of this kind is good, by what was measured and by its size (0 to 1)."""
+    facts = opened.facts
+    prior = expected(kind, billions(facts.parameters or facts.name), frontier=facts.cloud)
+    return fold(legs).chance(who(facts.name, facts.digest), "first", sorts_of(kind), prior).mean
+
+
+def weigh_councils(project: Project, kind: str) -> Payoff:
+    """Whether councils pay for this kind of work here, by all that was done with and without them."""
+    results, sessions = read_results(project.log)
+    if sum(each.kind == kind for each in results) < ENOUGH:
+        return Payoff(kind, len(results), 0)
+    others = [*results_of(measured_legs(project), sessions), *read_others(project.log, kind, sessions)]
+    return weigh(kind, results, others)
+
+
+@dataclass(frozen=True, slots=True)
+class RolePanels(Panels):
+    """The panels of one session; `paying` tells by purpose whether they are worth it."""
+
+    terms: Terms
+    paying: dict[str, bool] = field(default_factory=dict)
+
+    def members(self, spec: RoleSpec) -> tuple[str, ...]:
+        """The panel of a role, or only its first model where councils are known not to pay."""
+        if spec.purpose not in self.paying:
+            payoff = weigh_councils(self.terms.project, spec.purpose)
+            self.paying[spec.purpose] = payoff.pays
+            if not payoff.pays:
+                self.terms.run.emit(Notice(f"{payoff.why} The {spec.name} answers alone.", "warning"))
+        return spec.panel if self.paying[spec.purpose] else spec.panel[:1]
+
+    def seat(self, seats: Sequence[tuple[Opened, Player]]) -> Player:
+        """The role, played by all of them; none looks at what is kept from one of them."""
+        run = self.terms.hide(self.terms.run, *(opened for opened, _ in seats))
+        return seat_panel(self.terms.project, run, seats)
+
+
+def seat_panel(project: Project, run: Run, seats: Sequence[tuple[Opened, Player]]) -> Player:
+    """The role, played by all of them: the first reads and opens, and one reply comes out.
+
+    Where the role plans, its members' commands are tried on the tree; for any other only quotes count.
+    """
+    player = seats[0][1]
+    kind, legs = player.role.purpose, measured_legs(project)
+    panelists = [
+        Panelist(
+            each.role.model,
+            opened.facts.server or opened.facts.name,
+            opened.facts.slots,
+            opened.facts.cloud,
+            ability_of(legs, opened, kind),
+        )
+        for opened, each in seats
+    ]
+    check = partial(check_objection, run) if kind == "plan" else None
+    panel = Panel(panelists, run, project.settings.section(ConferSettings).tokens, check)
+    run.emit(
+        Notice(f"The {player.role.name} is a panel: {', '.join(each.model.name for each in panelists)}.")
+    )
+    windows = [each.window for _, each in seats if each.window]
+    small = any(each.small for _, each in seats)
+    return Player(replace(player.role, model=panel), min(windows, default=0), small)

@@ -14,7 +14,7 @@ from kith.agent.tasks import Task, run_task
 from kith.core.loops import run_loop
 from kith.core.values import Answer, Question
 from kith.memory.applied import short_id
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.terminal.report import print_text
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice
@@ -70,7 +70,7 @@ async def _agree(question: Question) -> Answer:
     from rich.console import Console
 
     from kith.terminal.approving.showing import show_changes
-    from kith.terminal.prompts import ConsoleScreen
+    from kith.terminal.console_screen import ConsoleScreen
 
     if question.kind == "change":
         show_changes(ConsoleScreen(Console(stderr=True, highlight=False)), question.changes)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_folder, add_json, add_offline
+from kith.terminal.options import add_folder, add_json, add_offline
 
 
 def doctor(parser: argparse.ArgumentParser) -> None:

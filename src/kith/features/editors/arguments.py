@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_cloud, add_engine, add_offline
+from kith.terminal.options import add_cloud, add_engine, add_offline
 
 
 def acp(parser: argparse.ArgumentParser) -> None:

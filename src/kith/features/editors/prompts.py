@@ -24,7 +24,7 @@ from acp.schema import (
 )
 
 from kith.core.errors import UsageError
-from kith.terminal.task_input import TASK_LIMIT
+from kith.terminal.run import TASK_LIMIT
 from kith.view.printing import printable
 from kith.view.quoting import fenced
 

@@ -21,7 +21,7 @@ from kith.core.events import Judged, ToolBegan, ToolEnded
 from kith.core.passages import Passage, passage_of
 from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
 from kith.features.editors.buffers import read_small
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.view.lines import count, line_of
 from kith.view.printing import printable
 from kith.view.quoting import fenced

@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_folder, add_offline
+from kith.terminal.options import add_folder, add_offline
 
 
 def pull(parser: argparse.ArgumentParser) -> None:

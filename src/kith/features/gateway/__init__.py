@@ -8,7 +8,7 @@ FEATURE = Feature(
     "gateway",
     "models for other programs: OpenAI's dialect, and `kith runtime`",
     needs=("route", "web"),
-    extends={"web": _here("page:PART")},
+    extends={"web": _here("completions:PART")},
     commands=(
         Command(
             "runtime",

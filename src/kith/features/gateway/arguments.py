@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_cloud, add_engine, add_offline
-from kith.terminal.arguments.quantities import number, port, positive
+from kith.terminal.options import add_cloud, add_engine, add_offline, number, port, positive
 
 
 def runtime(parser: argparse.ArgumentParser) -> None:

@@ -9,14 +9,21 @@ from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.core.values import Reply
 from kith.features.gateway.answering.answer import answer
-from kith.features.gateway.answering.listing import Offered, list_offered
-from kith.features.gateway.answering.open_models import OpenModels
+from kith.features.gateway.answering.models import OfferedModel, OpenModels, list_offered
 from kith.features.gateway.openai.bodies import MalformedError, read_body
-from kith.features.gateway.openai.replies import Chunks, RawResponse, plain_json, refusal
+from kith.features.gateway.openai.replies import (
+    Chunks,
+    RawResponse,
+    ReplyResponse,
+    documented,
+    plain_json,
+    plain_response,
+    refusal,
+)
 from kith.features.gateway.openai.requests import read_request
-from kith.features.gateway.openai.responses import ReplyResponse, documented, plain_response
 from kith.features.web.app import desk_of
 from kith.features.web.desk import Desk
+from kith.features.web.part import WebPart
 
 SESSION: Final = "x-kith-session"
 # What a stranger needs to know of the body; fields that are not understood are left out.
@@ -70,7 +77,7 @@ async def models(desk: Annotated[Desk, Depends(desk_of)]) -> Response:
     return plain_response(RawResponse(200, plain_json({"object": "list", "data": rows})))
 
 
-def model_row(offered: Offered) -> dict[str, Any]:
+def model_row(offered: OfferedModel) -> dict[str, Any]:
     """A model as OpenAI lists it; `max_model_len`, its window, is vLLM's word for it."""
     window = offered.window or None
     return {
@@ -89,3 +96,6 @@ def _models(request: Request) -> OpenModels:
         state.models = OpenModels()
     found: OpenModels = state.models
     return found
+
+
+PART: Final = WebPart(routes=(router,))

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_folder, add_json, add_offline, add_work
-from kith.terminal.arguments.quantities import positive
+from kith.terminal.options import add_folder, add_json, add_offline, add_work, positive
 
 
 def mcp(parser: argparse.ArgumentParser) -> None:

@@ -7,8 +7,8 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "measure",
     "what calls and tasks took: profiles, benches and probes",
-    extends={"web": _here("page.part:PART")},
-    forget=_here("kept_rows:forget_rows"),
+    extends={"web": _here("page.routes:PART")},
+    forget=_here("measured_rows:forget_rows"),
     commands=(
         Command(
             "profile",

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_cloud, add_engine, add_folder, add_json, add_offline
-from kith.terminal.arguments.quantities import moment, positive
+from kith.terminal.options import add_cloud, add_engine, add_folder, add_json, add_offline, moment, positive
 
 
 def profile(parser: argparse.ArgumentParser) -> None:

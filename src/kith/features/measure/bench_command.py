@@ -11,24 +11,21 @@ from typing import Final
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
-from kith.features.measure.benches import (
-    Allowance,
-    BenchResult,
+from kith.features.measure.bench.llama_bench import format_of, rows_of, write_rows
+from kith.features.measure.bench.result import BenchResult, Score
+from kith.features.measure.bench.runs import (
+    BenchAllowance,
     Line,
-    Score,
     bench_model,
     compare,
     find_run,
     flips,
-    format_of,
-    rows_of,
     take_over,
-    write_rows,
 )
 from kith.features.measure.probe_command import tell_steps
 from kith.memory.session import Listener
-from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.signals import run_until_signal
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import choose_voice
@@ -68,7 +65,7 @@ def bench_command(args: argparse.Namespace) -> int:
             print(run_until_signal(take_over(project, name, Path(args.imported), listeners)))
             return EXIT_DONE
         minutes = args.minutes or (QUICK_MINUTES if args.quick else MINUTES)
-        allowance = Allowance(60.0 * minutes, args.tasks)
+        allowance = BenchAllowance(60.0 * minutes, args.tasks)
         results = [
             run_until_signal(bench_model(project, name, allowance, answerer, listeners))
             for name in models or [""]

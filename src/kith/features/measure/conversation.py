@@ -4,10 +4,8 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from kith.features.measure.charts import choose_glyphs
-from kith.features.measure.part import Scope
-from kith.features.measure.profile import Profile, read_profile
-from kith.features.measure.profile_text import profile_lines
+from kith.features.measure.profile import Profile, ProfileScope, read_profile
+from kith.features.measure.profile_text import choose_glyphs, profile_lines
 from kith.memory.log import Log
 from kith.terminal.conversation.talk import Talk
 
@@ -17,7 +15,7 @@ async def profile(talk: Talk, rest: str) -> None:
 
     def read() -> "Profile":
         apart = replace(talk.project, log=Log(talk.project.log.path))  # a thread has a connection of its own
-        return read_profile(apart, Scope(model=rest))
+        return read_profile(apart, ProfileScope(model=rest))
 
     found = await asyncio.to_thread(read)  # a long log is no reason for the model's words to stand still
     if not found.calls:

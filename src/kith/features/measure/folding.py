@@ -7,7 +7,7 @@ from typing import Final
 from kith.core.codec import KINDS as ALL
 from kith.core.events import Applied, Called, Engaged, RunStarted
 from kith.features.measure.rows import CallRow, LegRow
-from kith.features.measure.task_parts import Task
+from kith.features.measure.task_parts import LoggedTask
 from kith.memory.asides import without_asides
 from kith.memory.rows import Record
 
@@ -66,7 +66,7 @@ def fold_session(session: str, records: Iterable[Record]) -> Folded:
             case RunStarted(root=root):
                 _close(folded, task)
                 tasks, folded.root = tasks + 1, folded.root or root
-                task = Task(session, tasks, event)
+                task = LoggedTask(session, tasks, event)
             case Engaged():
                 engaged[event.model] = event
             case Called():
@@ -111,7 +111,7 @@ def _row(event: Called, record: Record, session: str, root: str, model: Engaged)
     )
 
 
-def _take(folded: Folded, task: Task, record: Record) -> None:
+def _take(folded: Folded, task: LoggedTask, record: Record) -> None:
     """An event of a task, and the rows of what it says."""
     for draft, gate, ok, attempt in task.take(record.event, record.path, record.at):
         draft.at = record.at
@@ -131,7 +131,7 @@ def _take(folded: Folded, task: Task, record: Record) -> None:
         )
 
 
-def _close(folded: Folded, task: Task | None) -> None:
+def _close(folded: Folded, task: LoggedTask | None) -> None:
     """A task is over, or the log ends in it: its parts become rows."""
     for draft in task.close() if task else ():
         folded.legs.append(draft.row())

@@ -2,21 +2,64 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.core.errors import UsageError
+from kith.core.feature import Lazy
 from kith.features.measure.folding import VerdictRow
 from kith.features.measure.intervals import Share, Spread, share_of
-from kith.features.measure.measured import read_measured
-from kith.features.measure.part import Addition, ProfilePart, Scope
+from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import CallRow, LegRow
-from kith.features.measure.speeds import Speed, measure_speeds, read_rate, write_rate
-from kith.features.measure.successes import Success, describe_models, measure_successes, tokens_of
+from kith.features.measure.speed_and_success import (
+    ModelSpeed,
+    Success,
+    describe_models,
+    measure_speeds,
+    measure_successes,
+    read_rate,
+    tokens_of,
+    write_rate,
+)
 from kith.features.measure.trends import Shift, Trend, find_shifts, find_trends
 from kith.settings.features import parts_for
+from kith.view.markup import Html
+
+# What another feature adds to a profile, as `Feature.extends["measure"]`.
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileScope:
+    """Of what a profile is wanted: all folders, a model (or a part of its name), a kind of work, a time."""
+
+    everywhere: bool = False
+    model: str = ""
+    kind: str = ""
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What one part has to say: keys for the profile as data, lines under a title, and a section of the page.
+
+    `page` is the section's title and what draws it, from `found`.
+    """
+
+    data: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    lines: Sequence[str] = ()
+    page: tuple[str, Lazy[Callable[[Any], Html]]] | None = None
+    found: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePart:
+    """Reads what a part has to say of a project, within a scope."""
+
+    read: Callable[[Project, ProfileScope], Addition]
+
 
 # What a failed call's words say, by sort; the first that fits.
 _ERRORS: Final = {
@@ -39,14 +82,14 @@ class Profile:
     calls: tuple[CallRow, ...]
     legs: tuple[LegRow, ...]
     verdicts: tuple[VerdictRow, ...]
-    speeds: tuple[Speed, ...]
+    speeds: tuple[ModelSpeed, ...]
     successes: tuple[Success, ...]
     trends: tuple[Trend, ...]
     shifts: tuple[Shift, ...]
     added: tuple[Addition, ...] = ()
 
 
-def read_profile(project: Project, scope: Scope) -> Profile:
+def read_profile(project: Project, scope: ProfileScope) -> Profile:
     """The profile of what the log holds. Raises UsageError for a model or a kind that was never measured."""
     root = None if scope.everywhere else project.root
     found = read_measured(project.log, root, scope.since, cache=project.settings.cache)
@@ -109,7 +152,7 @@ def describe_profile(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _flat(row: Speed | Success) -> dict[str, Any]:
+def _flat(row: ModelSpeed | Success) -> dict[str, Any]:
     """A row with its shares and spreads as small objects."""
     found = {}
     for name in type(row).__dataclass_fields__:

@@ -3,18 +3,63 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.features.measure.charts import choose_glyphs
-from kith.features.measure.part import Scope
-from kith.features.measure.profile import Profile, describe_profile, read_profile
-from kith.features.measure.profile_text import profile_lines
-from kith.features.measure.tables import columns_of, tabulate
+from kith.core.values import Timing, Usage
+from kith.features.measure.folding import VerdictRow
+from kith.features.measure.profile import Profile, ProfileScope, describe_profile, read_profile
+from kith.features.measure.profile_text import choose_glyphs, profile_lines
+from kith.features.measure.rows import CallRow, LegRow
 from kith.terminal.folder import find_root
 from kith.view.printing import printable
+
+# Measured rows as flat tables with columns that stay: for CSV, JSON, and programs that read them.
+
+Sort = Literal["calls", "tasks", "verdicts"]
+_KINDS: Final[dict[Sort, type]] = {"calls": CallRow, "tasks": LegRow, "verdicts": VerdictRow}
+# Values within a row become columns of their own.
+_WITHIN: Final[dict[str, type]] = {"usage": Usage, "timing": Timing}
+
+
+def columns_of(sort: Sort) -> tuple[str, ...]:
+    """The names of the columns, in their order; new ones only ever come at the end of their group."""
+    return tuple(
+        name
+        for field in fields(_KINDS[sort])
+        for name in (_inner(field.name) if field.name in _WITHIN else (field.name,))
+    )
+
+
+def tabulate(profile: Profile, sort: Sort) -> list[dict[str, Any]]:
+    """A profile's rows of one sort, flat, in the order of time."""
+    rows: dict[Sort, Iterable[Any]] = {
+        "calls": profile.calls,
+        "tasks": profile.legs,
+        "verdicts": profile.verdicts,
+    }
+    return [_flat(row) for row in rows[sort]]
+
+
+def _inner(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}_{field.name}" for field in fields(_WITHIN[name]))
+
+
+def _flat(row: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if is_dataclass(value):
+            for inner in fields(value):
+                found[f"{field.name}_{inner.name}"] = getattr(value, inner.name)
+        else:
+            found[field.name] = list(value) if isinstance(value, tuple) else value
+    return found
+
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a text for something to run
 
@@ -22,7 +67,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a 
 def profile_command(args: argparse.Namespace) -> int:
     """Speed, success, trends, money and errors of every model; what the builds teach."""
     project = Project.open(find_root(args.folder), {})
-    profile = read_profile(project, Scope(args.all, args.model or "", args.kind or "", args.since or 0.0))
+    profile = read_profile(
+        project, ProfileScope(args.all, args.model or "", args.kind or "", args.since or 0.0)
+    )
     if args.json:
         shown: Any = tabulate(profile, args.rows) if args.rows else describe_profile(profile)
         print(json.dumps(shown, indent=2))

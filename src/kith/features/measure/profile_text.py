@@ -1,11 +1,12 @@
-"""A profile on 80 columns: for each model its speed, its work and its tokens; then what is otherwise now."""
+"""A profile on 80 columns, with its plots: for each model its speed, its work and its tokens."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import IO, Any, Final
 
+from kith.core.median import median
 from kith.core.money import dollars
-from kith.features.measure.charts import Glyphs, draw_parts, draw_share, draw_time
 from kith.features.measure.intervals import Share, Spread
 from kith.features.measure.profile import (
     Profile,
@@ -15,12 +16,114 @@ from kith.features.measure.profile import (
     describe_money,
 )
 from kith.features.measure.rows import CallRow
-from kith.features.measure.speeds import Speed, write_rate
-from kith.features.measure.successes import Success
+from kith.features.measure.speed_and_success import ModelSpeed, Success, write_rate
 from kith.features.measure.trends import LAST, Shift, Trend
 from kith.view.figures import day, figure, tokens
 from kith.view.lines import WIDTH, count, from_home, paragraph
 from kith.view.printing import printable
+
+# Plots in a terminal: bars, shares with their intervals, values over time; plain text, without colour.
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartGlyphs:
+    """What plots are drawn with. `rising`: parts of a cell, from the lowest to the whole one.
+
+    `parts`: the fillings of a bar of several parts.
+    """
+
+    rising: str
+    line: str
+    low: str
+    high: str
+    dot: str
+    axis: str
+    corner: str
+    parts: str
+
+
+BLOCKS: Final = ChartGlyphs("▁▂▃▄▅▆▇█", "─", "├", "┤", "●", "│", "└", "█▒░")
+ASCII: Final = ChartGlyphs(".:#", "-", "|", "|", "o", "|", "+", "#=.")
+
+
+def choose_glyphs(stream: IO[str]) -> ChartGlyphs:
+    """Blocks and lines, or ASCII where the stream's encoding has none."""
+    every = "".join(getattr(BLOCKS, name) for name in ChartGlyphs.__slots__)
+    try:
+        every.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return BLOCKS
+
+
+def draw_share(share: float, low: float, high: float, width: int, glyphs: ChartGlyphs = BLOCKS) -> str:
+    """A share (0 to 1) as a dot on a line, between the bounds of its interval.
+
+    `───├──●────┤────────`: the line's ends are 0 and 100 percent.
+    """
+    cells = [glyphs.line] * width
+    for place, char in ((low, glyphs.low), (high, glyphs.high), (share, glyphs.dot)):
+        cells[_cell(place, width)] = char
+    return "".join(cells)
+
+
+def draw_parts(parts: Sequence[float], whole: float, width: int, glyphs: ChartGlyphs = BLOCKS) -> str:
+    """A bar whose parts are filled each in its own way, as long as they are of `whole`."""
+    bar, total = "", 0.0
+    for part, char in zip(parts, glyphs.parts, strict=False):
+        total += part
+        end = round(width * total / whole) if whole else 0
+        bar += char * (end - len(bar))
+    return bar
+
+
+def draw_time(points: Sequence[Point], width: int, height: int, glyphs: ChartGlyphs = BLOCKS) -> list[str]:
+    """Values over time as columns from 0 on, each the median of its part of the time; gaps stay gaps.
+
+    `points` are (moment, value); the lines are as wide as `width`, their scale on the left included.
+    """
+    if not points:
+        return []
+    top = max(value for _, value in points) or 1.0
+    scale = max(len(_short(top)), 1)
+    room = width - scale - 2
+    columns = _columns(points, room)
+    rows = []
+    for row in range(height, 0, -1):
+        label = _short(top) if row == height else _short(top / 2) if row * 2 == height else ""
+        cells = "".join(_rise(value, top, row, height, glyphs) for value in columns)
+        rows.append(f"{label:>{scale}} {glyphs.axis}{cells}".rstrip())
+    rows.append(f"{'0':>{scale}} {glyphs.corner}{glyphs.line * room}")
+    return rows
+
+
+def _columns(points: Sequence[Point], room: int) -> list[float | None]:
+    """The median of what falls into each column, the first moment on the left, the last on the right."""
+    first, last = min(at for at, _ in points), max(at for at, _ in points)
+    cells: list[list[float]] = [[] for _ in range(room)]
+    for at, value in points:
+        cells[_cell((at - first) / (last - first) if last > first else 0.0, room)].append(value)
+    return [median(found) if found else None for found in cells]
+
+
+def _rise(value: float | None, top: float, row: int, height: int, glyphs: ChartGlyphs) -> str:
+    """The piece of a column that stands in a row (the lowest is 1)."""
+    if value is None:
+        return " "
+    steps = len(glyphs.rising)
+    filled = max(1, round(value / top * height * steps)) - (row - 1) * steps
+    return " " if filled <= 0 else glyphs.rising[min(filled, steps) - 1]
+
+
+def _cell(place: float, width: int) -> int:
+    return min(width - 1, max(0, round(place * (width - 1))))
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
 
 _BAR, _HEIGHT, _PLOTTED = 22, 4, 8  # columns, lines, and calls from which on a plot says anything
 _SURE: Final = 6  # values, with fewer of which there is no interval
@@ -29,7 +132,7 @@ _WITHIN: Final = 29 * " "  # where the words of a row that has a name in front g
 _LABEL: Final = 26  # columns of a model's name
 
 
-def profile_lines(profile: Profile, glyphs: Glyphs, *, detailed: bool = False) -> Iterator[str]:
+def profile_lines(profile: Profile, glyphs: ChartGlyphs, *, detailed: bool = False) -> Iterator[str]:
     """The whole profile as lines; `detailed`: also by purpose, as when one model was asked for."""
     models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
     yield from _headline(profile, len(models))
@@ -61,7 +164,7 @@ def _headline(profile: Profile, models: int) -> Iterator[str]:
 # --- one model -------------------------------------------------------------------------------
 
 
-def _model_lines(profile: Profile, model: str, glyphs: Glyphs, detailed: bool) -> Iterator[str]:
+def _model_lines(profile: Profile, model: str, glyphs: ChartGlyphs, detailed: bool) -> Iterator[str]:
     calls = [call for call in profile.calls if call.model == model]
     yield printable(model) + _facts(calls)
     speeds = [each for each in profile.speeds if each.model == model]
@@ -87,7 +190,7 @@ def _facts(calls: Sequence[CallRow]) -> str:
     return f"  {printable(known)}" if known else ""
 
 
-def _speed_lines(speeds: Sequence[Speed], detailed: bool) -> Iterator[str]:
+def _speed_lines(speeds: Sequence[ModelSpeed], detailed: bool) -> Iterator[str]:
     whole = next((each for each in speeds if not each.purpose and not each.size), None)
     if whole is None:
         return
@@ -104,7 +207,7 @@ def _speed_lines(speeds: Sequence[Speed], detailed: bool) -> Iterator[str]:
         yield f"  It was loaded {count(whole.load.number, 'time')}, in {seconds}."
 
 
-def _speed_line(name: str, speed: Speed) -> str:
+def _speed_line(name: str, speed: ModelSpeed) -> str:
     cells = "".join(f"{_spread(each):>20}" for each in (speed.read, speed.write, speed.first))
     return f"  {printable(name)[:10]:10}{speed.calls:>6}{cells}".rstrip()
 
@@ -119,7 +222,7 @@ def _spread(spread: Spread) -> str:
     return f"{figure(spread.median)} ({figure(low)}-{figure(high)})"
 
 
-def _success_lines(successes: Sequence[Success], glyphs: Glyphs, detailed: bool) -> Iterator[str]:
+def _success_lines(successes: Sequence[Success], glyphs: ChartGlyphs, detailed: bool) -> Iterator[str]:
     if not successes:
         return
     yield ""
@@ -143,7 +246,7 @@ def _success_lines(successes: Sequence[Success], glyphs: Glyphs, detailed: bool)
         yield from (_share_line(name, share, glyphs) for name, share in shares.items() if share.number)
 
 
-def _success_line(name: str, success: Success, glyphs: Glyphs) -> str:
+def _success_line(name: str, success: Success, glyphs: ChartGlyphs) -> str:
     if not success.solved.number:
         tasks = count(success.tasks, "task")
         return f"  {printable(name)[:16]:16} {tasks}, and nothing tells how well they were done"
@@ -152,11 +255,11 @@ def _success_line(name: str, success: Success, glyphs: Glyphs) -> str:
     return f"{_bar_of(name, success.solved, glyphs)} {judged:>7} {took}"
 
 
-def _share_line(name: str, share: Share, glyphs: Glyphs) -> str:
+def _share_line(name: str, share: Share, glyphs: ChartGlyphs) -> str:
     return f"{_bar_of(name, share, glyphs)} {share.number:>7}"
 
 
-def _bar_of(name: str, share: Share, glyphs: Glyphs) -> str:
+def _bar_of(name: str, share: Share, glyphs: ChartGlyphs) -> str:
     assert share.share is not None and share.interval is not None
     low, high = share.interval
     bar = draw_share(share.share, low, high, _BAR, glyphs)
@@ -164,7 +267,7 @@ def _bar_of(name: str, share: Share, glyphs: Glyphs) -> str:
     return f"  {printable(name)[:16]:16} {bar} {share.share:>4.0%} {bounds:9}"
 
 
-def _token_lines(calls: Sequence[CallRow], glyphs: Glyphs) -> Iterator[str]:
+def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]:
     """What was read anew, found in the cache, and written."""
     found = describe_caches(calls)
     if not found:

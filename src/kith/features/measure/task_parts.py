@@ -25,7 +25,7 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import BuildTask
-from kith.features.measure.legs import Draft
+from kith.features.measure.legs import LegDraft
 from kith.features.measure.rows import CallRow
 
 # What a session is for -> the purposes of the calls that work on that; others serve them, or look at it.
@@ -45,12 +45,12 @@ _GLANCE_S: Final = 0.3  # a person who has read a diff takes longer; what answer
 # How the notice begins that tells of it.
 _REPEATS: Final = "The model repeats itself"
 
-Said = tuple[Draft, str, bool, int]  # a part, who said something of it, yes or no, in which attempt
+Said = tuple[LegDraft, str, bool, int]  # a part, who said something of it, yes or no, in which attempt
 Path = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Task:
+class LoggedTask:
     """One task of a session.
 
     A piece is the whole of a plain task (""), one of a build's tasks, or an errand; `now` has for each the
@@ -61,8 +61,8 @@ class Task:
     session: str
     number: int
     started: RunStarted
-    drafts: list[Draft] = field(default_factory=list)
-    now: dict[str, Draft] = field(default_factory=dict)
+    drafts: list[LegDraft] = field(default_factory=list)
+    now: dict[str, LegDraft] = field(default_factory=dict)
     before: dict[str, bool] = field(default_factory=dict)
     said: bool | None = None
     ended: RunEnded | None = None
@@ -93,7 +93,7 @@ class Task:
             return event.purpose not in _BESIDE
         return event.purpose in _WORK.get(self.kind, ())
 
-    def _draft(self, path: Path) -> Draft | None:
+    def _draft(self, path: Path) -> LegDraft | None:
         """The part that is worked on in a step; None when it is over, and nobody was asked since."""
         piece = self.piece_of(path)
         draft = self.now.get(piece) if piece is not None else None
@@ -119,12 +119,12 @@ class Task:
         draft.call(event, row, works)
         draft.engaged = engaged
 
-    def _begin(self, piece: str, event: Called) -> Draft:
+    def _begin(self, piece: str, event: Called) -> LegDraft:
         built, routed = self._pieces.get(piece), self._routed.get(piece)
         words, files = self.started.task, 0
         if built:
             words, files = f"{built.title}\n{built.text}".strip(), len(built.files)
-        draft = Draft(self.started, self.session, self.number, event.model, self.before, piece, words)
+        draft = LegDraft(self.started, self.session, self.number, event.model, self.before, piece, words)
         draft.routed, draft.locked = routed, built is not None
         told = routed.kind if routed else ""
         draft.kind = told or kind_of(words, purpose=event.purpose, files=files)
@@ -234,7 +234,7 @@ class Task:
         self.said = None if choice == "revise" else yes
         return [(draft, "person", yes, 0) for draft in self.bearers]
 
-    def _advance(self, event: Advanced, draft: Draft) -> None:
+    def _advance(self, event: Advanced, draft: LegDraft) -> None:
         """A step of a build is over, and with it perhaps a piece."""
         if event.step == "check":
             draft.outcome = event.outcome == "yes"
@@ -247,11 +247,11 @@ class Task:
     # --- the end -----------------------------------------------------------------------------
 
     @property
-    def bearers(self) -> list[Draft]:
+    def bearers(self) -> list[LegDraft]:
         """The parts whose work is in the change that a person sees; errands are in somebody's part."""
         return [each for each in self.now.values() if each.part == "" or (each.locked and each.outcome)]
 
-    def close(self) -> list[Draft]:
+    def close(self) -> list[LegDraft]:
         """The parts as they stand at the task's end; one that was cut short says nothing of the last."""
         status, bearers = self.ended.status if self.ended else "", self.bearers
         for draft in bearers:
@@ -267,7 +267,7 @@ class Task:
         return [each for each in self.drafts if not each.advises]
 
 
-def _stop(draft: Draft, ended: RunEnded) -> None:
+def _stop(draft: LegDraft, ended: RunEnded) -> None:
     """Why the last part of a task ended as it did."""
     if ended.status == "limit":
         draft.stopped = "limit"

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_json, add_work, add_yes
-from kith.terminal.arguments.quantities import positive
+from kith.terminal.options import add_json, add_work, add_yes, positive
 
 _REFACTORINGS = (
     "nothing or a PATH: suggestions; rename PATH:NAME NEW, move PATH:NAME TARGET.py, "

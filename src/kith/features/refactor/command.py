@@ -21,8 +21,8 @@ from kith.features.refactor.refactorings import (
     refactor_in_words,
 )
 from kith.memory.session import Listener
-from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.report import print_text
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_engine, add_folder, add_offline, add_yes
-from kith.terminal.arguments.quantities import positive
+from kith.terminal.options import add_engine, add_folder, add_offline, add_yes, positive
 
 
 def review(parser: argparse.ArgumentParser) -> None:

@@ -19,8 +19,8 @@ from kith.edits.rows import decode, split_keys
 from kith.features.review.review import FinishedReview, run_review
 from kith.features.review.sarif import as_sarif
 from kith.features.review.subjects import ReviewRequest
-from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.report import print_waiting
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice, yes_to_changes

@@ -8,7 +8,7 @@ from kith.core.values import Finding
 from kith.features.review.command import offered_in, review_lines
 from kith.features.review.review import FinishedReview, run_review
 from kith.features.review.subjects import ReviewRequest
-from kith.terminal.conversation.commands.arguments import split_arguments
+from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.view.lines import count
 from kith.view.printing import printable

@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_folder, add_json
-from kith.terminal.arguments.quantities import some_id
+from kith.terminal.options import add_folder, add_json, some_id
 
 
 def why(parser: argparse.ArgumentParser) -> None:

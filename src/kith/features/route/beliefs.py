@@ -5,11 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kith.features.measure.beta import Beta, Count
-from kith.features.route.learned import Evidence, Head, sorts_of, who
-from kith.features.route.plans import Errors, Leg, Outlook, Plan, Utility, foresee
-from kith.features.route.priors import expected, expected_after_a_miss, expected_before_a_miss
-from kith.features.route.takes import Takes
+from kith.features.measure.intervals import Beta, Count
+from kith.features.route.estimates import (
+    Head,
+    Learned,
+    Takes,
+    expected,
+    expected_after_a_miss,
+    expected_before_a_miss,
+    sorts_of,
+    who,
+)
+from kith.features.route.plans import Errors, Outlook, Plan, PlanLeg, Utility, foresee
 
 _DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
 # Thompson sampling tries more than there is to learn from some hundred tasks: a model that was seen often
@@ -83,7 +90,7 @@ class Weighed:
         return sum(a > b for a, b in zip(self.worths, other.worths, strict=True)) / len(self.worths)
 
 
-def believe(evidence: Evidence, task: Task, arms: Sequence[Arm]) -> Belief:
+def believe(evidence: Learned, task: Task, arms: Sequence[Arm]) -> Belief:
     """What the evidence says of each model at this task."""
     odds: dict[tuple[str, Head], Odds] = {}
     for arm in arms:
@@ -94,7 +101,7 @@ def believe(evidence: Evidence, task: Task, arms: Sequence[Arm]) -> Belief:
     return Belief(odds, evidence.errors)
 
 
-def usual_run(evidence: Evidence, arm: Arm) -> Takes:
+def usual_run(evidence: Learned, arm: Arm) -> Takes:
     """What a run of a model takes, whatever it is asked for."""
     return believe(evidence, Task(""), [arm]).odds[arm.name, "first"].takes
 
@@ -106,7 +113,7 @@ def _expect(task: Task, arm: Arm) -> tuple[float, Takes]:
 
 
 def _believe_one(
-    evidence: Evidence, model: str, sorts: Sequence[str], expected: tuple[float, Takes]
+    evidence: Learned, model: str, sorts: Sequence[str], expected: tuple[float, Takes]
 ) -> dict[Head, tuple[Beta, Takes]]:
     """One model at first and after a miss; in each, what it did in the other one is what is expected."""
     chance, takes = expected
@@ -152,8 +159,8 @@ def _heads(plan: Plan) -> list[tuple[str, Head]]:
     return [(name, "after" if place else "first") for place, name in enumerate(plan)]
 
 
-def _leg(odds: Odds) -> Leg:
-    return Leg(odds.solves.mean, odds.takes.usd, odds.takes.seconds)
+def _leg(odds: Odds) -> PlanLeg:
+    return PlanLeg(odds.solves.mean, odds.takes.usd, odds.takes.seconds)
 
 
 def _draw(odds: Odds, utility: Utility, rng: random.Random, draws: int) -> tuple[list[float], list[float]]:

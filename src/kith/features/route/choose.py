@@ -16,12 +16,12 @@ from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.core.run import Run
 from kith.core.values import Usage
-from kith.features.measure.measured import read_measured
+from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
-from kith.features.route.beliefs import usual_run
-from kith.features.route.hopeless import Habits, step_cap
-from kith.features.route.learned import Evidence, fold
-from kith.features.route.learner import Arm, Task, choose
+from kith.features.route.beliefs import Arm, Task, usual_run
+from kith.features.route.early_stopping import Habits, step_cap
+from kith.features.route.estimates import Learned, fold
+from kith.features.route.plan_decision import choose
 from kith.features.route.plans import Utility, price_of
 from kith.memory.spending import paid_today
 from kith.models.discovery.advice import advise
@@ -37,7 +37,7 @@ _DAY_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """What there is to choose from, by name as after -m, and what was measured of it.
 
     `local` is in the person's order; `frontier` is "" where there is none to ask.
@@ -58,10 +58,10 @@ class Choice:
         return asked.get(name) or next(tails, name)
 
 
-async def look_around(project: Project, emit: Emit) -> Choice:
+async def look_around(project: Project, emit: Emit) -> ModelChoice:
     """The models that may be asked and, where there is a choice, what was measured of them."""
     chosen = project.settings
-    found = Choice(chosen.route.local or await _find_local(project, emit), chosen.route.frontier)
+    found = ModelChoice(chosen.route.local or await _find_local(project, emit), chosen.route.frontier)
     if len(found.arms) < 2:
         return found
     return replace(found, legs=read_measured(project.log, cache=chosen.cache).legs)
@@ -88,7 +88,7 @@ async def describe_task(project: Project, run: Run, words: str) -> Task:
     return Task(kind, words, str(project.root), may_be and await project.is_tested(run))
 
 
-async def decide(project: Project, run: Run, task: Task, choice: Choice, seed: str) -> Routed:
+async def decide(project: Project, run: Run, task: Task, choice: ModelChoice, seed: str) -> Routed:
     """The plan for a task; `seed` makes the same choice again where the same is known."""
     if len(choice.arms) < 2:
         return Routed(task.kind, choice.arms, "there is no other model", by="rule")
@@ -118,7 +118,7 @@ def _stays_here(chosen: Settings) -> bool:
     return chosen.cloud != "allow" and chosen.route.dial != "quality"
 
 
-def _arm(project: Project, choice: Choice, name: str) -> Arm:
+def _arm(project: Project, choice: ModelChoice, name: str) -> Arm:
     """A model with what is expected of it before anything was measured."""
     known = choice.measured_as(name)
     digest = next((leg.digest for leg in reversed(choice.legs) if leg.model == known), "")
@@ -128,7 +128,7 @@ def _arm(project: Project, choice: Choice, name: str) -> Arm:
     return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
 
 
-def _utility(project: Project, evidence: Evidence, arms: Sequence[Arm], left: float) -> Utility:
+def _utility(project: Project, evidence: Learned, arms: Sequence[Arm], left: float) -> Utility:
     """What a solved task is worth to the person, by the dial and the money that is left of the day's."""
     chosen, now = project.settings.route, datetime.now()
     time_left = 1 - (now - now.replace(hour=0, minute=0, second=0)).seconds / _DAY_S

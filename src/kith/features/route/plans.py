@@ -28,7 +28,7 @@ class Utility:
         return outlook.solves - self.cost(outlook.usd, outlook.seconds)
 
 
-class Leg(NamedTuple):
+class PlanLeg(NamedTuple):
     """One model's part in a plan: its chance, and what a run of it takes."""
 
     solves: float
@@ -51,7 +51,7 @@ class Outlook(NamedTuple):
     seconds: float
 
 
-def foresee(legs: Sequence[Leg], errors: Errors) -> Outlook:
+def foresee(legs: Sequence[PlanLeg], errors: Errors) -> Outlook:
     """Expected result of running the legs in turn until the check passes one; what the last one did stays.
 
     With chances p for the first and q for the second: solved = p (1 - ff) + g q, where the second is asked

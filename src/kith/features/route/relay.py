@@ -1,24 +1,67 @@
-"""One task from model to model: each is opened when its turn comes, who is down is left out."""
+"""Pass one task from model to model, each opened when its turn comes, and audit some changes that passed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
+from typing import Any, Final
 
 from kith.agent.asking.terms import Terms, budget_of
 from kith.agent.judges import Audit
 from kith.agent.relay import GivenUp
+from kith.context.budget import fit_middle
 from kith.core.decisions import Cause, Routed
 from kith.core.errors import HopelessError, KithError, LimitError, ModelError, NoModelError
-from kith.core.events import Notice
-from kith.core.model import Role
+from kith.core.events import Judged, Notice
+from kith.core.model import Model, Prompt, Role
 from kith.core.run import Run
-from kith.core.values import Changes, Consent
-from kith.features.route.audit import audit
-from kith.features.route.choose import Choice, decide, describe_task, habits_of, look_around
-from kith.features.route.hopeful import Hopeful
-from kith.features.route.learner import Task
+from kith.core.values import Changes, Consent, Sampling, say
+from kith.edits import summarise
+from kith.features.route.beliefs import Task
+from kith.features.route.choose import ModelChoice, decide, describe_task, habits_of, look_around
+from kith.features.route.early_stopping import Hopeful
 from kith.models.stack import Opened
+
+# A change that the checks let pass, looked at once more, so that it is known how often they are wrong.
+
+GATE: Final = "audit"
+_DIFF: Final = 9_000  # characters
+_SYSTEM: Final = (
+    "You are shown a task and a change that was made for it; its tests pass. Say whether the change does "
+    'what the task asks, for every input. Answer with one JSON object: {"solved": true or false, '
+    '"why": "..."}; why: one sentence, with an input for which it goes wrong if there is one.'
+)
+_SHAPE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"solved": {"type": "boolean"}, "why": {"type": "string"}},
+    "required": ["solved", "why"],
+}
+
+
+async def audit(run: Run, model: Model, goal: str, changes: Changes) -> None:
+    """Have in the log what `model` says of a change. It decides nothing: the person sees it with the diff."""
+    diff = fit_middle("".join(file.diff for file in summarise(changes)), _DIFF)
+    words = say(f"# Task\n{goal}\n\n# Change\n{diff}", GATE)
+    sampling = Sampling(max_tokens=500)
+    prompt = Prompt(_SYSTEM, (words,), purpose="judge", sampling=sampling, shape=_SHAPE)
+    try:
+        reply = await model(prompt, run.emit)
+    except (LimitError, ModelError, NoModelError) as error:
+        run.emit(Notice(f"The change was not audited: {error}"))
+        return
+    said = _read(reply.message.text)
+    if said is not None:
+        # Attempt 0: no try of the model that wrote it, so nothing is sent back.
+        run.emit(Judged(GATE, said["solved"], 0, "" if said["solved"] else str(said.get("why", ""))))
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    """The answer's object; None where it holds none."""
+    import json_repair
+
+    found = json_repair.loads(text[text.find("{") :]) if "{" in text else None
+    return found if isinstance(found, dict) and isinstance(found.get("solved"), bool) else None
+
 
 # What keeps a model from being asked at all, or for good; another one may be there.
 _ABSENT = (ModelError, NoModelError)
@@ -35,7 +78,7 @@ class Relay:
 
     terms: Terms
     run: Run
-    choice: Choice = field(default_factory=Choice)
+    choice: ModelChoice = field(default_factory=ModelChoice)
     opened: dict[str, Opened] = field(default_factory=dict)
     plan: tuple[str, ...] = ()
     kind: str = ""

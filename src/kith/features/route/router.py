@@ -1,18 +1,77 @@
 """What the kernel asks where kith chooses the models: routes of tasks, turns in roles, errands."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.agent.asking.routes import Route, Router, Turn
 from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
+from kith.agent.relay import GivenUp
 from kith.agent.roles import RoleSpec
+from kith.context.kinds import kind_of
+from kith.core.decisions import Routed
 from kith.core.model import Tool
+from kith.features.build.state import ROLES, Build
+from kith.features.route.beliefs import Task
 from kith.features.route.choose import look_around
-from kith.features.route.helpers import delegation_tools
+from kith.features.route.delegation import delegation_tools
 from kith.features.route.relay import Relay
-from kith.features.route.turns import take_turn
+from kith.memory.rows import Record
 from kith.models.stack import Opened
+
+# Who plays a role where kith chooses: decided for each role and each task of a build.
+
+_STEPS: Final[Mapping[str, str]] = {role: str(step) for step, role in ROLES.items()}
+# Whose work is judged by tests, whatever the words of the task are like.
+_JUDGED: Final = ("spec-author", "implementer", "refiner")
+_RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
+
+
+async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
+    """The model whose turn it is in a role; `opened` are those of the cast.
+
+    Raises ModelError, NoModelError when nobody can be asked.
+    """
+    project, build = terms.project, Build()
+    records = list(project.log.events(terms.session))
+    for record in records:
+        build.take(record.event, record.path, record.at)
+    where = f"{_STEPS.get(spec.name, spec.name)} {build.task}".strip()
+    routes = _routes(records, where)
+    relay = Relay(
+        terms, replace(terms.run, path=(where,)), await look_around(project, terms.run.emit), opened
+    )
+    one = await relay.set_out(_describe(spec, build, str(project.root)), routes, f"{terms.session}/{where}")
+    if spec.name == _RELIEVED and build.task and relay.plan[1:]:
+        first = next((each.plan for each in routes if not each.after), relay.plan)
+        tries = -(-(project.settings.build.max_retries + 1) // len(first))
+        if build.piece.refusals >= tries * (relay.handovers + 1):
+            tried = f"{build.piece.refusals} tries" if build.piece.refusals > 1 else "one try"
+            why = f"after {tried}, {_first_line(build.piece.refusal)}"
+            one = await relay.follow(GivenUp(one.facts.name, why)) or one
+    watched = spec.name == _RELIEVED
+    return Turn(one, relay.handovers + 1, relay.watch if watched else lambda role: role)
+
+
+def _describe(spec: RoleSpec, build: Build, root: str) -> Task:
+    """What is known of a role's part before it is done."""
+    words, files = build.request, 0
+    if build.task:
+        task = build.piece.task
+        words, files = f"{task.title}\n{task.text}", len(task.files)
+    return Task(kind_of(words, purpose=spec.purpose, files=files), words, root, spec.name in _JUDGED)
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "the gates say no")
+
+
+def _routes(records: list[Record], where: str) -> tuple[Routed, ...]:
+    """What was decided for a role and a task so far."""
+    return tuple(
+        record.event for record in records if isinstance(record.event, Routed) and record.path[:1] == (where,)
+    )
 
 
 @dataclass(frozen=True, slots=True)

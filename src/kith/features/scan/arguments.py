@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_folder
+from kith.terminal.options import add_folder
 
 
 def scan(parser: argparse.ArgumentParser) -> None:

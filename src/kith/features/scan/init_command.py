@@ -49,7 +49,7 @@ async def _ask(changes: Changes) -> bool:
     from rich.console import Console
 
     from kith.terminal.approving.showing import show_changes
-    from kith.terminal.prompts import ConsoleScreen
+    from kith.terminal.console_screen import ConsoleScreen
 
     screen = ConsoleScreen(Console(highlight=False))
     show_changes(screen, changes)

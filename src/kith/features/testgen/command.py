@@ -12,8 +12,8 @@ from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.features.testgen.generate import Request, generate_tests, score_tests
 from kith.features.testgen.report import report
-from kith.terminal.arguments import settings_flags
 from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.report import print_text
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice

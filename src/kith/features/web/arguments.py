@@ -2,8 +2,7 @@
 
 import argparse
 
-from kith.terminal.arguments.options import add_folder
-from kith.terminal.arguments.quantities import port, some_id
+from kith.terminal.options import add_folder, port, some_id
 
 
 def serve(parser: argparse.ArgumentParser) -> None:

@@ -21,9 +21,8 @@ from kith.core.loops import leave
 from kith.core.values import Answer, Question
 from kith.features.web.tokens import CLIENT, check_token, notes, proof_for, same
 from kith.settings import find_folders
-from kith.terminal.prompts import ConsoleScreen
-from kith.terminal.question_text import question_text
-from kith.terminal.questions import ask
+from kith.terminal.console_screen import ConsoleScreen
+from kith.terminal.questions import ask, question_text
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 from kith.view.always import always_words

@@ -5,9 +5,16 @@ from typing import Final
 
 from kith.core.values import Answer, Changes, Question
 from kith.edits import summarise
-from kith.terminal.approving.choosing import choose
-from kith.terminal.approving.editing import edit_changes
-from kith.terminal.approving.pieces import Piece, all_kept, kept_changes, kept_numbers, pieces_in, reasons
+from kith.terminal.approving.pieces import (
+    ChangePiece,
+    all_kept,
+    choose,
+    edit_changes,
+    kept_changes,
+    kept_numbers,
+    pieces_in,
+    reasons,
+)
 from kith.terminal.approving.showing import print_asked, show_beginning, show_help, view_changes
 from kith.terminal.screen import DIFFERENT, Screen
 
@@ -99,7 +106,7 @@ async def _choose(screen: Screen, question: Question, changes: Changes) -> Answe
             return None
 
 
-def _answer(choice: str, said: str, question: Question, pieces: Sequence[Piece]) -> Answer:
+def _answer(choice: str, said: str, question: Question, pieces: Sequence[ChangePiece]) -> Answer:
     """An answer that stands for the parts that were kept, by their contents where they are here."""
     changes = kept_changes(pieces) if question.changes else None
     return Answer(choice, said, changes=changes, kept=kept_numbers(pieces))

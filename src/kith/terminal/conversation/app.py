@@ -1,8 +1,10 @@
-"""The two threads of a conversation, joined: one owns the terminal and the keys, the other all the work."""
+"""`kith`: a conversation in a folder; one thread owns the terminal and the keys, the other all the work."""
 
+import argparse
 import asyncio
 import errno
 import logging
+import os
 import signal
 import sys
 from collections import deque
@@ -12,15 +14,21 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from kith.core.errors import UsageError
 from kith.core.loops import run_loop
+from kith.settings import find_folders, load_settings
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode, badge, next_mode
+from kith.terminal.folder import find_root
+from kith.terminal.options import settings_flags
 from kith.terminal.rendering.look import Look
 from kith.terminal.screen import Screen
+from kith.terminal.streams import is_lively
 from kith.view.printing import printable
 
-if TYPE_CHECKING:  # its code is loaded after the first key
+if TYPE_CHECKING:
     from kith.terminal.conversation.driver import Driver
+
 
 _END_S: Final = 10.0  # work that is asked to end may take so long
 _GONE: Final = (errno.EIO, errno.EBADF, errno.EPIPE, errno.ENXIO)  # what a closed terminal says
@@ -205,3 +213,29 @@ def shown_faults(screen: Screen) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+
+
+# `kith`: a conversation in a folder.
+
+
+def talk_command(args: argparse.Namespace) -> int:
+    """A conversation in a folder. Raises UsageError where there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError('A conversation needs a terminal; for one task: kith run "TASK".')
+    plain = args.plain or not is_lively(sys.stdout) or _reads_aloud()
+    root = find_root(args.folder)
+    return ConversationApp(root, settings_flags(args), args.mode, args.resume, plain=plain).run()
+
+
+def _reads_aloud() -> bool:
+    """Whether the person uses a screen reader; all else that they chose is read after the first key."""
+    if said := os.environ.get("KITH_SCREEN_READER"):
+        return said.lower() in ("1", "true", "yes")
+    for name in ("config.toml", "config.yaml"):
+        try:
+            text = (find_folders()[0] / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if "screen_reader" in text:
+            return load_settings(Path.cwd(), {}).screen_reader
+    return False

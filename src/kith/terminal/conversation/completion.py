@@ -7,8 +7,8 @@ from shlex import quote
 from typing import Final
 
 from kith.memory.typed import Typed, TypedLines
-from kith.terminal.conversation.commands.table import slash_commands
-from kith.terminal.conversation.files import Paths, ProjectFiles
+from kith.terminal.conversation.path_search import Paths, ProjectFiles
+from kith.terminal.conversation.slash_commands import slash_commands
 from kith.terminal.rendering.spans import shown
 
 MOST: Final = 50  # suggestions for one line

@@ -1,9 +1,11 @@
 """How the lower end of the screen is laid out: what lives, what is written, suggestions, a status."""
 
+import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, vi_navigation_mode
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
 from prompt_toolkit.layout import (
@@ -21,11 +23,50 @@ from prompt_toolkit.layout.processors import (
     ConditionalProcessor,
     TabsProcessor,
 )
+from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
+from kith.terminal.conversation.history import Pastes
 from kith.terminal.conversation.input_line import InputLine
-from kith.terminal.conversation.lexer import LineLexer
+from kith.terminal.conversation.slash_commands import slash_commands
 from kith.terminal.rendering.look import Look
+
+# What stands out in the line while it is written: commands, files, pasted texts.
+
+_FILE: Final = r"(?<![^\s(\[{,;:])@(?:\"[^\"\n]+\"?|[^\s\"]+)"
+_PASTE: Final = r"\[paste [^\]\n]{1,60}\]"
+_PARTS: Final = re.compile(f"(?P<file>{_FILE})|(?P<paste>{_PASTE})")
+_BEGIN: Final = re.compile(r"/([\w-]+)(?=\s|$)|!!?")
+
+
+class LineLexer(Lexer):
+    """Styles by the look of a word alone: nothing is asked while somebody types."""
+
+    def __init__(self, pastes: Pastes) -> None:
+        self._pastes = pastes
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        """The styles of each line."""
+        lines = document.lines
+
+        def styled(number: int) -> StyleAndTextTuples:
+            return self._line(lines[number], first=number == 0) if number < len(lines) else []
+
+        return styled
+
+    def _line(self, line: str, *, first: bool) -> StyleAndTextTuples:
+        found: StyleAndTextTuples = []
+        at = 0
+        begin = _BEGIN.match(line) if first else None
+        if begin and (begin[1] is None or begin[1] in slash_commands()):
+            found, at = [("class:command", begin[0])], begin.end()
+        for part in _PARTS.finditer(line, at):
+            if part.lastgroup == "paste" and not self._pastes.used_in(part[0]):
+                continue
+            found += [("", line[at : part.start()]), (f"class:{part.lastgroup}", part[0])]
+            at = part.end()
+        return [*found, ("", line[at:])]
+
 
 _MOST_LINES: Final = 12  # of the message that is written
 STYLE: Final = Style.from_dict(

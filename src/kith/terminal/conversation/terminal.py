@@ -15,14 +15,13 @@ from prompt_toolkit.output import ColorDepth
 
 from kith.core.loops import call_in, do_in
 from kith.settings import Settings
-from kith.terminal.conversation.asking import Asking
 from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.input_line import InputLine
 from kith.terminal.conversation.layout import STYLE, make_layout
 from kith.terminal.conversation.live_screen import Region
-from kith.terminal.conversation.output import at_once, open_output, wipe
-from kith.terminal.conversation.suspension import Suspension
-from kith.terminal.conversation.viewer import view
+from kith.terminal.conversation.prompts import PromptStack
+from kith.terminal.conversation.suspension import Suspension, view
+from kith.terminal.conversation.synchronized_output import at_once, open_output, wipe
 from kith.terminal.editor import open_editor
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import Line
@@ -72,7 +71,7 @@ class Terminal:
         self.line.changed, self.line.is_free = self._wake, self._is_free
         self.line.is_dim = lambda: not self.look.is_plain
         self.buffer = self.line.buffer
-        self._asking = Asking(self.buffer, self._show_question)
+        self._asking = PromptStack(self.buffer, self._show_question)
         self._hint = ""
         self._editor = ""
         self.output = open_output()

@@ -12,8 +12,8 @@ from kith.core.values import EXECUTABLE, FILE, SYMLINK, Answer, Change, Kept, Me
 from kith.edits import summarise
 from kith.edits.word_diff import changed_words
 from kith.features.build.page import build_html
+from kith.features.confer.history import Minutes
 from kith.features.confer.page import council_html
-from kith.features.confer.remembered import Minutes
 from kith.features.web.html.diff import diff_html
 from kith.features.web.html.plan import plan_html
 from kith.features.web.html.questions import answered_html, question_html

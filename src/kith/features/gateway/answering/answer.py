@@ -1,25 +1,26 @@
-"""One request of another program: the model that it names, or that kith chooses, asked on kith's terms."""
+"""Answer one request of another program with the model that it names or that kith chooses, or say why not."""
 
 import asyncio
 import textwrap
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from kith import __version__
 from kith.agent.asking.terms import Terms, budget_of
 from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.context.kinds import kind_of
-from kith.core.errors import KithError, ModelError, NoModelError
+from kith.core.errors import BusyError, KithError, LimitError, ModelError, NoModelError, UsageError
 from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
 from kith.core.model import Emit
 from kith.core.options import Options
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Consent, Question, Reply
-from kith.features.gateway.answering.open_models import Held, OpenModels
+from kith.features.gateway.answering.models import HeldModel, OpenModels
 from kith.features.gateway.answering.request import PURPOSE, ChatRequest
 from kith.memory.session import Session
 from kith.models.dialects.choice import read_choice
+from kith.models.providers.faults import MissingModelError, UnsupportedError
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import Sending
 from kith.settings import Settings
@@ -73,7 +74,7 @@ class _Loan(Terms):
     def __init__(self, project: Project, run: Run, session: str, models: OpenModels) -> None:
         super().__init__(project, run, session)
         self.models = models
-        self.held: list[Held] = []
+        self.held: list[HeldModel] = []
 
     async def open(self, name: str = "") -> Opened:
         held = await self.models.take(self.project, name, self.run.emit)
@@ -125,8 +126,8 @@ async def _ask_one(loan: _Loan, request: ChatRequest) -> Reply:
 async def _ask_in_turn(loan: _Loan, request: ChatRequest) -> Reply:
     """The reply of the model that kith chooses, or of the next one where that cannot answer."""
     from kith.agent.relay import GivenUp
+    from kith.features.route.beliefs import Task
     from kith.features.route.choose import look_around
-    from kith.features.route.learner import Task
     from kith.features.route.relay import Relay  # with all that learns
 
     project, chosen = loan.project, loan.project.settings
@@ -185,3 +186,26 @@ def _without_words(emit: Emit) -> Emit:
 
 async def _nobody(question: Question) -> Answer:
     return Answer("no", "there is nobody who could say", unasked=True)
+
+
+# Why a request was not answered, sorted as its protocol has to tell it.
+
+Failure = Literal["consent", "missing", "overflow", "unable", "limit", "passing", "broken"]
+
+
+def sort_failure(error: KithError) -> Failure:
+    """Whose turn it is: the person's (consent), the asker's (missing to limit), time's, or the server's."""
+    match error:
+        case UnconsentedError():
+            return "consent"
+        case NoModelError() | MissingModelError() | UsageError():
+            return "missing"
+        case ModelError(overflow=True):
+            return "overflow"
+        case UnsupportedError():
+            return "unable"
+        case LimitError():
+            return "limit"
+        case BusyError() | ModelError(retryable=True):
+            return "passing"
+    return "broken"

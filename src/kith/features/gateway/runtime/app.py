@@ -1,27 +1,98 @@
-"""The runtime's routes: roles, the model itself in OpenAI's form, health and figures."""
+"""The runtime: its routes, answers in a role, and the uvicorn process around them."""
 
+import asyncio
+import socket
+import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from json import loads
+from types import FrameType
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from kith import __version__
 from kith.core.errors import KithError
+from kith.core.events import Delta, Event, Notice
 from kith.core.model import Emit
 from kith.core.run import new_id
-from kith.core.values import Message, Reply, Text
-from kith.features.gateway.answering.listing import Offered
-from kith.features.gateway.answering.request import ChatRequest
-from kith.features.gateway.answering.roles import list_roles, words_of
+from kith.core.values import Message, Reply, Text, Thinking
+from kith.features.gateway.answering.models import OfferedModel
+from kith.features.gateway.answering.request import ChatRequest, list_roles, words_of
 from kith.features.gateway.completions import BODY, SESSION, model_row
 from kith.features.gateway.openai.bodies import MalformedError, flag_of, read_body, text_of
-from kith.features.gateway.openai.messages import read_messages
-from kith.features.gateway.openai.replies import Chunks, RawResponse, plain_json, refusal
-from kith.features.gateway.openai.requests import read_request, read_sampling
-from kith.features.gateway.openai.responses import ReplyResponse, documented, plain_response
+from kith.features.gateway.openai.replies import (
+    Chunks,
+    RawResponse,
+    ReplyResponse,
+    documented,
+    plain_json,
+    plain_response,
+    refusal,
+)
+from kith.features.gateway.openai.requests import read_messages, read_request, read_sampling
 from kith.features.gateway.runtime.served_model import ROLE, ServedModel
-from kith.features.gateway.runtime.voice import RoleVoice, problem_of
-from kith.features.web.problems import tell_problems
+from kith.features.web.guard import Door, guard
+from kith.features.web.listen import ListenAddress
+from kith.features.web.problems import PROBLEM, problem_text, tell_problems
+from kith.features.web.server import HttpServer
+from kith.view.lines import wrapped
+from kith.view.printing import printable
+
+# How an answer in a role is told: one object, or events of which each is a piece of it.
+
+
+@dataclass(frozen=True, slots=True)
+class RoleVoice:
+    """The answers of one role, in one session."""
+
+    role: str
+    session: str
+
+    def whole(self, reply: Reply) -> RawResponse:
+        return RawResponse(200, plain_json(self._all(reply)))
+
+    def opening(self) -> bytes:
+        return b""
+
+    def piece(self, delta: Delta) -> bytes:
+        return _event("piece", {"thinking" if delta.kind == "thinking" else "text": delta.text})
+
+    def ending(self, reply: Reply, rest: str) -> bytes:
+        left = _event("piece", {"text": rest}) if rest else b""
+        return left + _event("end", self._all(reply))
+
+    def failure(self, error: Exception) -> bytes:
+        return _event("error", loads(problem_of(error).body))
+
+    def refusal(self, error: Exception) -> RawResponse:
+        return problem_of(error)
+
+    def _all(self, reply: Reply) -> dict[str, Any]:
+        usage, parts = reply.usage, reply.message.parts
+        return {
+            "role": self.role,
+            "model": reply.model,
+            "text": "".join(part.text for part in parts if isinstance(part, Text)),
+            "thinking": "".join(part.text for part in parts if isinstance(part, Thinking)),
+            "stop": reply.stop,
+            "usage": {"input": usage.input, "output": usage.output, "cached": usage.cached},
+            "seconds": round(reply.timing.total_s, 3),
+            "session": self.session,
+        }
+
+
+def problem_of(error: Exception) -> RawResponse:
+    """An error as a problem (RFC 9457), with the code that OpenAI's programs get for it."""
+    told = refusal(error)
+    said = loads(told.body)["error"]
+    text = problem_text(told.status, said["message"], code=said["code"])
+    return RawResponse(told.status, text.encode(), {**told.headers, "content-type": PROBLEM})
+
+
+def _event(name: str, value: Mapping[str, Any]) -> bytes:
+    return f"event: {name}\ndata: ".encode() + plain_json(value) + b"\n\n"
+
 
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _ROLE_BODY: Final[dict[str, Any]] = {
@@ -125,7 +196,7 @@ async def complete(request: Request, served: Here) -> Response:
 async def models(served: Here) -> dict[str, Any]:
     """The model, once it is there, and each role as if it were one."""
     names = [served.name, *(f"{ROLE}{name}" for name in list_roles(served.settings))]
-    rows = [model_row(Offered(name, "kith", served.window)) for name in filter(None, names)]
+    rows = [model_row(OfferedModel(name, "kith", served.window)) for name in filter(None, names)]
     return {"object": "list", "data": rows}
 
 
@@ -154,3 +225,53 @@ def with_health(
         await plain_response(RawResponse(status, plain_json(state)))(scope, receive, send)
 
     return entrance
+
+
+# The runtime's process: uvicorn around the door, ended by a signal only when the answers in progress
+# are.
+
+
+class _Server(HttpServer):
+    """A server that turns away who waits when it is told to end."""
+
+    served: ServedModel
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self.served.queue.close()
+
+
+async def run_runtime(served: ServedModel, listener: socket.socket, place: ListenAddress, token: str) -> None:
+    """Serve until SIGINT or SIGTERM. Raises what keeps the model from being loaded."""
+    app = guard(make_app(served), Door(token, place.port, place.host, place.names))
+    server = _Server(with_health(app, served))
+    server.served = served
+    loading = asyncio.create_task(_load(served, server))
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        loading.cancel()
+        await asyncio.gather(loading, return_exceptions=True)
+        await served.close()
+    if not loading.cancelled():
+        loading.result()
+
+
+async def _load(served: ServedModel, server: HttpServer) -> None:
+    """Load the model; without one there is nothing to serve."""
+    try:
+        await served.load(_tell)
+    except BaseException:
+        served.queue.close()
+        server.should_exit = True
+        raise
+    _say(f"{served.name} is ready; {served.queue.parallel} at once, and {served.queue.room} may wait.")
+
+
+def _tell(event: Event) -> None:
+    if isinstance(event, Notice):
+        _say(event.text)
+
+
+def _say(text: str) -> None:
+    print(wrapped(printable(text), sys.stderr), file=sys.stderr, flush=True)

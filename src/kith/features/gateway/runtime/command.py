@@ -12,8 +12,8 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.loops import run_loop
 from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.tokens import new_token
-from kith.terminal.arguments import settings_flags
 from kith.terminal.extras import check_extra
+from kith.terminal.options import settings_flags
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
@@ -23,9 +23,9 @@ TOKEN: Final = "KITH_RUNTIME_TOKEN"
 def runtime_command(args: argparse.Namespace) -> int:
     """Serve one model until Ctrl-C; answers in progress are finished first."""
     check_extra("web", "kith runtime")
+    from kith.features.gateway.runtime.app import run_runtime
     from kith.features.gateway.runtime.request_queue import RequestQueue
     from kith.features.gateway.runtime.served_model import ServedModel
-    from kith.features.gateway.runtime.server import run_runtime
 
     given = given_token(args, os.environ, TOKEN)
     token = given or new_token()

@@ -12,11 +12,9 @@ from kith.core.events import Event
 from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.features.gateway.answering.answer import answer
-from kith.features.gateway.answering.open_models import OpenModels
-from kith.features.gateway.answering.request import ChatRequest
-from kith.features.gateway.answering.roles import in_role, list_roles
-from kith.features.gateway.runtime.counts import Counts
-from kith.features.gateway.runtime.request_queue import RequestQueue
+from kith.features.gateway.answering.models import OpenModels
+from kith.features.gateway.answering.request import ChatRequest, in_role, list_roles
+from kith.features.gateway.runtime.request_queue import RequestQueue, RuntimeCounts
 from kith.settings import Settings
 
 ROLE: Final = "role/"  # before a role's name, in a model's place
@@ -38,10 +36,10 @@ class ServedModel:
     name: str = ""
     window: int = 0
     models: OpenModels = field(default_factory=lambda: OpenModels(idle_s=math.inf))
-    counts: Counts = field(init=False)
+    counts: RuntimeCounts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.counts = Counts(self.queue)
+        self.counts = RuntimeCounts(self.queue)
 
     @property
     def settings(self) -> Settings:

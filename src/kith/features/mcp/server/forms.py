@@ -6,7 +6,7 @@ from typing import Any, Final
 from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.view.always import always_words
 from kith.view.evidence import word_evidence
 from kith.view.lines import count

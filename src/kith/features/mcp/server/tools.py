@@ -27,7 +27,7 @@ from kith.features.scan.command import text_of
 from kith.features.scan.scan import run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.terminal.report import waiting_line
 
 T = TypeVar("T")

@@ -1,23 +1,246 @@
-"""The order of a bench: speed, tool calls, edits, then small tasks, each within its share of the time."""
+"""Measure one model: speed, tool calls and edits, then small tasks, each within its share of the time."""
 
+import asyncio
+import json
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
 from kith.core.errors import ModelError
 from kith.core.events import Stepped
-from kith.core.model import Model
+from kith.core.model import Emit, Model, Prompt
 from kith.core.run import Run
-from kith.features.measure.bench.answers import CALLS, FORMS, TOOLS, edits, try_all
-from kith.features.measure.bench.exercises import Exercise, find_exercises
-from kith.features.measure.bench.result import BenchResult, mean
-from kith.features.measure.bench.solve import TASKS, Place, Worker, solve_all
-from kith.features.measure.bench.speed import DEPTHS, Paces
-from kith.features.measure.probe.bench import Bench, thinking_of, thinking_tokens
-from kith.features.measure.probe.exercises import QUESTION
+from kith.core.values import Sampling, say
+from kith.features.measure.bench.exercises import TASKS, Exercise, Place, Worker, find_exercises, solve_all
+from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, TriedExercise, mean
+from kith.features.measure.probe import exercises as probed
+from kith.features.measure.probe import judge
+from kith.features.measure.probe.exercises import QUESTION, Form, ProbeExercise, edit_in_words, speed_text
+from kith.features.measure.probe.probe import TimedModel, thinking_of, thinking_tokens
+from kith.features.measure.probe.result import BLOCK, DIFF, WHOLE
+from kith.models.latency import Took
+from kith.tools.edit import EDIT
+from kith.tools.files import READ_LIMITS, make_read
+from kith.tools.write import WRITE
+
+# How fast a model reads and writes behind ever more tokens, with no help of what was cached before.
+
+DEPTHS: Final = (0, 1_024, 4_096, 8_192, 16_384, 32_768, 65_536)
+NEW: Final = 512  # tokens that are read at each depth
+OUT: Final = 32  # tokens that are written at most
+REPEATS: Final = 3
+_ROOM: Final = 256  # tokens of the window that stay free
+_LEAST_OUT: Final = 5  # fewer tokens say nothing of the speed of writing
+_QUICK: Final = 0.75  # of the time that a whole prompt takes: in less, only a part of it was read
+_SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
+
+
+@dataclass(frozen=True, slots=True)
+class Paces:
+    """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown).
+
+    `deepest`: no prompt has more tokens that come first, for who pays for each.
+    """
+
+    model: Model
+    emit: Emit
+    until: float
+    window: int = 0
+    deepest: int = DEPTHS[-1]
+
+    async def measure(self) -> tuple[tuple[BenchSpeed, ...], tuple[str, ...]]:
+        """The speed at each depth that time and window allow, and in sentences what they did not.
+
+        Raises ModelError when the model does not answer at all.
+        """
+        found: list[BenchSpeed] = []
+        for depth in (each for each in DEPTHS if each <= self.deepest):
+            if found and (why := self._why_not(depth, found[-1])):
+                return tuple(found), (f"speed at {depth:,} tokens: {why}",)
+            try:
+                if speed := await self._at(depth, min(found[0].read) if found else 0.0):
+                    found.append(speed)
+            except TimeoutError:
+                return tuple(found), (f"speed at {depth:,} tokens: the time for it was up",)
+            except ModelError as error:
+                if not found:
+                    raise
+                return tuple(found), (f"speed at {depth:,} tokens: {error}",)
+        return tuple(found), ()
+
+    def _why_not(self, depth: int, last: BenchSpeed) -> str:
+        if self.window and depth + NEW + OUT + _ROOM > self.window:
+            return f"the window of {self.window:,} tokens is too small"
+        rate = min(last.read, default=_SLOWEST)
+        needed = (depth + NEW) / rate
+        left = self.until - time.monotonic()
+        return f"it takes about {needed:.0f} s, and {max(0, left):.0f} s were left" if needed > left else ""
+
+    async def _at(self, depth: int, rate: float) -> BenchSpeed | None:
+        """Several calls that share nothing but their first `depth` tokens; None when none told its time.
+
+        `rate`: tokens a second that are read behind nothing; 0.0 while that is not known.
+        """
+        beginning = f"{uuid.uuid4().hex}\n{speed_text(depth)}" if depth else ""
+        begun = (await self._ask(beginning, "Begin.", 1))[0].new if depth else 0
+        # Without a common beginning each system prompt differs from its first token on.
+        tooks: list[tuple[Took, bool]] = []
+        for number in range(REPEATS):
+            if number and self.until - time.monotonic() < tooks[-1][0].seconds * 2:
+                break
+            begin = beginning or uuid.uuid4().hex
+            took, timed = await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(NEW)}", OUT)
+            tooks.append((_spared(took, begun, rate), timed))
+        return _speed(tooks)
+
+    async def _ask(self, system: str, words: str, limit: int) -> tuple[Took, bool]:
+        """One call as it was measured, and whether the server did that."""
+        sampling = Sampling(temperature=0.2, seed=1, max_tokens=limit)
+        prompt = Prompt(system, (say(words),), purpose="bench", sampling=sampling, thread=uuid.uuid4().hex)
+        async with asyncio.timeout(max(0.0, self.until - time.monotonic())):
+            reply = await self.model(prompt, self.emit)
+        usage = reply.usage
+        took = Took.from_timing(usage.new, usage.cached, usage.output, reply.timing)
+        return took, reply.timing.prefill_s > 0
+
+
+def _spared(took: Took, begun: int, rate: float) -> Took:
+    """The call; `begun` tokens are taken as cached where the server counts none, and was too quick for them.
+
+    Ollama reports all tokens of a prompt, and the time that only the new ones took.
+    """
+    quick = took.read_s * rate < _QUICK * took.new
+    if took.cached or not quick or not 0 < begun < took.new:
+        return took
+    return replace(took, new=took.new - begun, cached=begun)
+
+
+def _speed(tooks: list[tuple[Took, bool]]) -> BenchSpeed | None:
+    """One row of several calls; what was cached is as the server says, whatever was hoped for."""
+    reads = [took for took, _ in tooks if took.new > 0 and took.read_s > 0]
+    writes = [took for took, _ in tooks if took.out >= _LEAST_OUT and took.write_s > 0]
+    if not reads:
+        return None
+    return BenchSpeed(
+        min(took.cached for took in reads),
+        max(took.new for took in reads),
+        tuple(round(took.new / took.read_s, 3) for took in reads),
+        max((took.out for took in writes), default=0),
+        tuple(round((took.out - 1) / took.write_s, 3) for took in writes),
+        "server" if tooks[0][1] else "clock",
+    )
+
+
+# What a model is asked on the bench with one right answer each: calls of tools, and edits in three
+# forms.
+
+TOOLS: Final = "tool calls"
+FORMS: Final[dict[Form, str]] = {"block": BLOCK, "whole": WHOLE, "diff": DIFF}
+
+_READ: Final = make_read(READ_LIMITS)
+_OFFERED: Final = (_READ, EDIT, WRITE)
+_POEM: Final = "He said: \"no\".\n\n    She said:\t'yes'.\n"
+
+_TARGETS: Final = (
+    (judge.INVOICE, "Change it so that the result is rounded to 2 digits in place of 1."),
+    (
+        judge.Target(
+            "greeting.py",
+            'def greet(name):\n    return "Hello, " + name + "!"\n\n\n'
+            'def part(name):\n    return "Goodbye, " + name + "!"\n',
+            'def greet(name):\n    return "Hello, " + name + "!"\n\n\n'
+            'def part(name):\n    return "Farewell, " + name + "!"\n',
+        ),
+        'Let `part` say "Farewell" in place of "Goodbye".',
+    ),
+    (
+        judge.Target(
+            "counter.py",
+            "class Counter:\n    def __init__(self):\n        self.value = 0\n\n"
+            "    def up(self):\n        self.value += 1\n        return self.value\n",
+            "class Counter:\n    def __init__(self):\n        self.value = 0\n\n"
+            "    def up(self):\n        self.value += 1\n        return self.value\n\n"
+            "    def down(self):\n        self.value -= 1\n        return self.value\n",
+        ),
+        "Below `up`, add a method `down` that takes 1 off the value and returns it, in the style of `up`.",
+    ),
+    (
+        judge.Target(
+            "shapes.py",
+            "def area(width, height):\n    print(width, height)\n    return width * height\n\n\n"
+            "def outline(width, height):\n    print(width, height)\n    return 2 * (width + height)\n",
+            "def area(width, height):\n    print(width, height)\n    return width * height\n\n\n"
+            "def outline(width, height):\n    return 2 * (width + height)\n",
+        ),
+        "Remove the print from `outline`, and only from there.",
+    ),
+)
+
+
+def _call(name: str, ask: str, tool: str, args: dict[str, object]) -> ProbeExercise:
+    """One call that is wanted, with a choice of three tools."""
+    answer = json.dumps({"name": tool, "arguments": args})
+    wanted = next(each for each in _OFFERED if each.name == tool)
+    return ProbeExercise(name, ask, answer, judge.expect_call(wanted, args), _OFFERED)
+
+
+CALLS: Final = (
+    probed.ONE,
+    _call(
+        "two files",
+        "Look at src/main.py and at README.md, with one call.",
+        "read",
+        {"paths": ["src/main.py", "README.md"]},
+    ),
+    probed.CHOOSE,
+    probed.EDIT_BY_TOOL,
+    _call(
+        "text with quotes",
+        f"Create the file poem.txt with exactly this content:\n\n{_POEM}",
+        "write",
+        {"path": "poem.txt", "content": _POEM},
+    ),
+    _call(
+        "edit of a line",
+        "The file limits.py holds the line `MAX_SIZE = 10`, once. Make it `MAX_SIZE = 25`.",
+        "edit",
+        {"path": "limits.py", "old": "MAX_SIZE = 10", "new": "MAX_SIZE = 25"},
+    ),
+    probed.NEST,
+    probed.CODE_THERE_AND_BACK,
+)
+
+
+def edits(form: Form) -> Iterator[ProbeExercise]:
+    """The same changes, each wanted in this form."""
+    for target, change in _TARGETS:
+        yield replace(edit_in_words(form, target, change), name=target.path)
+
+
+async def try_all(bench: TimedModel, name: str, exercises: tuple[ProbeExercise, ...]) -> Score:
+    """One exercise after the other, as far as the time goes; a server in trouble ends it."""
+    tried: list[TriedExercise] = []
+    for number, exercise in enumerate(exercises):
+        if bench.cost(exercise) > bench.left:
+            return Score(name, tuple(tried), len(exercises) - number)
+        left = bench.left
+        try:
+            reply = await bench.solve(exercise)
+        except TimeoutError:
+            return Score(name, tuple(tried), len(exercises) - number)
+        except ModelError as error:
+            # A tool call that its own server cannot read is the model's fault; a server in trouble is not.
+            if error.retryable and "tool call" not in str(error):
+                return Score(name, tuple(tried), len(exercises) - number, "" if tried else str(error))
+            tried.append(TriedExercise(exercise.name, str(error), round(left - bench.left, 2)))
+        else:
+            why, tokens = exercise.judge(reply), reply.usage.output
+            tried.append(TriedExercise(exercise.name, why, round(left - bench.left, 2), tokens))
+    return Score(name, tuple(tried))
+
 
 # Shares of the whole time that have passed when a part must end; what a part leaves is for the next ones.
 _SPEED_ENDS, _CALLS_END, _EDITS_END = 0.25, 0.4, 0.6
@@ -50,7 +273,7 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
     Raises ModelError when it does not answer at all.
     """
     began, emit = time.monotonic(), run.emit
-    table = Bench(subject.model, emit, began + budget_s, uuid.uuid4().hex[:12], purpose="bench")
+    table = TimedModel(subject.model, emit, began + budget_s, uuid.uuid4().hex[:12], purpose="bench")
     await _step(run, "a first answer", partial(_greet, table, budget_s))
     track = Paces(subject.model, emit, began + _SPEED_ENDS * budget_s, subject.about.window, subject.deepest)
     speeds, notes = await _step(run, "speed", track.measure)
@@ -85,7 +308,7 @@ async def _step(run: Run, name: str, work: Callable[[], Awaitable[T]]) -> T:
     return found
 
 
-async def _greet(table: Bench, budget_s: float) -> None:
+async def _greet(table: TimedModel, budget_s: float) -> None:
     """A trivial question: it loads what must be loaded, and shows whether the model thinks first."""
     whole, table.until = table.until, time.monotonic() + _FIRST_SHARE * budget_s
     try:

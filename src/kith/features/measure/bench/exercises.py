@@ -1,14 +1,27 @@
-"""Small tasks that come with kith: a tiny project with a test that fails, and what is wanted, in words."""
+"""Small tasks that come with kith: a project with a failing test each, which a model solves in a trial."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from kith.agent.attempt import attempt
 from kith.agent.front_matter import read_front_matter
-from kith.core.errors import UsageError
+from kith.agent.judges import Checking, make_judges
+from kith.agent.opening import open_task
+from kith.agent.relay import Leg
+from kith.agent.roles import Player
+from kith.context.rooms import opening_room
+from kith.core.errors import LimitError, ModelError, TreeError, UsageError
+from kith.core.events import Called, Event
+from kith.core.run import Limits, Run, Thread
+from kith.core.values import Answer, Question
+from kith.core.workspace import Command, ExecLimits, SizeLimits, Workspace
+from kith.features.measure.bench.result import Score, TriedExercise
 
 _FILE: Final = re.compile(r"^## (\S+)\n```\w*\n(.*?)^```$\n?", re.M | re.S)
 _TEST: Final = re.compile(r"(?:^|/)test_[^/]*\.py$")
@@ -61,3 +74,99 @@ def read_exercise(name: str, text: str) -> Exercise:
 def _files(text: str) -> Iterator[tuple[str, str]]:
     for found in _FILE.finditer(text):
         yield found[1], found[2]
+
+
+# Small real tasks on the bench: the way every task goes, in a trial, and a test that nobody could
+# touch.
+
+TASKS = "tasks"
+STEPS, TRIES = 15, 2
+UNCONFINED = "commands cannot be confined here, and what a model wrote is not run without that"
+CHECK = ExecLimits(seconds=30.0)
+
+# A tree of its own for an exercise, thrown away afterwards.
+Place = Callable[[Exercise], AbstractAsyncContextManager[Workspace]]
+# Who works on the next exercise, within so many seconds.
+Worker = Callable[[float], Awaitable[Player]]
+
+
+async def solve_all(
+    run: Run, exercises: Sequence[Exercise], place: Place, worker: Worker, until: float, each_s: float
+) -> Score:
+    """One exercise after the other, each within `each_s` seconds, until the clock (monotonic) says `until`.
+
+    One that is cut short by the end of the whole is not counted. A server in trouble ends it.
+    """
+    tried: list[TriedExercise] = []
+    for number, exercise in enumerate(exercises):
+        left = until - time.monotonic()
+        usual = sum(each.seconds for each in tried) / len(tried) if tried else each_s / 4
+        if left < min(usual, each_s):
+            return Score(TASKS, tuple(tried), len(exercises) - number)
+        try:
+            async with place(exercise) as tree:
+                if not tree.confined:
+                    return Score(TASKS, (), len(exercises), UNCONFINED)
+                one = await solve(run, exercise, tree, await worker(min(left, each_s)))
+        except ModelError as error:
+            return Score(TASKS, tuple(tried), len(exercises) - number, str(error))
+        if one.why and time.monotonic() >= until:
+            return Score(TASKS, tuple(tried), len(exercises) - number)
+        tried.append(one)
+    return Score(TASKS, tuple(tried))
+
+
+async def solve(run: Run, exercise: Exercise, tree: Workspace, player: Player) -> TriedExercise:
+    """Do one exercise in `tree`, which holds its files; the exit code of its check decides.
+
+    Raises ModelError where the server is in trouble: that says nothing of the model.
+    """
+    began, tokens = time.monotonic(), 0
+
+    def hear(event: Event, path: tuple[str, ...]) -> None:
+        nonlocal tokens
+        if isinstance(event, Called):
+            tokens += event.usage.new + event.usage.output
+        run.sink(event, path)
+
+    limits = Limits(STEPS, TRIES, replace(CHECK, output=run.limits.exec.output))
+    with Run(hear, _agree, tree, limits, run.path).step(f"exercise {exercise.name}") as inside:
+        why = await _work(inside, exercise, player) or await _judge(exercise, tree)
+    return TriedExercise(exercise.name, why, round(time.monotonic() - began, 1), tokens)
+
+
+async def _work(inside: Run, exercise: Exercise, player: Player) -> str:
+    """Let the model do it, as every task is done; why that came to nothing, else ""."""
+    checking = Checking((exercise.check,), True, CHECK, SizeLimits())
+    judges = make_judges(inside, checking, _commit_nothing)
+    try:
+        words = await open_task(inside, exercise.words, opening_room(player.window))
+        thread = Thread(f"exercise {exercise.name}")
+        outcome = await attempt(inside, Leg(player.role, thread, exercise.words), words, judges)
+    except LimitError as error:
+        return str(error)
+    except ModelError as error:
+        if error.retryable:
+            raise
+        return str(error)
+    return "" if outcome.status == "done" else outcome.text
+
+
+async def _agree(question: Question) -> Answer:
+    return Answer("all" if question.kind == "change" else "no")
+
+
+async def _judge(exercise: Exercise, tree: Workspace) -> str:
+    """What is wrong with what was made, "" when nothing is; the tests are put back as they were."""
+    try:
+        async with tree.trial() as trial:
+            for path in exercise.tests:
+                await trial.write(path, exercise.files[path].encode())
+            ran = await trial.check(Command(exercise.check), CHECK)
+    except TreeError as error:
+        return str(error)
+    return "" if ran.code == 0 else "its tests fail"
+
+
+async def _commit_nothing(paths: Sequence[str], message: str) -> None:
+    """A commit of the trial is of no use beyond the exercise."""

@@ -8,7 +8,7 @@ from kith.features.measure.intervals import Share
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
+class BenchSpeed:
     """Speed behind `depth` tokens that were there already: tokens a second, one figure for each time.
 
     `read` is of `new` tokens, `written` of the reply's. `by`: the server measured it, or our own clock.
@@ -23,7 +23,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedExercise:
     """One thing that was tried: `why` it went wrong ("": it did not), and the seconds and tokens it took."""
 
     name: str
@@ -37,7 +37,7 @@ class Score:
     """Things of one sort. `left`: how many there was no time for, or `skipped` says why none was tried."""
 
     name: str
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedExercise, ...] = ()
     left: int = 0
     skipped: str = ""
 
@@ -58,7 +58,7 @@ class BenchResult:
     window: int = 0
     quantisation: str = ""
     parameters: str = ""
-    speeds: tuple[Speed, ...] = ()
+    speeds: tuple[BenchSpeed, ...] = ()
     scores: tuple[Score, ...] = ()
     session: str = ""
     notes: tuple[str, ...] = ()  # what was not measured, and why
@@ -80,12 +80,12 @@ class BenchResult:
         )
 
 
-def _speed(row: Mapping[str, Any]) -> Speed:
-    return Speed(**{**row, "read": tuple(row["read"]), "written": tuple(row["written"])})
+def _speed(row: Mapping[str, Any]) -> BenchSpeed:
+    return BenchSpeed(**{**row, "read": tuple(row["read"]), "written": tuple(row["written"])})
 
 
 def _score(row: Mapping[str, Any]) -> Score:
-    return Score(**{**row, "tried": tuple(Tried(**each) for each in row["tried"])})
+    return Score(**{**row, "tried": tuple(TriedExercise(**each) for each in row["tried"])})
 
 
 def mean(values: Sequence[float]) -> float:

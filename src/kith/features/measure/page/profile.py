@@ -1,33 +1,189 @@
 """A profile as HTML: the same for the page of `kith serve` and for the file of `kith profile --html`."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from kith.features.measure.intervals import Spread
+from kith.core.money import dollars
+from kith.features.measure.folding import VerdictRow
+from kith.features.measure.intervals import Share, Spread
 from kith.features.measure.page.charts import (
+    COLOURS,
     cache_chart,
     chart,
+    cost_chart,
     grouped,
     interval_of,
     legend,
+    name_period,
     parts_of,
     quiet,
     speed_chart,
     table,
 )
-from kith.features.measure.page.sections import cost_section, routes_section
-from kith.features.measure.page.tables import error_table, gate_table, shift_table, trend_table
-from kith.features.measure.profile import Profile, describe_caches
-from kith.features.measure.rows import CallRow
-from kith.features.measure.series import bin_values, cached_by, period_of
-from kith.features.measure.speeds import Speed, read_rate, write_rate
-from kith.features.measure.successes import Success
-from kith.features.measure.trends import LAST
+from kith.features.measure.profile import (
+    Profile,
+    describe_caches,
+    describe_errors,
+    describe_gates,
+    describe_money,
+)
+from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.speed_and_success import ModelSpeed, Success, read_rate, write_rate
+from kith.features.measure.trends import (
+    LAST,
+    PlannedBuild,
+    Shift,
+    Trend,
+    bin_values,
+    cached_by,
+    count_plans,
+    paid_by,
+    period_of,
+)
 from kith.features.web.html.standalone import standalone_page
 from kith.view.figures import day, figure
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
+
+# What all models together cost, which of them were asked for what, and what the coach tried.
+
+_MOST: Final = 20  # plans
+
+
+# --- money -----------------------------------------------------------------------------------
+
+
+def cost_section(profile: Profile) -> Html:
+    """What was paid, by day and model; nothing where all models are the person's own."""
+    rows = [
+        [
+            row["model"],
+            "unknown" if row["usd"] is None else dollars(row["usd"]),
+            "" if row["usd_per_solved"] is None else dollars(row["usd_per_solved"]),
+            f"{row['unpriced']:,}" if row["unpriced"] else "",
+        ]
+        for row in describe_money(profile)
+        if row["usd"] or (row["usd"] is None and _is_cloud(profile, row["model"]))
+    ]
+    if not rows:
+        return NOTHING
+    heads = ("Model", "Together", "For each solved task", "Calls without a price")
+    return element("div", *_cost_chart(profile), table(heads, rows, "Cost by model"), class_="beside")
+
+
+def _is_cloud(profile: Profile, model: str) -> bool:
+    return any(call.cloud for call in profile.calls if call.model == model)
+
+
+def _cost_chart(profile: Profile) -> Iterator[Html]:
+    days = period_of(profile.calls)
+    told = paid_by(profile.calls, days)
+    sums: Counter[str] = Counter()
+    for each in told:
+        sums.update(each.usd)
+    if not sums:
+        return
+    models = [name for name, _ in sums.most_common()]
+    unpriced = sum(each.unpriced for each in told)
+    means = "What calls cost by the table of prices (kith models prices)."
+    if unpriced:
+        means += f" {count(unpriced, 'call')} had no price there, and are missing."
+    if len(models) > COLOURS:
+        means += f" The {len(models) - COLOURS + 1} cheapest share one colour."
+    yield cost_chart(f"Cost by {name_period(days)} and model", told, days, models, means)
+
+
+# --- decisions -------------------------------------------------------------------------------
+
+
+def routes_section(legs: Sequence[LegRow]) -> Html:
+    """Which plan was followed how often, and how that ended."""
+    plans = count_plans(legs)
+    if not plans:
+        return NOTHING
+    most = max(each.number for each in plans)
+    rows = [
+        [
+            " then ".join(each.plan),
+            parts_of(_outcomes(each), most),
+            f"{each.number:,}",
+            interval_of(each.share),
+            str(each.relayed or ""),
+        ]
+        for each in plans[:_MOST]
+    ]
+    heads = ("Plan", "How it ended", "Times", "Solved, where it is known", "Taken over")
+    keys = legend(("solved", "not solved", "nothing tells"), ("won", "lost", "unknown"))
+    means = (
+        "A plan names who is asked, one after the other, each when the one before did not solve it. "
+        "The command kith why tells of each decision."
+    )
+    more = f" {count(len(plans) - _MOST, 'rarer plan')} not shown." if len(plans) > _MOST else ""
+    return chart("", joined([keys, table(heads, rows, "Plans")]), means + more)
+
+
+def _outcomes(plan: PlannedBuild) -> list[tuple[str, str, float]]:
+    return [
+        ("won", "solved", plan.solved),
+        ("lost", "not solved", plan.failed),
+        ("unknown", "nothing tells", plan.unknown),
+    ]
+
+
+# The tables of a profile: what is otherwise now, what changed, who said yes, what went wrong.
+
+
+def trend_table(trends: Sequence[Trend]) -> Html:
+    if not trends:
+        words = f"Too little to compare: that takes {LAST} calls or tasks, and six before them."
+        return element("p", words, class_="means")
+    groups = [
+        (model, [_trend_cells(each) for each in own])
+        for model, own in groupby(trends, key=lambda each: each.model)
+    ]
+    return grouped(("What", "Before", "Last", "Values", "Verdict"), groups, "Trends")
+
+
+def _trend_cells(trend: Trend) -> list[str]:
+    values = (trend.before, trend.last)
+    before, last = (f"{each:.0%}" if trend.what == "solved" else figure(each) for each in values)
+    return [trend.what, before, last, "{}, {}".format(*trend.numbers), _verdict(trend)]
+
+
+def _verdict(trend: Trend) -> Html:
+    if not trend.real:
+        return quiet("no real difference")
+    return element("b", "better", class_="good") if trend.better else element("b", "worse", class_="bad")
+
+
+def shift_table(shifts: Sequence[Shift]) -> Html:
+    if not shifts:
+        return NOTHING
+    rows = ([day(each.at), each.model, each.what, each.before, each.after] for each in shifts)
+    return table(("Day", "Model", "What", "From", "To"), rows, "What changed")
+
+
+def gate_table(verdicts: Iterable[VerdictRow]) -> Html:
+    rows = [
+        [row["gate"], row["model"], interval_of(Share(row["good"], row["number"])), f"{row['number']:,}"]
+        for row in describe_gates(verdicts)
+    ]
+    return table(("Check", "Model", "Yes", "Times"), rows, "Checks") if rows else NOTHING
+
+
+def error_table(profile: Profile) -> Html:
+    rows = []
+    for row in describe_errors(profile):
+        sorts = [f"{number} {sort.replace('_', ' ')}" for sort, number in row["by_sort"].items()]
+        mistakes = [f"{number} {sort.replace('_', ' ')}" for sort, number in row["mistakes"].items()]
+        if sorts or mistakes:
+            failed = f"{row['failed']} of {row['calls']:,}"
+            rows.append([row["model"], failed, ", ".join(sorts), ", ".join(mistakes)])
+    heads = ("Model", "Failed calls", "By sort", "Mistakes in tasks")
+    return table(heads, rows, "Errors") if rows else NOTHING
+
 
 _DRAWN: Final = 8  # calls, from which on a line says anything
 _RATES: Final = ((write_rate, "Writing"), (read_rate, "Reading"))
@@ -162,7 +318,7 @@ def _facts(calls: Sequence[CallRow]) -> list[str]:
     return [each for each in (last.parameters, last.quantisation, window, where, digest) if each]
 
 
-def _speeds(speeds: Sequence[Speed]) -> Html:
+def _speeds(speeds: Sequence[ModelSpeed]) -> Html:
     """Speeds by purpose and by size of prompt; the only one of its sort says nothing new."""
     whole = [each for each in speeds if not each.purpose and not each.size]
     purposes = [each for each in speeds if each.purpose and not each.size]
@@ -178,7 +334,7 @@ def _speeds(speeds: Sequence[Speed]) -> Html:
     return table(heads, rows, "Speed: medians, and where these lie")
 
 
-def _name_of(speed: Speed) -> str:
+def _name_of(speed: ModelSpeed) -> str:
     return f"prompts to {speed.size:,}" if speed.size else speed.purpose or "any call"
 
 

@@ -1,24 +1,132 @@
-"""The pages of what was measured: the profile of a project, and the models that can be asked."""
+"""What was measured, as pages and in the API: the profile of a project, and the models that can be asked."""
 
 import asyncio
 import time
-from collections.abc import Iterator
-from typing import Annotated, Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import groupby
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
 from kith.agent.models import list_all
 from kith.agent.project import Project
-from kith.features.measure.page.api import read_apart
-from kith.features.measure.page.models import models_html
+from kith.core.sizes import size_text
+from kith.features.measure.intervals import Share
+from kith.features.measure.page.charts import grouped, interval_of, quiet
 from kith.features.measure.page.profile import profile_html
-from kith.features.measure.part import Scope
-from kith.features.measure.successes import Success
+from kith.features.measure.profile import Profile, ProfileScope, describe_profile, read_profile
+from kith.features.measure.speed_and_success import Success
+from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, OneProject
+from kith.features.web.api.schemas import answer, problems
 from kith.features.web.html.page import plain_page
-from kith.view.markup import Html, element
+from kith.features.web.part import WebPart
+from kith.memory.log import Log
+from kith.terminal.models import ModelRow
+from kith.view.figures import figure
+from kith.view.markup import NOTHING, Html, element, joined
+
+# What was measured in a project: the same object that `kith profile --json` prints.
+
+_routes = APIRouter(tags=["measurements"])
+Named = Annotated[str, Query(max_length=300)]
+Since = Annotated[float, Query(ge=0, le=1e11, description="Seconds since 1970; 0: from the beginning.")]
+
+
+@_routes.get(
+    "/profile",
+    summary="Speed, success, cost and errors of every model, with how sure that is",
+    response_model=dict[str, Any],
+    responses=problems(),
+)
+async def profile(
+    desk: OneDesk, project: OneProject = "", model: Named = "", kind: Named = "", since: Since = 0.0
+) -> Response:
+    scope = ProfileScope(model=model, kind=kind, since=since)
+    return answer(await asyncio.to_thread(_describe, desk.project(project), scope))
+
+
+def _describe(project: Project, scope: ProfileScope) -> dict[str, Any]:
+    return describe_profile(read_apart(project, scope))
+
+
+def read_apart(project: Project, scope: ProfileScope) -> Profile:
+    """A profile, read in whichever thread calls this: with a connection to the log of its own."""
+    with closing(Log(project.log.path)) as log:
+        return read_profile(replace(project, log=log), scope)
+
+
+api_router = versioned(_routes)
+
+
+# The models that can be asked: how fast and how good they were here, how large they are, where they
+# run.
+
+
+def models_html(
+    rows: Sequence[ModelRow], notes: Sequence[str] = (), successes: Sequence[Success] = ()
+) -> Html:
+    """The table below its heading. `successes` are those of a profile; `notes` are sentences for a person."""
+    said = joined(element("p", note, class_="means note") for note in notes if note)
+    head = element("header", element("h1", "Models"), said, class_="profile-head")
+    if not rows:
+        return head
+    solved = {each.model: each.solved for each in successes if not each.kind and not each.size}
+    groups = [(place, [_cells(row, solved) for row in own]) for place, own in groupby(rows, key=_place)]
+    heads = ("Model", "Writes tokens/s", "Reads tokens/s", "Solved here", "Size", "Window", "Tools", "Fits")
+    return joined([head, grouped(heads, groups, "Models that can be asked")])
+
+
+def _place(row: ModelRow) -> str:
+    """What a row stands under: its server, or whose file it is."""
+    server = row.where.startswith(("http://", "https://"))
+    return f"{row.source} at {row.where}" if server else f"{row.source}, on the disk"
+
+
+def _cells(row: ModelRow, solved: Mapping[str, Share]) -> list[str]:
+    share = solved.get(row.name, Share())
+    size = " ".join(filter(None, [size_text(row.size) if row.size else "", row.quantisation]))
+    return [
+        _name(row),
+        figure(row.write_rate) if row.write_rate else "",
+        figure(row.read_rate) if row.read_rate else "",
+        interval_of(share) if share.number else "",
+        size,
+        _window(row),
+        _say(row.tools),
+        _fits(row),
+    ]
+
+
+def _name(row: ModelRow) -> Html:
+    loaded = joined([" ", quiet("loaded")]) if row.loaded else NOTHING
+    good = f"good for {', '.join(row.good_for)}" if row.good_for else ""
+    bad = f"not for {', '.join(row.not_for)}" if row.not_for else ""
+    told = "; ".join(filter(None, [good, bad]))
+    return joined([row.name, loaded, element("span", told, class_="dim says") if told else NOTHING])
+
+
+def _window(row: ModelRow) -> str:
+    if row.window and row.trained and row.window != row.trained:
+        return f"{row.window:,} of {row.trained:,}"
+    return f"{row.window:,}" if row.window else f"up to {row.trained:,}" if row.trained else ""
+
+
+def _say(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: ""}[value]
+
+
+def _fits(row: ModelRow) -> Html:
+    if row.fits is None:
+        return NOTHING
+    if row.fits:
+        return element("span", "yes", class_="good")
+    return joined([element("span", "no", class_="bad"), element("span", row.why, class_="dim says")])
+
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STYLES: Final = ("profile.css",)
@@ -33,14 +141,14 @@ async def profile_page(
     model: Annotated[str, Query(max_length=300)] = "",
 ) -> str:
     """What was measured in a project, as charts."""
-    scope = Scope(model=model, since=time.time() - 86_400 * days if days else 0.0)
+    scope = ProfileScope(model=model, since=time.time() - 86_400 * days if days else 0.0)
     shown = await asyncio.to_thread(_draw, desk.project(project), scope)
     given = {"project": project, "model": model}
     times = element("nav", *_links(given, days), class_="times", aria_label="How far back")
     return plain_page("Profile", times, shown, here="/profile", styles=_STYLES)
 
 
-def _draw(project: Project, scope: Scope) -> Html:
+def _draw(project: Project, scope: ProfileScope) -> Html:
     return profile_html(read_apart(project, scope))
 
 
@@ -62,4 +170,7 @@ async def models_page(desk: OneDesk, project: OneProject = "") -> str:
 
 
 def _successes(project: Project) -> tuple[Success, ...]:
-    return read_apart(project, Scope()).successes
+    return read_apart(project, ProfileScope()).successes
+
+
+PART: Final = WebPart(routes=(router, api_router))

@@ -56,7 +56,7 @@ _CHANGE: Final = "Change it so that the result is rounded to 2 digits in place o
 
 
 @dataclass(frozen=True, slots=True)
-class Exercise:
+class ProbeExercise:
     """One thing to try.
 
     `answer` is a good answer as a model writes it: its size sets the limits. `judge` says what was wrong with
@@ -126,14 +126,14 @@ def _shape(tool: Tool) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": ["tool", "args"]}
 
 
-ONE: Final = Exercise(
+ONE: Final = ProbeExercise(
     ONE_TOOL,
     "Read the file notes.txt with your tool.",
     _call("read", _READ_NOTES),
     judge.expect_call(_READ, _READ_NOTES),
     (_READ,),
 )
-CONSTRAINED: Final = Exercise(
+CONSTRAINED: Final = ProbeExercise(
     SHAPE,
     "You may use one tool: read, whose argument `paths` is a list of files. Read the file notes.txt: "
     'answer with a JSON object only, such as {"tool": "read", "args": {"paths": ["a.txt"]}}.',
@@ -141,14 +141,14 @@ CONSTRAINED: Final = Exercise(
     judge.expect_shape(_READ, _READ_NOTES),
     shape=_shape(_READ),
 )
-CHOOSE: Final = Exercise(
+CHOOSE: Final = ProbeExercise(
     CHOICE,
     "Create the file hello.txt. Its content is one word: hello",
     _call("write", _HELLO),
     judge.expect_call(WRITE, _HELLO),
     _TOOLS,
 )
-NEST: Final = Exercise(
+NEST: Final = ProbeExercise(
     NESTED,
     "Report this problem with your tool: in src/app.py, line 42, there is a bug, in words: off by one. "
     "It is not fixed. Its tags are parser and urgent.",
@@ -156,14 +156,14 @@ NEST: Final = Exercise(
     judge.expect_call(_REPORT, _REPORTED),
     _TOOLS,
 )
-EDIT_BY_TOOL: Final = Exercise(
+EDIT_BY_TOOL: Final = ProbeExercise(
     EDIT_TOOL,
     f"This is {judge.PATH}:\n\n```python\n{judge.BEFORE}```\n\n{_CHANGE} Use your tool `edit`.",
     _call("edit", _EDITED),
     judge.judge_edit_call,
     _TOOLS,
 )
-CODE_THERE_AND_BACK: Final = Exercise(
+CODE_THERE_AND_BACK: Final = ProbeExercise(
     CODE,
     f"Create the file tricky.py with exactly this content, character for character:\n\n```\n{CODE_TEXT}```",
     _call("write", _WRITTEN),
@@ -172,7 +172,7 @@ CODE_THERE_AND_BACK: Final = Exercise(
 )
 
 
-def edit_in_words(form: Form, target: judge.Target, change: str) -> Exercise:
+def edit_in_words(form: Form, target: judge.Target, change: str) -> ProbeExercise:
     """A file to be edited as `change` says, by a reply whose text is the edit, in this form."""
     path, before, after = target.path, target.before, target.after
     lines = tuple(unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}"))
@@ -197,7 +197,7 @@ def edit_in_words(form: Form, target: judge.Target, change: str) -> Exercise:
         ),
     }[form]
     shown = f"This is {path}:\n\n```python\n{before}```\n\n"
-    return Exercise(name, f"{shown}{change} {how}", answer, judge.judge_edit_text(form, target))
+    return ProbeExercise(name, f"{shown}{change} {how}", answer, judge.judge_edit_text(form, target))
 
 
 EDIT_BY_BLOCK: Final = edit_in_words("block", judge.INVOICE, _CHANGE)

@@ -1,19 +1,19 @@
-"""The order of a probe: speed first, then what matters most, as far as the time goes."""
+"""Probe one model within a time: speed first, then what matters most."""
 
 import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from kith.context.budget import estimate_tokens
 from kith.core.errors import ModelError
-from kith.core.events import Stepped
-from kith.core.model import Emit, Model
-from kith.core.values import Reply
+from kith.core.events import Delta, Event, Progress, Stepped
+from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Reply, Sampling, Thinking, say
 from kith.features.measure.probe import exercises as tasks
-from kith.features.measure.probe.bench import Bench, thinking_of, thinking_tokens
-from kith.features.measure.probe.exercises import QUESTION, Exercise
+from kith.features.measure.probe.exercises import QUESTION, SYSTEM, ProbeExercise
 from kith.features.measure.probe.result import (
     ANSWER,
     CHOICE,
@@ -29,6 +29,139 @@ from kith.features.measure.probe.result import (
     ProbeResult,
     Speed,
 )
+
+# One model on the bench: it is asked within a time, and each answer tells how quick it is.
+
+# Only for planning, while nothing was measured: a middling machine without a graphics card.
+_READ_RATE, _WRITE_RATE = 60.0, 8.0
+_LEAST_WRITTEN = 5  # tokens; fewer say nothing about speed
+_SPARE = 48  # tokens of politeness that a good answer may have around it
+
+
+@dataclass(slots=True)
+class TimedModel:
+    """A model, the time left for it (`until`, on the monotonic clock), and what is known of it so far.
+
+    `nonce` begins every prompt: what a server cached before this probe helps nothing, what it caches within
+    the probe is used. `thinking` are the tokens it spends before each answer; `ended` tells of each reply
+    with room enough whether it ended by itself.
+    """
+
+    model: Model
+    emit: Emit
+    until: float
+    nonce: str
+    think: bool | None = None
+    thinking: int = 0
+    read_rate: float = 0.0
+    write_rate: float = 0.0
+    purpose: str = "probe"
+    ended: list[bool] = field(default_factory=list)
+    _read: set[tuple[str, ...]] = field(default_factory=set)  # lists of tools that the server has read
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.until - time.monotonic()
+
+    def seconds(self, read: int, write: int) -> float:
+        """How long a call will take that reads and writes so many tokens."""
+        return read / (self.read_rate or _READ_RATE) + write / (self.write_rate or _WRITE_RATE)
+
+    def cost(self, exercise: ProbeExercise) -> float:
+        """Seconds that a good answer to an exercise will take."""
+        names = tuple(tool.name for tool in exercise.tools)
+        new = () if names in self._read else exercise.tools
+        tools = sum(estimate_tokens(f"{tool.description}{tool.schema}") for tool in new)
+        return self.seconds(estimate_tokens(exercise.ask) + tools, self._size(exercise))
+
+    def _size(self, exercise: ProbeExercise) -> int:
+        return estimate_tokens(exercise.answer) + self.thinking
+
+    async def solve(self, exercise: ProbeExercise) -> Reply:
+        """Ask for an exercise, with room for twice its answer. Raises ModelError, TimeoutError."""
+        affordable = int(self.left * (self.write_rate or _WRITE_RATE))
+        limit = max(16, min(2 * self._size(exercise) + _SPARE, affordable))
+        prompt = self._prompt(exercise.ask, limit)
+        prompt = replace(prompt, tools=exercise.tools, shape=exercise.shape)
+        reply, _ = await self._time(prompt)
+        self._read.add(tuple(tool.name for tool in exercise.tools))
+        self.ended.append(reply.stop != "length")
+        return reply
+
+    async def ask(self, words: str, limit: int, think: bool | None = None) -> Reply:
+        """Ask in words, of which no more than `limit` tokens are answered. Raises as `solve`."""
+        prompt = self._prompt(words, limit)
+        reply, speed = await self._time(replace(prompt, sampling=replace(prompt.sampling, think=think)))
+        self.write_rate = speed.write_rate or self.write_rate
+        return reply
+
+    async def measure(self, words: str, limit: int, nonce: str) -> Speed:
+        """The speed of a call of which nothing can be cached. Raises as `solve`."""
+        _, speed = await self._time(replace(self._prompt(words, limit), system=f"{nonce}\n{SYSTEM}"))
+        self.read_rate = speed.read_rate or self.read_rate
+        self.write_rate = speed.write_rate or self.write_rate
+        return speed
+
+    def _prompt(self, words: str, limit: int) -> Prompt:
+        # Little chance, but not none: a thinking model that always takes the likeliest token runs in circles.
+        sampling = Sampling(temperature=0.2, seed=1, max_tokens=limit, think=self.think)
+        return Prompt(f"{self.nonce}\n{SYSTEM}", (say(words),), purpose=self.purpose, sampling=sampling)
+
+    async def _time(self, prompt: Prompt) -> tuple[Reply, Speed]:
+        """Ask once, and see how quick it was: as the server says, or else by the clock."""
+        began, first, last = time.monotonic(), 0.0, 0.0
+
+        def listen(event: Event) -> None:
+            nonlocal first, last
+            if not isinstance(event, Delta):
+                self.emit(event)
+                return
+            last = time.monotonic()
+            if not first:  # what it says is for the judges; that it says something, for the person
+                first = last
+                self.emit(Progress("thinking" if event.kind == "thinking" else "writing", 0))
+
+        async with asyncio.timeout(max(self.left, 0.0)):
+            reply = await self.model(prompt, listen)
+        return reply, _speed(reply, first - began, last - first)
+
+
+def _speed(reply: Reply, until_first: float, from_first: float) -> Speed:
+    """Rates of one call; `until_first` and `from_first` are seconds by our own clock."""
+    usage, timing = reply.usage, reply.timing
+    read, written = usage.new, usage.output or spoken_tokens(reply)
+    by_server = timing.prefill_s > 0
+    read_s = timing.prefill_s if by_server else until_first
+    write_s, steps = (timing.decode_s, written) if timing.decode_s > 0 else (from_first, written - 1)
+    return Speed(
+        usage.input,
+        read / read_s if read > 0 and read_s > 0 else 0.0,
+        steps / write_s if written >= _LEAST_WRITTEN and write_s > 0 else 0.0,
+        "server" if by_server else "clock",
+    )
+
+
+def thinking_of(reply: Reply) -> str:
+    """What a model thought aloud, also where its server takes it for the answer's text."""
+    thought = "".join(part.text for part in reply.message.parts if isinstance(part, Thinking))
+    opening, found, rest = reply.message.text.partition("<think>")
+    return thought or (rest.partition("</think>")[0] if found and not opening.strip() else "")
+
+
+def thinking_tokens(reply: Reply) -> int:
+    """How many tokens of a reply were thinking: all but its text, where the server counts."""
+    if not thinking_of(reply):
+        return 0
+    counted = reply.usage.output - estimate_tokens(reply.message.text.partition("</think>")[2])
+    return counted if counted > 0 else estimate_tokens(thinking_of(reply))
+
+
+def spoken_tokens(reply: Reply) -> int:
+    """An estimate of what was written, for servers that do not count."""
+    calls = "".join(f"{call.name}{call.args}" for call in reply.message.calls)
+    return estimate_tokens(reply.message.text + thinking_of(reply) + calls)
+
 
 SHALLOW, DEEP = 300, 3_000  # tokens of the two prompts that speed is measured with
 _WRITTEN = 24  # tokens that are written to measure speed
@@ -65,7 +198,7 @@ async def probe(emit: Emit, model: Model, *, window: int = 0, budget_s: float = 
     model does not answer at all: then nothing was measured.
     """
     began = time.monotonic()
-    bench, found = Bench(model, emit, began + budget_s, uuid.uuid4().hex[:12]), _Findings()
+    bench, found = TimedModel(model, emit, began + budget_s, uuid.uuid4().hex[:12]), _Findings()
     await _step(emit, "a first answer", lambda: _greet(bench, found, budget_s))
     await _step(emit, "speed", lambda: _measure_speed(bench, found, window, budget_s))
     await _step(emit, "tool calls", lambda: _try_tools(bench, found))
@@ -88,7 +221,7 @@ async def _step(emit: Emit, name: str, work: Callable[[], Awaitable[None]]) -> N
     emit(Stepped(f"probing {name}", "ended", time.monotonic() - began))
 
 
-async def _greet(bench: Bench, found: _Findings, budget_s: float) -> None:
+async def _greet(bench: TimedModel, found: _Findings, budget_s: float) -> None:
     """A trivial question: is it there, does it think, can it be told not to? Raises ModelError."""
     patience = budget_s * _PATIENCE
     try:
@@ -116,7 +249,7 @@ def _judge_answer(found: _Findings, reply: Reply) -> None:
     found.add(ANSWER, "" if "56" in said else f"asked for 7 times 8, it said {said!r}")
 
 
-async def _switch_thinking_off(bench: Bench, found: _Findings, reply: Reply) -> Reply:
+async def _switch_thinking_off(bench: TimedModel, found: _Findings, reply: Reply) -> Reply:
     """Ask again, without thinking; from here on it is asked in the way that worked."""
     fault = "asked not to, it thinks all the same"
     try:
@@ -132,7 +265,7 @@ async def _switch_thinking_off(bench: Bench, found: _Findings, reply: Reply) -> 
     return reply
 
 
-async def _measure_speed(bench: Bench, found: _Findings, window: int, budget_s: float) -> None:
+async def _measure_speed(bench: TimedModel, found: _Findings, window: int, budget_s: float) -> None:
     """Reading and writing with a short prompt, and with as long a one as time and window allow."""
     try:
         shallow = await bench.measure(tasks.speed_text(SHALLOW), _WRITTEN, uuid.uuid4().hex[:12])
@@ -153,7 +286,7 @@ async def _measure_speed(bench: Bench, found: _Findings, window: int, budget_s: 
         found.add(DEPTH, "the time was up", tested=False)
 
 
-async def _try_tools(bench: Bench, found: _Findings) -> None:
+async def _try_tools(bench: TimedModel, found: _Findings) -> None:
     """One tool, then a choice of four; where calls fail, the same as text held to a schema."""
     await _try(bench, found, tasks.ONE)
     if found.items[ONE_TOOL].state != "failed":
@@ -165,12 +298,12 @@ async def _try_tools(bench: Bench, found: _Findings) -> None:
         await _try(bench, found, tasks.CONSTRAINED)
 
 
-async def _try_all(bench: Bench, found: _Findings, group: tuple[Exercise, ...]) -> None:
+async def _try_all(bench: TimedModel, found: _Findings, group: tuple[ProbeExercise, ...]) -> None:
     for exercise in group:
         await _try(bench, found, exercise)
 
 
-async def _try(bench: Bench, found: _Findings, exercise: Exercise) -> None:
+async def _try(bench: TimedModel, found: _Findings, exercise: ProbeExercise) -> None:
     """One exercise, if there is time for it."""
     needed, left = bench.cost(exercise), bench.left
     if needed > left:
@@ -189,7 +322,7 @@ async def _try(bench: Bench, found: _Findings, exercise: Exercise) -> None:
         found.add(exercise.name, exercise.judge(reply))
 
 
-async def _count_thinking(bench: Bench, found: _Findings) -> None:
+async def _count_thinking(bench: TimedModel, found: _Findings) -> None:
     """How long it thinks about a trivial question when it may."""
     limit = min(_MOST_THINKING, int(bench.left * (bench.write_rate or 1)))
     if limit <= _FIRST_REPLY:
@@ -205,7 +338,7 @@ async def _count_thinking(bench: Bench, found: _Findings) -> None:
             _judge_answer(found, reply)
 
 
-def _judge_endings(bench: Bench, found: _Findings) -> None:
+def _judge_endings(bench: TimedModel, found: _Findings) -> None:
     """Whether it ends by itself: four of five replies must."""
     ended, asked = sum(bench.ended), len(bench.ended)
     if not asked:

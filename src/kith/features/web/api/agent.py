@@ -35,7 +35,7 @@ from kith.features.web.trajectory import Step, steps_of
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.view.quoting import quoted
 
 KEPT: Final = 20  # of the conversation before, the newest turns

@@ -29,7 +29,7 @@ from kith.features.web.html.scene import Scene
 from kith.features.web.html.standalone import standalone_page
 from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.view.lines import line_of
 from kith.view.markup import element
 from kith.view.printing import printable

@@ -34,7 +34,7 @@ from kith.features.web.html.receipt import word_status
 from kith.features.web.html.steps import action_html, message_html, ran_html, step_html
 from kith.features.web.part import web_parts
 from kith.memory.applied import short_id
-from kith.terminal.question_text import question_text
+from kith.terminal.questions import question_text
 from kith.view.lines import count, line_of, tasks_text
 from kith.view.markup import NOTHING, Html, element, joined
 

@@ -19,7 +19,7 @@ from kith.core.trial_names import trials_of
 from kith.core.values import Answer, FileChange, Question
 from kith.edits import summarise
 from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
-from kith.terminal.conversation.commands.arguments import split_arguments
+from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.panels import pairs_lines

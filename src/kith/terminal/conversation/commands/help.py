@@ -4,7 +4,7 @@ from typing import Final
 
 from kith.core.errors import UsageError
 from kith.core.feature import SlashCommand
-from kith.terminal.conversation.commands.table import find_command, groups, slash_commands
+from kith.terminal.conversation.slash_commands import find_command, groups, slash_commands
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import Span, words, wrap

@@ -12,8 +12,8 @@ from kith.core.errors import KithError, UsageError
 from kith.core.events import Said
 from kith.core.values import Message, Text
 from kith.memory.session import Session
-from kith.terminal.conversation.commands.arguments import split_arguments
 from kith.terminal.conversation.model import open_model
+from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import pairs_lines
 from kith.view.printing import printable

@@ -1,0 +1,104 @@
+"""A council for people: a block for each speaker, with its letter and in its colour; claims, the decision."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
+
+from kith.core.decisions import Claimed, Concluded
+from kith.core.events import Event, Said
+from kith.core.money import dollars
+from kith.core.values import Message
+from kith.features.confer.history import Minutes, speaker_of
+from kith.terminal.feature_lines import Line
+from kith.view.lines import count
+from kith.view.printing import printable
+
+WIDTH: Final = 80  # columns, at the most
+COLOURS: Final[Mapping[str, str]] = {"A": "cyan", "B": "magenta", "C": "blue"}
+_MARKS: Final = {"confirmed": ("✓", "green"), "refuted": ("✗", "red"), "unchecked": ("·", "dim")}
+_INDENT: Final = "     "
+
+
+class ShowLine(Protocol):
+    """Where lines go."""
+
+    def __call__(self, text: str, style: str = "") -> None: ...
+
+
+def margin(label: str) -> str:
+    """What stands before each line of a speaker: readable without colour."""
+    return f"{label} │ "
+
+
+def colour(label: str) -> str:
+    return COLOURS.get(label, "bold")
+
+
+def heading(label: str, name: str, what: str = "") -> Line:
+    """The line above a block."""
+    words = " ".join(filter(None, (printable(name), what)))
+    return colour(label), f"{label} ┌ {words}"[:WIDTH]
+
+
+def block(label: str, message: Message) -> Iterator[Line]:
+    """What a speaker said, wrapped behind its letter; what was cut short says so."""
+    text = message.text if message.complete else f"{message.text} (cut short)"
+    for line in printable(text).strip().split("\n"):
+        for part in textwrap.wrap(line, WIDTH - len(margin(label)), break_long_words=True) or [""]:
+            yield colour(label), f"{margin(label)}{part}".rstrip()
+
+
+def claim_lines(claim: Claimed) -> Iterator[Line]:
+    """A claim, what speaks for it, and what a tool said."""
+    mark, style = _MARKS[claim.check]
+    who = f"{claim.by} on {claim.of}"
+    yield from _wrap(style, f"{mark} {claim.id} {claim.check}, {who}: {claim.text}", "", _INDENT)
+    for more in (claim.evidence, claim.why):
+        yield from _wrap("dim", more, _INDENT, _INDENT)
+
+
+def conclusion_lines(concluded: Concluded) -> Iterator[Line]:
+    """The last lines: whose plan holds, what decided it, and what that cost against a single call."""
+    figures, name = concluded.figures, concluded.members.get(concluded.choice, "")
+    yield from _wrap("green", f"→ {concluded.choice} ({name}). {concluded.why}", "", "  ")
+    tokens, single = int(figures.get("tokens", 0)), int(figures.get("single_tokens", 0))
+    usd = f", {dollars(figures['usd'])}" if figures.get("usd") else ""
+    claims = int(figures.get("claims", 0))
+    said = f"; {count(claims, 'claim')}, {int(figures.get('confirmed', 0))} confirmed" if claims else ""
+    one = f" (one call: {single:,})" if single else ""
+    yield from _wrap("dim", f"{tokens:,} tokens{one}{usd}{said}", "  ", "  ")
+
+
+def _wrap(style: str, text: str, first: str, others: str) -> Iterator[Line]:
+    plain = printable(" ".join(text.split()))
+    for line in textwrap.wrap(plain, WIDTH, initial_indent=first, subsequent_indent=others):
+        yield style, line
+
+
+def council_lines(event: Event) -> Iterator[Line]:
+    """What a council's event says to people: a whole block, a claim, the decision; else nothing."""
+    if isinstance(event, Claimed):
+        yield from claim_lines(event)
+    elif isinstance(event, Concluded):
+        yield from conclusion_lines(event)
+    elif isinstance(event, Said) and (label := speaker_of(event)):
+        yield heading(label, event.message.author)
+        yield from block(label, event.message)
+
+
+def show_minutes(minutes: Minutes, show: ShowLine) -> None:
+    """A council from its first word to its last, as it is kept."""
+    show(f"Council {minutes.id}: {printable(minutes.question)[: WIDTH - 22]}")
+    for who, what in minutes.said:
+        if isinstance(what, Claimed):
+            lines = claim_lines(what)
+        elif what.role == "assistant" and "/" not in who:
+            show(*reversed(heading(who, minutes.members.get(who, what.author))))
+            lines = block(who, what)
+        else:
+            continue
+        for style, text in lines:
+            show(text, style)
+    if minutes.concluded:
+        for style, text in conclusion_lines(minutes.concluded):
+            show(text, style)

@@ -1,0 +1,193 @@
+"""How a council of models comes to a decision: who agrees, which claims move whom, whose plan comes first."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, groupby
+from typing import Final, Literal
+
+from kith.core.decisions import Claimed
+
+Round = Literal["propose", "criticise", "revise", "check"]
+# What each round may have used of the tokens by its end; what one leaves over, the next one may use.
+UNTIL: Final[Mapping[Round, float]] = {"propose": 0.40, "criticise": 0.65, "revise": 0.80, "check": 1.0}
+ALIKE: Final = 0.8  # of the files that either plan names, the share that both name
+MOST_CLAIMS: Final = 3  # of one member in one round
+LEVEL: Final = 0.55  # up to which two authors are as good as each other
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One member's plan, or its answer to a question, as data.
+
+    `answer` is the answer in a word or two where there is one. `probe` is a command that would tell right
+    from wrong, `ends` how its author says that it ends now, before anything is changed. `confidence` is from
+    0 to 1.
+    """
+
+    approach: str
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    answer: str = ""
+    probe: str = ""
+    ends: Literal["passes", "fails", ""] = ""
+    confidence: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What an author makes of the claims against its plan; `proposal` is None where it stays as it was."""
+
+    accepted: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    proposal: Proposal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a member's model runs, and how many calls that server answers at once."""
+
+    label: str
+    server: str
+    slots: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TriedPlan:
+    """What became of a plan that was carried out. `ok` is None where nothing could be tested.
+
+    `findings` are those of linters and type checkers, `size` counts the lines added and removed.
+    """
+
+    label: str
+    ok: bool | None
+    passed: int = 0
+    findings: int = 0
+    size: int = 0
+
+
+# --- agreement -------------------------------------------------------------------------------
+
+
+def agree(proposals: Sequence[Proposal]) -> bool:
+    """Whether there is nothing to confer about: every two say the same, and there are two."""
+    return len(proposals) > 1 and all(_say_the_same(*pair) for pair in combinations(proposals, 2))
+
+
+def _say_the_same(one: Proposal, other: Proposal) -> bool:
+    if _conflict(one, other):
+        return False
+    if one.files and other.files:
+        both, either = set(one.files) & set(other.files), set(one.files) | set(other.files)
+        return len(both) >= ALIKE * len(either)
+    return bool(one.answer) and one.answer == other.answer
+
+
+def _conflict(one: Proposal, other: Proposal) -> bool:
+    """Another answer, another outcome of the same command, or nothing in common that is to be changed."""
+    answers = {one.answer, other.answer} - {""}
+    ends = {one.ends, other.ends} - {""}
+    apart = one.symbols and other.symbols and not set(one.symbols) & set(other.symbols)
+    return len(answers) > 1 or (one.probe == other.probe and len(ends) > 1) or bool(apart)
+
+
+def cheapest(costs: Mapping[str, tuple[float, float]]) -> str:
+    """The member whose words cost the least: money first (US dollars), then seconds."""
+    return min(costs, key=lambda label: (costs[label], label))
+
+
+# --- claims ----------------------------------------------------------------------------------
+
+
+def holding(claims: Sequence[Claimed], against: str) -> tuple[Claimed, ...]:
+    """The claims against a member's plan that a tool found to hold: nothing else moves anybody."""
+    return tuple(each for each in claims if each.of == against and each.check == "confirmed")
+
+
+def may_revise(claims: Sequence[Claimed]) -> tuple[str, ...]:
+    """The members whose plan is touched by a claim that holds; () ends the council."""
+    return tuple(sorted({each.of for each in claims if each.check == "confirmed"}))
+
+
+def take_revision(
+    before: Proposal, revision: Revision, claims: Sequence[Claimed]
+) -> tuple[Proposal, tuple[str, ...]]:
+    """The plan after its author spoke again, and the ids of the claims that it gave in to.
+
+    `claims` are all those against the plan. Without one that holds and that the author accepts, the plan is
+    what it was before, whatever the author writes.
+    """
+    ids = [each.id for each in claims if each.check == "confirmed"]
+    accepted = tuple(id for id in ids if id in revision.accepted)
+    if not accepted or revision.proposal is None:
+        return before, ()
+    return replace(revision.proposal, probe=revision.proposal.probe or before.probe), accepted
+
+
+# --- the decision ----------------------------------------------------------------------------
+
+
+def objections(claims: Sequence[Claimed]) -> Counter[str]:
+    """How many claims that hold were made against each plan.
+
+    Those that its author gave in to count too: a plan that needed no correction is right more often.
+    """
+    return Counter(each.of for each in claims if each.check == "confirmed")
+
+
+def in_order(
+    labels: Sequence[str], against: Mapping[str, int], ability: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Whose plan comes first: the fewest objections, then how often its author's work was good so far.
+
+    What is equal in both stays in the order in which it is given.
+    """
+    return tuple(sorted(labels, key=lambda label: (against.get(label, 0), -ability.get(label, 0.0))))
+
+
+def is_decided(labels: Collection[str], against: Mapping[str, int]) -> bool:
+    """Whether the claims alone tell which plan is the best: exactly one has the fewest against it."""
+    counts = [against.get(label, 0) for label in labels]
+    return counts.count(min(counts)) == 1
+
+
+def are_level(one: float, other: float) -> bool:
+    """Whether two authors (by their ability, 0 to 1) are too close for that to tell their plans apart.
+
+    If one of two plans is wrong, the abler author's is right with p(1-q) / (p(1-q) + q(1-p)) where errors are
+    independent. They are not: models fail at the same tasks, so it is right more often, and a judge that is
+    right two times of three already does harm from LEVEL on (benchmarks/councils.py).
+    """
+    able, less = max(one, other), min(one, other)
+    right, wrong = able * (1 - less), less * (1 - able)
+    return right <= LEVEL * (right + wrong)
+
+
+def choose_tried(tried: Sequence[TriedPlan]) -> TriedPlan | None:
+    """Of plans that were carried out the best one that passed: more tests, fewer findings, a smaller change.
+
+    None when none passed.
+    """
+    good = [each for each in tried if each.ok]
+    return min(good, key=lambda each: (-each.passed, each.findings, each.size), default=None)
+
+
+# --- the schedule ----------------------------------------------------------------------------
+
+
+def make_lanes(seats: Sequence[Seat], turn: int) -> tuple[tuple[Seat, ...], ...]:
+    """Who is asked after whom: lanes run side by side, and the members of a lane one after the other.
+
+    A server that answers one call at a time is one lane, and would have to load each member's model anew: so
+    every `turn` (from 0) begins with the member that spoke last, the first with the one that was opened last.
+    """
+    by_server = sorted(seats, key=lambda seat: (seat.server, seat.label))
+    lanes: list[tuple[Seat, ...]] = []
+    for _, group in groupby(by_server, key=lambda seat: seat.server):
+        members = tuple(group)
+        if all(seat.slots > 1 for seat in members):
+            lanes += [(seat,) for seat in members]
+        else:
+            lanes.append(members[:: 1 if turn % 2 else -1])
+    return tuple(lanes)

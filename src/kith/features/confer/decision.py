@@ -1,0 +1,198 @@
+"""Decide a council: its plans tested one after the other in a trial, else a judge with reasons."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from kith.agent.attempt import Outcome, adopt_ready, attempt
+from kith.agent.judges import Judges
+from kith.agent.keeping import discard
+from kith.agent.relay import Leg
+from kith.agent.roles import Player
+from kith.core.errors import KithError
+from kith.core.events import Event, Judged, Notice
+from kith.core.evidence import Evidence
+from kith.core.run import Run, Thread
+from kith.core.trial_names import trial_after
+from kith.core.values import Changes, Verdict
+from kith.edits import summarise
+from kith.features.confer.council_rules import TriedPlan, choose_tried
+from kith.features.confer.debate import CouncilDecision, ranking
+from kith.features.confer.members import Council, Member, ask, inside_ledger, unless_hurried
+from kith.features.confer.messages import JudgeChoice, describe_proposal, read_choice, to_judge
+from kith.features.review.notes import notes_on
+
+# Who carries out the plan of a member, by its label.
+Worker = Callable[[str], Awaitable[Player]]
+_KEPT: Final = "kith"
+_PLAN: Final = (
+    "{task}\n\n# Plan\nYou agreed on this plan with others; follow it unless the code says otherwise.\n{plan}"
+)
+
+
+@dataclass(slots=True)
+class Made:
+    """A plan that was carried out: the change, and what tests and linters said of it."""
+
+    label: str
+    changes: Changes = ()
+    passed: bool = False
+    tested: bool = False
+    tests: int = 0
+    findings: int = 0
+    text: str = ""
+
+    @property
+    def tried(self) -> TriedPlan:
+        files = summarise(self.changes)
+        size = sum(file.added + file.removed for file in files)
+        return TriedPlan(self.label, self.passed and bool(self.changes), self.tests, self.findings, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """How plans are carried out: by whom, on what first message, judged by whom.
+
+    `both`: how many seconds the first may take for the second to be carried out as well, and compared.
+    """
+
+    worker: Worker
+    task: str
+    judges: Judges
+    both: float = 0.0
+
+
+async def settle(
+    run: Run, council: Council, decision: CouncilDecision, how: Settling
+) -> tuple[CouncilDecision, Outcome]:
+    """Carry out the plans in their order until one passes its gates, and put that one to the person.
+
+    Where no test ran, the decision stays what it was, and is carried out as it is.
+    """
+    # Who was in a hurry to decide has decided now, and may be in a hurry once more.
+    hurry = asyncio.Event() if council.hurry.is_set() else council.hurry
+    made: list[Made] = []
+    for number, label in enumerate(decision.order[:2]):
+        own = replace(run, trial_name=_numbered(run.trial_name, number))
+        each = await unless_hurried(hurry, carry_out(own, council, label, how))
+        if each is None:
+            break
+        made.append(each)
+        if each.tried.ok and not (each.tested and _is_cheap(council, how, made)):
+            break
+        if not each.tried.ok and len(decision.order) > len(made):
+            run.emit(Notice(f"The plan of {label} does not hold: {each.text}"))
+    passed = [each for each in made if each.tried.ok]
+    for each in passed if len(passed) > 1 else ():
+        each.findings = await _count_findings(run, each.changes)
+    best = choose_tried([each.tried for each in made])
+    if best is None:
+        return decision, Outcome("failed", f"Nothing was applied: {made[-1].text}" if made else "Stopped.")
+    chosen = next(each for each in made if each.label == best.label)
+    own = replace(run, trial_name=_numbered(run.trial_name, made.index(chosen)))
+    outcome = await adopt_ready(own, chosen.changes, how.judges, chosen.text)
+    for number, each in enumerate(made):
+        if each is not chosen and run.trial_name:
+            await discard(run.workspace, _numbered(run.trial_name, number))
+    return _settled(decision, chosen, made), outcome
+
+
+def _numbered(name: str, number: int) -> str:
+    """The trial of the plan that is carried out first (0: the run's own), or after it."""
+    return trial_after(name, number) if name else ""
+
+
+async def _count_findings(run: Run, changes: Changes) -> int:
+    """What linters and type checkers say of the lines that a change added."""
+    async with run.workspace.trial() as trial:
+        await trial.apply(changes)
+        return len(await notes_on(run.inside(trial), changes))
+
+
+def _is_cheap(council: Council, how: Settling, made: Sequence[Made]) -> bool:
+    """Whether the next plan is worth carrying out although this one passed."""
+    _, seconds = council.work.cost(made[0].label)
+    return len(made) == 1 and seconds < how.both
+
+
+def _settled(decision: CouncilDecision, chosen: Made, made: Sequence[Made]) -> CouncilDecision:
+    if not chosen.tested:
+        return replace(decision, choice=chosen.label)
+    others = [each for each in made if each is not chosen]
+    against = "; ".join(f"{each.label}: {each.text if not each.passed else 'passes too'}" for each in others)
+    why = f"its change passes the checks{f' ({against})' if against else ''}"
+    return replace(decision, choice=chosen.label, by="tests", why=why)
+
+
+async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Made:
+    """Let a plan's author do it in the run's trial, by the same attempts and gates as any task."""
+    made = Made(label)
+    player = await how.worker(label)
+    plan = describe_proposal(council.proposals[label])
+    thread = Thread(f"{council.thread(label).name}/work")
+
+    async def keep(inside: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
+        """In the person's place: the change is kept for the comparison, and goes no further yet."""
+        made.changes, made.passed = changes, not (evidence and evidence.held_back)
+        return Verdict(False, "", _KEPT)
+
+    with run.step(f"plan {label}", kind="plan") as step:
+        own = replace(step, sink=council.work.hear(label, _watch(step, made)))
+        judges = replace(how.judges, person=keep, review=False)
+        words = _PLAN.format(task=how.task, plan=plan)
+        try:
+            outcome = await attempt(own, Leg(player.role, thread, council.question), words, judges)
+        except KithError as error:  # the other's plan is not worse for it
+            made.text = f"{player.role.model.name}: {error}"
+            return made
+    made.text = (thread.last_words or "The plan is carried out.") if made.passed else outcome.text
+    return made
+
+
+def _watch(run: Run, made: Made) -> Callable[[Event, tuple[str, ...]], None]:
+    """The run's sink, with what the gates say of the change taken down on the way."""
+
+    def listen(event: Event, path: tuple[str, ...]) -> None:
+        if isinstance(event, Judged) and event.when == "after" and event.ran and not event.skipped:
+            made.tested = True
+            made.tests = int(event.figures.get("tests", 0) - event.figures.get("failed", 0))
+        run.sink(event, path)
+
+    return listen
+
+
+# Where nothing can be tested and the claims do not decide: a judge with reasons, which is no proof.
+
+JUDGE = "judge"
+
+
+async def ask_judge(run: Run, council: Council, judge: Member) -> CouncilDecision:
+    """The judge's choice, said to be unverified; the ranking where it fails or the tokens are spent."""
+    order = ranking(council)
+    hurried = council.hurry.is_set()
+    choice = None if hurried else await unless_hurried(council.hurry, _choose(run, council, judge))
+    if choice is None:
+        return CouncilDecision(
+            order[0], "limit", "nothing tells them apart, and no judge said otherwise", order
+        )
+    rest = tuple(label for label in order if label != choice.label)
+    why = f"{judge.name} says, unverified: {choice.why.rstrip('.') or 'nothing more'}"
+    return CouncilDecision(choice.label, "judge", why, (choice.label, *rest))
+
+
+async def _choose(run: Run, council: Council, judge: Member) -> JudgeChoice | None:
+    letter = to_judge(council.facts, council.proposals, council.claims)
+    read = partial(read_choice, labels=frozenset(council.proposals))
+    try:
+        with run.step(JUDGE) as step:
+            own = inside_ledger(step, council, JUDGE)
+            room = council.ledger.left("check")
+            choice = await ask(own, judge, council.thread(JUDGE), letter, room, read)
+    except KithError as error:
+        run.emit(Notice(f"The judge ({judge.name}) does not decide: {error}", "warning"))
+        return None
+    if choice is None:
+        run.emit(Notice("No judge is asked: the council's tokens are spent."))
+    return choice

@@ -1,0 +1,235 @@
+"""What the log has measured, as rows, kept as JSON for the next time."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_type_hints
+
+from kith.core.values import Timing, Usage
+from kith.features.measure.folding import KINDS, Folded, VerdictRow, fold_session
+from kith.features.measure.legs import UNDONE
+from kith.features.measure.rows import CallRow, LegRow
+from kith.memory.log import Log
+from kith.memory.session_rows import Extent, SessionRow, SessionRows
+from kith.settings import Settings
+
+# Rows as they are kept for the next time: a session's as JSON, and gone with the session.
+
+_NESTED: Final[dict[Any, Callable[[list[Any]], Any]]] = {
+    Usage: lambda values: Usage(*values),
+    Timing: lambda values: Timing(*values),
+    tuple[str, ...]: tuple,
+}
+
+
+def open_rows(cache: Path, log: Path) -> SessionRows:
+    """What is kept of a log: nothing, where rows had another shape then."""
+    shape = [(kind.__name__, [f.name for f in fields(kind)]) for kind in (CallRow, LegRow, VerdictRow)]
+    return SessionRows(cache, log, shape)
+
+
+def forget_rows(chosen: Settings, log: Log, session: str) -> None:
+    """Drop what is kept of a session."""
+    with closing(open_rows(chosen.cache, log.path)) as kept:
+        kept.forget(session)
+
+
+def encode(folded: Folded) -> SessionRow:
+    """The rows of a session, as they are kept."""
+    legs = [(*astuple(leg), ids) for leg, ids in zip(folded.legs, folded.changes, strict=True)]
+    return SessionRow(
+        folded.session,
+        folded.root,
+        folded.first,
+        folded.last,
+        _dump(map(astuple, folded.calls)),
+        _dump(legs),
+        _dump(map(astuple, folded.verdicts)),
+        folded.undoes,
+    )
+
+
+def _dump(rows: Iterable[tuple[Any, ...]]) -> str:
+    return json.dumps(list(rows), separators=(",", ":"))[1:-1]
+
+
+def _reader(kind: Any) -> Callable[[list[Any]], Any]:
+    """What makes a row of a list: JSON knows neither tuples nor the values within a row."""
+    hints = get_type_hints(kind)
+    made = [
+        (place, _NESTED[hints[field.name]])
+        for place, field in enumerate(fields(kind))
+        if hints[field.name] in _NESTED
+    ]
+
+    def read(values: list[Any]) -> Any:
+        for place, make in made:
+            values[place] = make(values[place])
+        return kind(*values)
+
+    return read
+
+
+_read_call: Callable[[list[Any]], CallRow] = _reader(CallRow)
+_read_leg: Callable[[list[Any]], LegRow] = _reader(LegRow)
+
+
+def decode_calls(text: str) -> list[CallRow]:
+    """The calls that `SessionRows.rows` gave."""
+    return [_read_call(row) for row in json.loads(text)]
+
+
+def decode_legs(text: str) -> list[tuple[LegRow, list[str]]]:
+    """The legs that `SessionRows.rows` gave, each with the changes that it applied."""
+    found = []
+    for row in json.loads(text):
+        changes = row.pop()
+        found.append((_read_leg(row), changes))
+    return found
+
+
+def decode_verdicts(text: str) -> list[VerdictRow]:
+    """The verdicts that `SessionRows.rows` gave."""
+    return [VerdictRow(*row) for row in json.loads(text)]
+
+
+Row = TypeVar("Row", CallRow, LegRow, VerdictRow)
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Rows that are made when somebody wants them: who routes needs no calls, of which there are most."""
+
+    calls: Callable[[], Iterable[CallRow]]
+    legs: Callable[[], Iterable[tuple[LegRow, Iterable[str]]]]
+    verdicts: Callable[[], Iterable[VerdictRow]]
+    undoes: Iterable[tuple[int, str, str]]
+
+
+class Measured:
+    """Calls, parts of tasks and verdicts, each in the order of time; the latest word on a part holds."""
+
+    def __init__(self, found: _Found, since: float = 0.0) -> None:
+        self._found, self._since = found, since
+
+    @cached_property
+    def calls(self) -> tuple[CallRow, ...]:
+        return self._in_order(self._found.calls())
+
+    @cached_property
+    def legs(self) -> tuple[LegRow, ...]:
+        """The parts; one whose change does not hold any more is unsolved."""
+        undone = _undone(self._found.undoes)
+        return self._in_order(
+            leg if undone.isdisjoint(changes) else _as_undone(leg) for leg, changes in self._found.legs()
+        )
+
+    @cached_property
+    def verdicts(self) -> tuple[VerdictRow, ...]:
+        return self._in_order(self._found.verdicts())
+
+    def _in_order(self, rows: Iterable[Row]) -> tuple[Row, ...]:
+        since = self._since
+        recent = (row for row in rows if row.at >= since) if since else rows
+        return tuple(sorted(recent, key=attrgetter("at")))
+
+
+def read_measured(
+    log: Log, root: Path | None = None, since: float = 0.0, *, cache: Path | None = None
+) -> Measured:
+    """The rows of a log, where given those of one folder, and since a moment (seconds of the epoch).
+
+    With `cache` (the folder for caches) only sessions with new events are folded again. Raises KithError
+    when the log cannot be read.
+    """
+    wanted = str(root) if root else ""
+    found = _read_kept(log, cache, wanted, since) if cache else None
+    return Measured(found or _read_anew(log, wanted), since)
+
+
+def measure(calls: Iterable[CallRow] = (), legs: Iterable[LegRow] = ()) -> Measured:
+    """Rows that did not come from a log, as if they had."""
+    kept = [(leg, ()) for leg in legs]
+    return Measured(_Found(lambda: calls, lambda: kept, lambda: (), ()))
+
+
+def _read_anew(log: Log, root: str) -> _Found:
+    every = list(_fold(log, log.session_ids()))
+    own = [each for each in every if root in ("", each.root)]
+    return _Found(
+        lambda: [call for each in own for call in each.calls],
+        lambda: [pair for each in own for pair in zip(each.legs, each.changes, strict=True)],
+        lambda: [verdict for each in own for verdict in each.verdicts],
+        sorted(undo for each in every for undo in each.undoes),
+    )
+
+
+def _read_kept(log: Log, cache: Path, root: str, since: float) -> _Found | None:
+    """The rows by way of the cache; None where the disk refuses it."""
+    with closing(open_rows(cache, log.path)) as kept:
+        _bring_up(kept, log)
+        calls, legs = kept.rows("calls", root, since), kept.rows("legs", root, since)
+        verdicts, undoes = kept.rows("verdicts", root, since), kept.undoes()
+        if not kept.usable:
+            return None
+    return _Found(
+        lambda: _sound(lambda: decode_calls(calls), lambda: _read_anew(log, root).calls()),
+        lambda: _sound(lambda: decode_legs(legs), lambda: _read_anew(log, root).legs()),
+        lambda: _sound(lambda: decode_verdicts(verdicts), lambda: _read_anew(log, root).verdicts()),
+        undoes,
+    )
+
+
+def _sound(kept: Callable[[], Iterable[Any]], anew: Callable[[], Iterable[Any]]) -> Iterable[Any]:
+    """What the cache holds, or what the log tells where that was damaged on the disk."""
+    try:
+        return kept()
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return anew()
+
+
+def _bring_up(kept: SessionRows, log: Log) -> None:
+    """Fold the sessions in which something happened since, and drop those that are gone."""
+    was, now = kept.extent(), Extent(*log.extent())
+    if was == now:
+        return
+    if was.name != now.name or now.newest < was.newest:  # another log
+        touched, gone = log.session_ids(), kept.sessions()
+    else:
+        touched = log.session_ids(after=was.newest)
+        complete = now.events - log.count_after(was.newest) == was.events
+        gone = set() if complete else kept.sessions() - set(log.session_ids())
+    kept.put(map(encode, _fold(log, touched)), gone, now)
+
+
+def _fold(log: Log, sessions: Iterable[str]) -> Iterator[Folded]:
+    """The rows of each session that has any events of interest."""
+    for session in sessions:
+        folded = fold_session(session, log.events(session, kinds=KINDS))
+        if folded.first:
+            yield folded
+
+
+# --- what only all sessions together tell ----------------------------------------------------
+
+
+def _undone(undoes: Iterable[tuple[int, str, str]]) -> set[str]:
+    """The changes that do not hold now: taken back, and not brought again by undoing that."""
+    taken: dict[str, str] = {}
+    closed: set[str] = set()
+    for _, change, undone in undoes:
+        taken[change] = undone
+        closed.add(undone)
+        if undone in taken:
+            closed.discard(taken[undone])
+    return closed
+
+
+def _as_undone(leg: LegRow) -> LegRow:
+    told = UNDONE
+    return replace(leg, undone=True, reward=told.reward, weight=told.weight, reason=told.reason)

@@ -1,0 +1,269 @@
+"""Work that a cloud model hands to a local one: who there is, the tool, and one errand."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kith.agent.asking.roles import find_role, make_player
+from kith.agent.asking.terms import Terms
+from kith.agent.attempt import land_edits
+from kith.agent.models import measured_name
+from kith.agent.roles import Player
+from kith.core.decisions import Delegated
+from kith.core.errors import KithError, LimitError, ModelError, NoModelError, TreeError
+from kith.core.events import Called, Event
+from kith.core.loop import begin_turn, converse
+from kith.core.model import Tool
+from kith.core.run import Run, Thread, new_id, nobody_speaks
+from kith.core.values import CallTarget, Changes, Ran, ToolResult, Usage, say
+from kith.core.workspace import Command, ExecLimits, Trial
+from kith.edits import summarise
+from kith.features.measure.measured_rows import read_measured
+from kith.features.measure.speed_and_success import describe_models
+from kith.models.stack import Opened
+from kith.models.wrappers.limited import Budget
+from kith.tools import ReadLimits, standard_tools
+from kith.tools.answers import in_words, refused, told
+
+# Work given to another model: who there is and how well each does, and one piece of work handed over.
+
+# The models that work can be given to, with what was measured of each, as text.
+Describe = Callable[[], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A piece of work for another model. `check`: a command that succeeds when it is done, "" for none."""
+
+    model: str
+    task: str
+    context: str = ""
+    check: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What came of an errand, in words for the model that gave it, and in a line for people."""
+
+    ok: bool
+    text: str
+    line: str
+
+
+Entrust = Callable[[Errand, Run], Awaitable[Returned]]
+
+
+def make_delegation(describe: Describe, entrust: Entrust) -> tuple[Tool, Tool]:
+    """`models` tells who there is, `delegate` gives one of them work in the same trial."""
+
+    async def tell(args: Mapping[str, Any], run: Run) -> ToolResult:
+        table = await describe()
+        return told(table, f"{max(len(table.splitlines()) - 1, 0)} rows")
+
+    @in_words
+    async def delegate(args: Mapping[str, Any], run: Run) -> ToolResult:
+        errand = Errand(*(str(args.get(key, "")).strip() for key in ("model", "task", "context", "check")))
+        if not errand.task:
+            return refused("task is empty: say what is to be done, and how one sees that it is.")
+        returned = await entrust(errand, run)
+        return told(returned.text, returned.line) if returned.ok else refused(returned.text)
+
+    nothing = {"type": "object", "properties": {}}
+    texts = {name: {"type": "string"} for name in ("model", "task", "context", "check")}
+    work = {"type": "object", "properties": texts, "required": ["model", "task"]}
+    return (
+        Tool("models", "List the local models and what was measured of each.", nothing, "read", tell),
+        Tool(
+            "delegate",
+            "Let a local model do one small, closed task in this trial. context: what it must know; it sees "
+            "nothing of this conversation. check: a command that succeeds when it is done.",
+            work,
+            "write",
+            delegate,
+            lambda args: CallTarget(str(args.get("model", ""))),
+        ),
+    )
+
+
+TRIES = 2  # the check's no is told once
+NO_SANDBOX = "Commands cannot be confined here: leave check out, and look at the result yourself."
+_WORDS = 2_000  # characters of an answer that go back to the giver
+_OUTPUT = 1_500  # of a failing check's
+
+
+@dataclass(slots=True)
+class _Bill:
+    """What the calls of one errand took."""
+
+    usage: Usage = Usage()
+    usd: float | None = 0.0
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, Called):
+            self.usage += event.usage
+            self.usd = None if self.usd is None or event.usd is None else self.usd + event.usd
+
+
+async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: ExecLimits) -> Returned:
+    """Let `player` do the errand of the model `by` in the trial that `run.workspace` is.
+
+    A change that the errand's own check refuses twice is taken back; one without a check stays, and is said
+    to be unverified. Whatever the player is unable to do comes back in words.
+    """
+    trial = run.workspace
+    if not isinstance(trial, Trial):
+        return Returned(False, "There is no trial here: nothing can be handed over.", "no trial")
+    if errand.check and not trial.confined:  # nobody would be asked about it, as about every other command
+        return Returned(False, NO_SANDBOX, "no sandbox for its check")
+    name, bill, began, mark = player.role.model.name, _Bill(), time.monotonic(), f"errand {new_id()}"
+    with run.step("delegate") as step:
+        heard = _listening(step, bill)
+        before = await trial.checkpoint(mark)
+        try:
+            words, ran = await _work(heard, trial, errand, player, limits)
+            failed = ran is not None and ran.code != 0
+        except (ModelError, NoModelError, LimitError, TreeError) as error:
+            words, ran, failed = str(error), None, True
+        except asyncio.CancelledError:
+            await trial.go_back(mark)
+            raise
+        if failed:
+            await trial.go_back(mark)
+        changed = _difference(before, await trial.changes())
+        verified, seconds = _verification(ran), time.monotonic() - began
+        heard.emit(Delegated(by, name, errand.task, not failed, verified, bill.usage, bill.usd, seconds))
+    return _answer(name, words, changed, ran, failed, verified)
+
+
+def _listening(run: Run, bill: _Bill) -> Run:
+    """The same run, with the bill kept."""
+
+    def sink(event: Event, path: tuple[str, ...]) -> None:
+        bill.take(event)
+        run.sink(event, path)
+
+    return replace(run, sink=sink, hear=nobody_speaks)  # what a person says is meant for who delegates
+
+
+async def _work(
+    run: Run, trial: Trial, errand: Errand, player: Player, limits: ExecLimits
+) -> tuple[str, Ran | None]:
+    """The player's last words, and the check's last run if there is a check."""
+    thread, ran = Thread(f"delegate/{new_id()}"), None
+    begin_turn(run, thread, say(_letter(errand), "delegation"))
+    for number in range(1, TRIES + 1):
+        words = await converse(run, player.role, thread, number)
+        landed = await land_edits(run, trial, thread, number)
+        if not landed.ok:
+            ran = None
+            refusal, by = landed.feedback, "edits"
+        else:
+            ran = await trial.check(Command(errand.check), limits) if errand.check else None
+            if ran is None or ran.code == 0:
+                return words, ran
+            refusal, by = f"`{errand.check}` ends with {ran.code}:\n{ran.output[-_OUTPUT:]}", "check"
+        if number < TRIES:
+            begin_turn(run, thread, say(refusal, by))
+    if ran is None:
+        raise ModelError(f"its edits did not apply: {refusal}")
+    return words, ran
+
+
+def _letter(errand: Errand) -> str:
+    parts = [errand.task]
+    if errand.context:
+        parts.append(f"What you need to know:\n{errand.context}")
+    if errand.check:
+        parts.append(f"It is done when `{errand.check}` succeeds.")
+    return "\n\n".join(parts)
+
+
+def _difference(before: Changes, after: Changes) -> Changes:
+    """What the errand changed, beside what had been changed already."""
+    known = {change.path: change.after for change in before}
+    return tuple(each for each in after if each.path not in known or known[each.path] != each.after)
+
+
+def _verification(ran: Ran | None) -> str:
+    if ran is None:
+        return "nobody"
+    return f"`{ran.command}` ends with exit code {ran.code} after {ran.seconds:.1f} s"
+
+
+def _answer(
+    name: str, words: str, changed: Changes, ran: Ran | None, failed: bool, verified: str
+) -> Returned:
+    said = words.strip()[:_WORDS] or "(it said nothing)"
+    if failed:
+        why = f"{verified}:\n{ran.output[-_OUTPUT:]}" if ran else said
+        text = f"{name} did not do it, and its change was taken back. {why}"
+        return Returned(False, text, f"{name} did not do it")
+    files = ", ".join(f"{each.path} +{each.added} -{each.removed}" for each in summarise(changed))
+    rows = [f"{name} says: {said}", f"Changed: {files or 'nothing'}.", f"Verified by: {verified}."]
+    line = f"{name}: {files or 'an answer'}; verified by {verified}"
+    return Returned(True, "\n".join(rows), line)
+
+
+# What a model in the cloud may hand to the local ones: who they are, and one of them does an errand.
+
+
+def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
+    """The tools with which `giver` asks local models; what it must not see, they do not see for it."""
+    project = terms.project
+    names = project.settings.route.local
+    logged = {name: measured_name(project.settings, name) for name in names}
+
+    async def describe() -> str:
+        measured = read_measured(project.log, cache=project.settings.cache)
+        return tell_models(logged, describe_models(measured))
+
+    async def entrust(errand: Errand, run: Run) -> Returned:
+        if errand.model not in names:
+            there = f"There is no local model {errand.model!r}; there are: {', '.join(names)}."
+            return Returned(False, there, "no such model")
+        try:
+            async with aclosing(await terms.open(errand.model)) as opened:
+                player = _player(terms, opened, giver)
+                limits = ExecLimits(seconds=project.settings.check_timeout)
+                return await do_errand(run, giver.facts.name, errand, player, limits)
+        except KithError as error:
+            return Returned(False, f"{errand.model} cannot be asked: {error}", "it cannot be asked")
+
+    return make_delegation(describe, entrust)
+
+
+def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
+    step, limits = terms.project.settings.build, ReadLimits.of_window(opened.window)
+    model = terms.wrap(opened, budget=Budget(step.step_tokens, step.step_seconds), tells=False)
+    tools = terms.show(giver, standard_tools(limits=limits))
+    spec, veiled = find_role("worker", terms.project.settings), terms.veils(giver)
+    player = make_player(terms.project, spec, opened, model, tools, veiled=veiled)
+    return replace(player, role=replace(player.role, purpose="delegated"))
+
+
+def tell_models(logged: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Each model that may be asked, with what it was measured to do, a line for each kind of work.
+
+    `logged` is the name that each has in the log.
+    """
+    lines = []
+    for name, known in logged.items():
+        own = [row for row in rows if row["model"] in (known, name.partition("/")[2])]
+        lines += [f"{name}: {_measured(row)}" for row in own] or [f"{name}: not measured yet"]
+    return "\n".join(("The local models, and how their tasks went here:", *lines))
+
+
+def _measured(row: Mapping[str, Any]) -> str:
+    """`edit-small: 7 of 9 solved (45 to 94 %), 12 s, 2,100 tokens`."""
+    words = [f"{row['tasks']} tasks"]
+    if row["judged"]:
+        low, high = round(100 * row["solved_low"]), round(100 * row["solved_high"])
+        words = [f"{row['solved']:.0%} of {row['judged']} solved ({low} to {high} %)"]
+    if row["p50_s"] is not None:
+        words.append(f"{row['p50_s']:.0f} s")
+    if row["tokens"]:
+        words.append(f"{row['tokens']:,.0f} tokens")
+    return f"{row['kind']}: {', '.join(words)}"

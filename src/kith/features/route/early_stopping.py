@@ -1,0 +1,182 @@
+"""Stop a model at work that will probably not solve its task."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kith.core.errors import HopelessError
+from kith.core.events import Called, Event
+from kith.core.model import Emit, Model, Prompt
+from kith.core.values import Message, Reply, ToolCall, ToolResult
+from kith.features.measure.rows import LegRow
+
+# The numbers: of runs on real issues 71 % of the spending goes into those that fail, and the chance to solve
+# falls from 0.71 in the shorter half to 0.04 beyond the 90th percentile. Where models stop by themselves a
+# cap saves nothing and costs nothing, so it is learned for each model and kind of work.
+
+
+_ENOUGH: Final = 10  # successful runs, from which on their 90th percentile means something
+_FEW: Final = 3  # with fewer, nothing is known
+_LEAST: Final = 12  # steps that any run may take
+_SAME: Final = 3  # times that a command fails in the same way
+_MALFORMED: Final = 2  # edits or calls in a row that cannot be carried out
+_FULL: Final = 0.9  # of the window
+_SLOW: Final = 0.3  # of the usual speed, in two calls one after the other
+_TELLING: Final = 32  # tokens of a reply, from which on its speed means something
+_COMMANDS: Final = ("bash", "powershell")
+_EDITS: Final = ("edit", "write")
+# How an answer begins that tells of a policy, a person's no, or a crash.
+_UNUSABLE: Final = ("malformed", "cut")  # faults
+_NOT_ITS_FAULT: Final = ("forbidden", "denied", "interrupted")
+# What differs between two runs of one command although nothing has changed.
+_NOISE: Final = re.compile(
+    r"\b\d+(?:[.,]\d+)?\s?(?:[nµum]?s|secs?|seconds?|min)\b|\b0x[0-9a-fA-F]{6,}\b|\d+:\d\d"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What a model is like at one kind of work; 0 where nobody knows.
+
+    `cap`: the steps beyond which it hardly ever succeeds. `window` counts tokens, `write_rate` those of a
+    second.
+    """
+
+    cap: int = 0
+    window: int = 0
+    write_rate: float = 0.0
+
+
+def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") -> int:
+    """The 90th percentile of the steps of successful runs; twice their median where they are few; 0: none."""
+    steps = [
+        row.steps
+        for row in rows
+        if row.steps and row.model == model and row.kind == kind and row.solved
+        # Other weights are another model.
+        if not digest or row.digest == digest
+    ]
+    if len(steps) < _FEW:
+        return 0
+    steps.sort()
+    usual = steps[len(steps) * 9 // 10] if len(steps) >= _ENOUGH else 2 * steps[len(steps) // 2]
+    return max(_LEAST, usual)
+
+
+def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], habits: Habits) -> str:
+    """Why a model should be stopped before its next call, in words; "" while there is hope.
+
+    `messages` are its thread; only what came after the last words of a person counts. `calls` are its latest
+    ones, in order.
+    """
+    said = _since_a_person(messages)
+    return (
+        _too_long(said, habits.cap)
+        or _same_failure(said)
+        or _malformed(said)
+        or _full(said, calls, habits.window)
+        or _slow(calls, habits.write_rate)
+    )
+
+
+def _since_a_person(messages: Sequence[Message]) -> Sequence[Message]:
+    begins = max((n for n, each in enumerate(messages) if each.author == "person"), default=-1)
+    return messages[begins + 1 :]
+
+
+def _too_long(said: Sequence[Message], cap: int) -> str:
+    steps = sum(each.role == "assistant" and each.author != "kith" for each in said)
+    over = cap and steps > cap
+    return f"{steps} steps, and the tasks it solves hardly ever take more than {cap}" if over else ""
+
+
+def _same_failure(said: Sequence[Message]) -> str:
+    failures = Counter(
+        (str(call.args.get("command", "")), _NOISE.sub("", result.text))
+        for call, result in _answered(said)
+        if call.name in _COMMANDS and not result.ok
+    )
+    for (command, _), times in failures.items():
+        if times >= _SAME:
+            return f"`{_clip(command)}` failed {times} times in the same way"
+    return ""
+
+
+def _malformed(said: Sequence[Message]) -> str:
+    """Edits that do not apply and calls that cannot be run, one right after the other, up to the end."""
+    times = 0
+    for call, result in reversed(_answered(said)):
+        broken = call.fault or call.name in _EDITS or result.fault in _UNUSABLE
+        if result.ok or not broken or result.fault in _NOT_ITS_FAULT:
+            break
+        times += 1
+    return f"{times} edits or calls in a row that cannot be carried out" if times >= _MALFORMED else ""
+
+
+def _full(said: Sequence[Message], calls: Sequence[Called], window: int) -> str:
+    if not window or not calls:
+        return ""
+    used = calls[-1].usage.total
+    progress = any(result.ok and call.name in _EDITS for call, result in _answered(said))
+    return f"{used / window:.0%} of its window are full, and nothing is written" * (
+        used >= _FULL * window and not progress
+    )
+
+
+def _slow(calls: Sequence[Called], usual: float) -> str:
+    rates = [
+        call.usage.output / call.timing.decode_s
+        for call in calls
+        if call.usage.output >= _TELLING and call.timing.decode_s > 0
+    ]
+    if not usual or len(rates) < 2 or max(rates[-2:]) >= _SLOW * usual:
+        return ""
+    return f"it writes {rates[-1]:.1f} tokens/s, and {usual:.0f} otherwise"
+
+
+def _answered(said: Sequence[Message]) -> list[tuple[ToolCall, ToolResult]]:
+    """Calls with their results, in the order of these."""
+    calls = {call.id: call for message in said for call in message.calls}
+    results = (result for message in said for result in message.results)
+    return [(calls[result.call_id], result) for result in results if result.call_id in calls]
+
+
+def _clip(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= 40 else f"{line[:37]}..."
+
+
+# A model that is asked only as long as there is hope that it will solve its task.
+
+
+@dataclass(frozen=True, slots=True)
+class Hopeful:
+    """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
+
+    It sees the whole thread, so it stands outside of what shortens prompts.
+    """
+
+    model: Model
+    habits: Habits
+    purpose: str = "edit"
+    _calls: list[Called] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask. Raises HopelessError before a call that would be in vain, and what the model raises."""
+        mine = prompt.purpose == self.purpose
+        why = why_hopeless(prompt.messages, self._calls, self.habits) if mine else ""
+        if why:
+            raise HopelessError(f"stopped as hopeless: {why}")
+
+        def listen(event: Event) -> None:
+            if mine and isinstance(event, Called) and event.stop != "error":
+                self._calls.append(event)
+            emit(event)
+
+        return await self.model(prompt, listen)

@@ -1,0 +1,205 @@
+"""What is expected of a model at a task: priors, then success, cost and time as measured."""
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from kith.features.measure.intervals import Beta, Count, chance_of, logit
+from kith.features.measure.rows import LegRow
+from kith.features.route.plans import Errors
+
+# What a run of a model takes, in money and time: means that forget, and how sure they are.
+
+_EXPECTED_RUNS: Final = 5.0  # that an expectation is worth: runs differ widely, and one must not decide
+_EXPECTED_SPREAD: Final = 0.1  # squared, as a share of the mean
+
+
+class Taken(NamedTuple):
+    """Sums over `runs`; `spread` sums the squares of how far each was off the mean, as shares of it."""
+
+    runs: float = 0.0
+    usd: float = 0.0
+    seconds: float = 0.0
+    spread: float = 0.0
+
+    def plus(self, usd: float, seconds: float, keep: float = 1.0) -> "Taken":
+        """With one more run; those before still count `keep` of what they did."""
+        mean, value = (self.usd, usd) if self.usd else (self.seconds, seconds)
+        off = value * self.runs / mean - 1 if mean else 0.0
+        return Taken(
+            keep * self.runs + 1,
+            keep * self.usd + usd,
+            keep * self.seconds + seconds,
+            keep * self.spread + off * off,
+        )
+
+    def less(self, part: "Taken") -> "Taken":
+        """What is left without a part of it, never below nothing."""
+        return Taken(*(max(0.0, whole - some) for whole, some in zip(self, part, strict=True)))
+
+    def estimate(self, expected: "Takes") -> "Takes":
+        """What the next run takes, where `expected` was expected: a normal-inverse-gamma belief.
+
+        That the runs took far more or less than was expected makes it less sure, as their spread does.
+        """
+        before = min(expected.runs, _EXPECTED_RUNS)
+        runs = self.runs + before
+        usd = (self.usd + before * expected.usd) / runs
+        seconds = (self.seconds + before * expected.seconds) / runs
+        mean, was = (usd, expected.usd) if usd else (seconds, expected.seconds)
+        off = (mean - was) / max(mean, was) if mean else 0.0
+        surprise = before * runs / self.runs * off * off if self.runs else 0.0
+        return Takes(usd, seconds, (self.spread + before * expected.spread + surprise) / runs, runs)
+
+
+class Takes(NamedTuple):
+    """Expected dollars and seconds of one run, its relative variance, and how many runs that rests on."""
+
+    usd: float
+    seconds: float
+    spread: float = _EXPECTED_SPREAD
+    runs: float = _EXPECTED_RUNS
+
+    def times(self, factor: float) -> "Takes":
+        """So many times of it, as sure as before."""
+        return self._replace(usd=self.usd * factor, seconds=self.seconds * factor)
+
+    def doubt(self, rng: random.Random) -> float:
+        """A factor for what is expected, as likely as the true mean is believed to be off by it."""
+        return max(0.0, rng.gauss(1.0, (self.spread / self.runs) ** 0.5))
+
+
+# What is expected of a model before anything was measured.
+
+# The curves fit the published pass rates of 59 models of known size on HumanEval+ and MBPP+. They leave 0.8
+# and 0.5 logits unexplained, so what they say is worth no more than four outcomes.
+
+
+MASS: Final = 4.0  # outcomes that an expectation is worth
+FRONTIER: Final = 0.65  # the chance that a frontier model solves a task
+_AFTER_A_MISS: Final = -0.6  # logits: what is left is harder (-0.3 to -1.4 on open tables of outcomes)
+_MANY_FILES: Final = -1.5  # logits: a guess, until there is data
+_MANY: Final = ("edit-multi", "refactor")
+_TYPICAL: Final = 7.0  # billions of parameters, of a model that does not tell
+
+
+def expected(kind: str, parameters: float | None = None, *, frontier: bool = False) -> float:
+    """The chance that a model of so many billions of parameters solves a task of this kind."""
+    if frontier:
+        return FRONTIER
+    size = math.log10(parameters or _TYPICAL)
+    harder = _MANY_FILES if kind in _MANY else 0.0
+    return chance_of(((-0.98 + 1.21 * size) + (-0.60 + 0.84 * size)) / 2 + harder)
+
+
+def expected_after_a_miss(first: float) -> float:
+    """The chance where another model has failed, from the chance that there would have been at first."""
+    return chance_of(logit(min(max(first, 0.01), 0.99)) + _AFTER_A_MISS)
+
+
+def expected_before_a_miss(after: float) -> float:
+    """The inverse: the chance at first, from the one where another model has failed."""
+    return chance_of(logit(min(max(after, 0.01), 0.99)) - _AFTER_A_MISS)
+
+
+Head = Literal["first", "after"]  # a model was asked at first, or after another one had given up
+_KEEP: Final = 0.99  # what evidence still counts once there is one more piece of it
+_WIDER: Final = 8.0  # outcomes that evidence from other kinds of work is worth at most
+_DOUBTS: Final = Beta(0.5, 9.5)  # that a check is wrong, where nobody has looked
+# Reasons of a reward that do not rest on the check, so that they can tell whether it was right.
+_INDEPENDENT: Final = frozenset({"accepted", "rejected", "undone", "audit"})
+
+
+class Cell(NamedTuple):
+    """Where evidence is kept: of which model, in which part of a plan, at which kind of work ("": at any)."""
+
+    who: str
+    head: Head
+    kind: str = ""
+
+
+def who(model: str, digest: str = "") -> str:
+    """A model is its weights: under another digest it is another one, of which nothing is known yet."""
+    return f"{model}@{digest}" if digest else model
+
+
+def sorts_of(kind: str) -> tuple[str, ...]:
+    """The sorts of work that a task is of, the widest first; what is known of one leans on the wider."""
+    return ("", kind) if kind else ("",)
+
+
+@dataclass(slots=True)
+class Learned:
+    """A fold of rows; `observe` is the only way it grows."""
+
+    solved: dict[Cell, Count] = field(default_factory=dict)
+    taken: dict[Cell, Taken] = field(default_factory=dict)
+    passed: Count = Count()  # of all that was checked
+    wrong_though_passed: Count = Count()  # of what was looked at independently
+    right_though_failed: Count = Count()
+
+    def observe(self, row: LegRow) -> None:
+        """Learn from one more row, in the order in which the work was done."""
+        head: Head = "after" if row.after else "first"
+        for kind in sorts_of(row.kind):
+            cell = Cell(who(row.model, row.digest), head, kind)
+            if row.reward is not None:
+                count = self.solved.get(cell, Count())
+                self.solved[cell] = count.plus(row.reward, row.weight, _KEEP**row.weight)
+            if row.usd is not None:
+                self.taken[cell] = self.taken.get(cell, Taken()).plus(row.usd, row.seconds, _KEEP)
+        if row.passed is not None:
+            self._doubt_the_check(row.passed, row)
+
+    def _doubt_the_check(self, passed: bool, row: LegRow) -> None:
+        self.passed = self.passed.plus(float(passed), keep=_KEEP)
+        if row.reward is None or row.reason not in _INDEPENDENT:
+            return
+        if passed:
+            self.wrong_though_passed = self.wrong_though_passed.plus(1 - row.reward, row.weight, _KEEP)
+        else:
+            self.right_though_failed = self.right_though_failed.plus(row.reward, row.weight, _KEEP)
+
+    def seen(self, model: str, head: Head, kind: str) -> Count:
+        return self.solved.get(Cell(model, head, kind), Count())
+
+    def chance(
+        self, model: str, head: Head, sorts: Sequence[str], expected: float, mass: float = MASS
+    ) -> Beta:
+        """The belief that `model` solves a task of the narrowest of `sorts`, where `expected` was expected.
+
+        The expectation is worth `mass` outcomes. Each sort's own evidence is added to the belief that all
+        wider work gives, which is worth a limited number of outcomes: a hierarchical Beta model with its
+        upper levels fixed at their means.
+        """
+        counts = [self.seen(model, head, sort) for sort in sorts]
+        belief = Beta(MASS * expected, MASS * (1 - expected))
+        for wide, narrow in pairwise([*counts, Count()]):
+            belief = wide.less(narrow).belief(belief.mean, min(belief.mass, _WIDER))
+        return belief
+
+    def takes(self, model: str, head: Head, sorts: Sequence[str], expected: Takes) -> Takes:
+        """What a run of `model` on a task of the narrowest of `sorts` takes, learned in the same way."""
+        sums = [self.taken.get(Cell(model, head, sort), Taken()) for sort in sorts]
+        for wide, narrow in pairwise([*sums, Taken()]):
+            expected = wide.less(narrow).estimate(expected)
+        return expected
+
+    @property
+    def errors(self) -> Errors:
+        """How often a check passes what is wrong, and fails what is right (Bayes' rule over what it said)."""
+        passes = self.passed.belief(0.5, 2.0).mean
+        wrong = passes * self.wrong_though_passed.belief(_DOUBTS.mean, _DOUBTS.mass).mean
+        right = (1 - passes) * self.right_though_failed.belief(_DOUBTS.mean, _DOUBTS.mass).mean
+        return Errors(wrong / (wrong + 1 - passes - right), right / (right + passes - wrong))
+
+
+def fold(rows: Iterable[LegRow]) -> Learned:
+    """Evidence in the order in which the work was done, whenever its verdicts came or were corrected."""
+    evidence = Learned()
+    for row in sorted(rows, key=lambda row: (row.at, row.session, row.task, row.part)):
+        evidence.observe(row)
+    return evidence

@@ -1,0 +1,109 @@
+"""What tells a run in vain from one that takes its time."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kith.core.events import Called
+from kith.core.values import Fault, Message, Text, Timing, ToolCall, ToolResult, Usage, say
+from kith.features.measure.rows import LegRow
+from kith.features.route.early_stopping import Habits, step_cap, why_hopeless
+
+TASK = say("fix it")
+
+
+def use(number: int, name: str, ok: bool, text: str = "", fault: Fault = "", **args: str) -> list[Message]:
+    """A call and its answer."""
+    call = ToolCall(f"c{number}", name, args)
+    result = ToolResult(call.id, text, ok, {"line": text}, fault)
+    return [Message("assistant", (call,), "model"), Message("tool", (result,), "kith")]
+
+
+def run_of(*uses: tuple[str, bool, str]) -> list[Message]:
+    said = [TASK]
+    for number, (name, ok, text) in enumerate(uses):
+        said += use(number, name, ok, text, command="pytest", path="a.py")
+    return said
+
+
+def leg(
+    steps: int, reward: float = 1.0, model: str = "m", kind: str = "edit-small", digest: str = ""
+) -> LegRow:
+    return LegRow("s", 1, 0.0, "/r", model, kind, digest=digest, reward=reward, steps=steps)
+
+
+def test_a_command_that_fails_in_the_same_way_three_times() -> None:
+    same = ("bash", False, "exit code 1\n1 failed in 0.12s")
+    later = ("bash", False, "exit code 1\n1 failed in 0.35s")
+    assert why_hopeless(run_of(same, later), (), Habits()) == ""
+    assert "failed 3 times in the same way" in why_hopeless(
+        run_of(same, ("read", True, ""), later, same), (), Habits()
+    )
+
+
+def test_fewer_failing_tests_are_not_the_same_failure() -> None:
+    counts = [("bash", False, f"exit code 1\n{number} failed") for number in (3, 2, 1)]
+    assert why_hopeless(run_of(*counts), (), Habits()) == ""
+
+
+def test_edits_that_do_not_apply_one_right_after_the_other() -> None:
+    broken = ("edit", False, "the old text is not in the file")
+    assert why_hopeless(run_of(broken), (), Habits()) == ""
+    assert why_hopeless(run_of(broken, ("read", True, "..."), broken), (), Habits()) == ""
+    assert "2 edits or calls in a row" in why_hopeless(run_of(broken, broken), (), Habits())
+    assert why_hopeless(run_of(broken, broken, ("edit", True, "")), (), Habits()) == ""
+
+
+def test_what_a_person_said_begins_anew() -> None:
+    broken = ("edit", False, "the old text is not in the file")
+    assert why_hopeless([*run_of(broken, broken), say("try utils.py")], (), Habits()) == ""
+
+
+def test_what_was_not_allowed_is_no_mistake_of_the_model() -> None:
+    denied = [use(number, "edit", False, "no", "denied") for number in range(2)]
+    assert why_hopeless([TASK, *denied[0], *denied[1]], (), Habits()) == ""
+
+
+def test_calls_that_cannot_be_run_count_whatever_the_tool() -> None:
+    broken = [use(number, "read", False, "no", "malformed") for number in range(2)]
+    assert "2 edits or calls in a row" in why_hopeless([TASK, *broken[0], *broken[1]], (), Habits())
+
+
+def test_a_full_window_without_a_change() -> None:
+    full = [Called("m", "edit", 1, Usage(900, 30))]
+    looks = run_of(("read", True, "..."))
+    assert "of its window are full" in why_hopeless(looks, full, Habits(window=1000))
+    assert why_hopeless(looks, full, Habits(window=2000)) == ""
+    assert why_hopeless(run_of(("edit", True, "")), full, Habits(window=1000)) == ""
+
+
+def test_two_calls_in_a_row_far_below_the_usual_speed() -> None:
+    def call(rate: float) -> Called:
+        return Called("m", "edit", 1, Usage(100, 100), Timing(decode_s=100 / rate))
+
+    known = Habits(write_rate=40.0)
+    assert why_hopeless([TASK], [call(5), call(5)], known) == "it writes 5.0 tokens/s, and 40 otherwise"
+    assert why_hopeless([TASK], [call(5), call(30), call(5)], known) == ""
+    assert why_hopeless([TASK], [call(5), call(5)], Habits()) == ""
+
+
+def test_too_many_steps() -> None:
+    looks = run_of(*[("read", True, str(number)) for number in range(13)])
+    assert "13 steps" in why_hopeless(looks, (), Habits(cap=12))
+    assert why_hopeless(looks, (), Habits(cap=13)) == why_hopeless(looks, (), Habits()) == ""
+    assert why_hopeless([*looks, Message("assistant", (Text("x"),), "kith")], (), Habits(cap=13)) == ""
+
+
+def test_the_cap_is_learned_from_what_succeeded() -> None:
+    assert step_cap([leg(20), leg(22)], "m", "edit-small") == 0
+    assert step_cap([leg(20), leg(22), leg(24), leg(200, 0.0)], "m", "edit-small") == 44
+    many = [leg(steps) for steps in range(11, 31)]
+    assert step_cap(many, "m", "edit-small") == 29
+    assert step_cap(many, "other", "edit-small") == step_cap(many, "m", "docs") == 0
+    assert step_cap([leg(30, digest="old")] * 20, "m", "edit-small", "new") == 0
+    assert step_cap([leg(2)] * 20, "m", "edit-small") == 12
+
+
+@given(st.lists(st.integers(1, 200), min_size=10, max_size=60))
+def test_at_most_a_tenth_of_the_successful_runs_would_have_been_stopped(steps: list[int]) -> None:
+    cap = step_cap([leg(each) for each in steps], "m", "edit-small")
+    assert sum(each > cap for each in steps) <= len(steps) / 10
