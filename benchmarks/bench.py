@@ -219,7 +219,7 @@ def trial_seconds(repository: Path, folder: Path) -> float:
     """Create and leave one trial, in this process."""
     import asyncio
 
-    from kith.trees.trials import open_tree
+    from kith.trees.open_tree import open_tree
 
     tree = open_tree(repository, folder / "state", folder / "cache")
 

@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
-from kith.context.kinds import kind_of
+from kith.context.task_kinds import kind_of
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
 from kith.features.route.estimates import Learned

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.core.loading import quick_loading
+from kith.core.quick_loading import quick_loading
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
 from kith.terminal.streams import FULL, drop_output, open_streams

@@ -9,7 +9,7 @@ import pytest
 from kith.agent.index import SMALL, open_known
 from kith.agent.project import Project
 from kith.context.brief import fit_nothing
-from kith.context.words import find_words
+from kith.context.task_words import find_words
 from kith.core.events import Event, Notice
 from kith.features.scan.checks import Patience
 from kith.features.scan.scan import run_scan

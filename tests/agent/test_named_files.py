@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.mentions import Named, find_named
-from kith.context.shown import files_shown
+from kith.agent.mentions import Mention, find_named
+from kith.context.held_files import files_shown
 from kith.core.values import say
 from outside import Kith, Serve, Server
 
@@ -15,15 +15,18 @@ SECRET = "TOKEN=ghp_a8Xk29LmQz7Rt4Vb1Nc6Wd3Ye5Uf0Hg1234\n"
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("fix @src/app.py, please", [Named("src/app.py")]),
-        ('(@"my notes.md") and @a:3 @b:10-40', [Named("my notes.md"), Named("a", 3, 3), Named("b", 10, 40)]),
-        ("see @src/a.py#L5-L9.", [Named("src/a.py", 5, 9)]),
+        ("fix @src/app.py, please", [Mention("src/app.py")]),
+        (
+            '(@"my notes.md") and @a:3 @b:10-40',
+            [Mention("my notes.md"), Mention("a", 3, 3), Mention("b", 10, 40)],
+        ),
+        ("see @src/a.py#L5-L9.", [Mention("src/a.py", 5, 9)]),
         ("write to me@example.org", []),
         ("@", []),
         ("@... what?", []),
     ],
 )
-def test_paths_are_found_in_words(words: str, named: list[Named]) -> None:
+def test_paths_are_found_in_words(words: str, named: list[Mention]) -> None:
     assert list(find_named(words)) == named
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.edits import Given, read_edits
+from kith.agent.apply_edits import Given, read_edits
 from kith.agent.project import Project
 from kith.core.errors import KithError
 from kith.core.values import EXECUTABLE, SYMLINK, Change

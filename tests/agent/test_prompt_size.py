@@ -7,7 +7,7 @@ import pytest
 from counting import count_tokens
 from kith.agent.asking.roles import find_role, role_names
 from kith.agent.roles import make_role
-from kith.context.definitions import Found
+from kith.context.outline import Found
 from kith.core.values import Sampling
 from kith.features.demo.replay import Replay
 from kith.models.providers.rows import tool_rows

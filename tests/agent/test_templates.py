@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.known_templates import fill_template, list_templates
-from kith.agent.templates import fill, read_template
+from kith.agent.templates import fill, fill_template, list_templates, read_template
 from kith.core.errors import UsageError
 
 TEXT = """---

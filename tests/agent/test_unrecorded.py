@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.edits import write_edits
+from kith.agent.apply_edits import write_edits
 from kith.agent.project import Project
 from kith.agent.proposals import propose_given
 from kith.core.errors import EXIT_FAILED, EXIT_UNRECORDED, KithError, UnrecordedError

@@ -13,7 +13,7 @@ from kith.core.run import Run
 from kith.core.values import Answer, Question
 from kith.memory.index import open_index
 from kith.memory.refresh import refresh
-from kith.trees.trials import open_tree
+from kith.trees.open_tree import open_tree
 
 
 async def nobody(question: Question) -> Answer:

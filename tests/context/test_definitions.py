@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.context.definitions import Definition, choose_named, find_definitions, last_part
+from kith.context.outline import Definition, choose_named, find_definitions, last_part
 
 PYTHON = """\
 LIMIT = {

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kith.context.brief import show_layout
 from kith.context.budget import estimate_tokens
-from kith.context.layout import show_layout
 
 
 def test_a_small_tree_is_listed() -> None:

@@ -8,9 +8,17 @@ from hypothesis import strategies as st
 
 from kith.context.budget import estimate_tokens
 from kith.context.compact import elide, summarise
-from kith.context.notes import Note, add_notes, part_notes, share_room, tell_note
-from kith.context.shown import files_shown
-from kith.context.skills import Skill, list_skills, read_skill
+from kith.context.held_files import files_shown
+from kith.context.notes import (
+    Note,
+    Skill,
+    add_notes,
+    list_skills,
+    part_notes,
+    read_skill,
+    share_room,
+    tell_note,
+)
 from kith.core.errors import UsageError
 from kith.core.values import Message, ToolCall, ToolResult, say
 

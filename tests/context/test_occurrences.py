@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.context.occurrences import PIECE, Occurrences
+from kith.context.redact import PIECE, Occurrences
 
 some_values = st.lists(st.text("abc1", min_size=1, max_size=40), max_size=6, unique=True)
 

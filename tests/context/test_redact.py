@@ -7,8 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kith.context.redact import MARK, Redactor, redact
-from kith.context.secret_values import is_guarded, values_in, values_of_environment
-from kith.context.secrets import is_secret_file
+from kith.context.secrets import is_guarded, is_secret_file, values_in, values_of_environment
 from kith.core.model import Prompt
 from kith.core.values import Message, Thinking, ToolCall, ToolResult, say
 

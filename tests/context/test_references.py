@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.context.references import find_references
+from kith.context.outline import find_references
 
 PYTHON = '''\
 """A word in a docstring."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kith.core import loops
+from kith.core import event_loop
 from kith.core.processes import Started, Watch, run_program, start
 
 SOURCE = Path(__file__).parents[2] / "src" / "kith"
@@ -121,18 +121,18 @@ def test_a_task_that_will_not_end_is_left_behind(capfd: pytest.CaptureFixture[st
     async def work() -> str:
         task = asyncio.ensure_future(hang())
         await asyncio.sleep(0)
-        assert not await loops.leave(task, seconds=0.1)
+        assert not await event_loop.leave(task, seconds=0.1)
         return "done"
 
     began = time.monotonic()
-    assert loops.run_loop(work()) == "done"
-    assert time.monotonic() - began < 2 * loops.LEAVE_S
+    assert event_loop.run_loop(work()) == "done"
+    assert time.monotonic() - began < 2 * event_loop.LEAVE_S
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_thread_that_hangs_does_not_hold_up_python() -> None:
     code = (
-        "import asyncio, time; from kith.core.loops import run_loop\n"
+        "import asyncio, time; from kith.core.event_loop import run_loop\n"
         "async def work():\n"
         "    task = asyncio.ensure_future(asyncio.to_thread(time.sleep, 60)); await asyncio.sleep(0.1)\n"
         "    return print('done', await asyncio.to_thread(lambda: 1))\n"
@@ -147,7 +147,7 @@ def test_errors_in_threads_reach_who_waits_for_them() -> None:
         await asyncio.to_thread(lambda: 1 // 0)
 
     with pytest.raises(ZeroDivisionError):
-        loops.run_loop(work())
+        event_loop.run_loop(work())
 
 
 def test_every_command_ends_its_loop_within_bounds() -> None:
@@ -157,4 +157,4 @@ def test_every_command_ends_its_loop_within_bounds() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in ("asyncio.run", "asyncio.Runner")
     ]
-    assert found == ["core/loops.py"]
+    assert found == ["core/event_loop.py"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kith.core.values import Change
 from kith.edits import EditError, Hunk, keep_hunks, split_hunks
-from kith.edits.by_hand import draft_of, read_draft
+from kith.edits.hunks import draft_of, read_draft
 
 ROWS = st.lists(st.sampled_from(["a", "b", "# c", "", " d", "-e", "+f", "\\ g", "@@ h"]), max_size=12)
 ENDS = st.sampled_from(["\n", "", "\r\n"])

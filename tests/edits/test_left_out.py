@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kith.core.values import Change, Changes, FileChange
 from kith.edits import keep_hunks, split_hunks, summarise
-from kith.edits.left_out import tell_left_out
+from kith.edits.pieces import tell_left_out
 
 LINES = [f"line {number}" for number in range(1, 61)]
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gating import LIMITS, judge
-from kith.gates.commands import commands_gate
-from kith.gates.size import size_gate
+from kith.gates.command import commands_gate
+from kith.gates.limits import size_gate
 
 
 def test_a_change_that_nobody_can_read_is_sent_back(repository: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.trees.clone import make_folders
+from kith.trees.copy import make_folders
 from kith.trees.walk import remove_tree
 from outside import Kith
 

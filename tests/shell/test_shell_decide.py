@@ -3,10 +3,9 @@
 import pytest
 
 from kith.shell import TRUSTING, Read, decide
-from kith.shell.git_programs import CONTENTS, HISTORY
-from kith.shell.kinds import fault_of
+from kith.shell.argument_kinds import fault_of
 from kith.shell.parse import Word
-from kith.shell.programs import PROGRAMS
+from kith.shell.programs import CONTENTS, HISTORY, PROGRAMS
 from kith.shell.usage import read_usage
 
 HARMLESS = (

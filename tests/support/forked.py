@@ -29,7 +29,12 @@ LOADED = (
         "kith.features.demo.replay",
         "httpx2",
     ),
-    *("kith.trees.overlay", "kith.trees.copy", "kith.gates.distil", "kith.models.discovery.catalogue"),
+    *(
+        "kith.trees.overlay",
+        "kith.trees.copy",
+        "kith.gates.failure_output",
+        "kith.models.discovery.catalogue",
+    ),
     *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio"),
 )
 _LONGEST = 1 << 20  # bytes of a request

@@ -9,7 +9,7 @@ from typing import Any
 
 from kith.memory.index import Index, open_index
 from kith.memory.refresh import Refreshed, refresh
-from kith.trees.trials import open_tree
+from kith.trees.open_tree import open_tree
 
 
 def write(root: Path, path: str, text: str) -> None:

@@ -18,7 +18,7 @@ from kith.core.values import EXECUTABLE, SYMLINK, Answer, Change, Changes
 from kith.memory.log import Log
 from kith.memory.session import Session
 from kith.trees.journal import apply_changes, list_applied, recover
-from kith.trees.merge import undo_changes
+from kith.trees.undo import undo_changes
 
 KILL, TORN = -1, -2
 READS, TAKES, CHANGES, SYNCS = 1, 2, 4, 8

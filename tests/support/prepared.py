@@ -11,16 +11,16 @@ from typing import Any, Literal
 import pytest
 
 from gating import make_repository, write_all
+from kith.agent.checks import KeptResults
 from kith.agent.judges import Checking, Judges, make_judges
-from kith.agent.kept_results import KeptResults
 from kith.agent.verdicts import ask_gates
 from kith.core.events import Event
 from kith.core.evidence import UNCHECKED, Evidence, Grade, Reason, Standard
 from kith.core.run import Run
 from kith.core.values import Answer, Question, Verdict
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.gates.evidence.bench import LONG_S
-from kith.trees.trials import open_tree
+from kith.gates.evidence.check_runs import LONG_S
+from kith.trees.open_tree import open_tree
 
 Files = Mapping[str, str | None]
 # What becomes of a change under --yes: "held" waits for a person, "refused" goes back to the model.

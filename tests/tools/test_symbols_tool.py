@@ -15,7 +15,7 @@ from kith.memory.index import open_index
 from kith.memory.refresh import refresh
 from kith.tools.symbols import BODY, SHOWN, make_symbols
 from kith.trees.local import LocalTree
-from kith.trees.trials import open_tree
+from kith.trees.open_tree import open_tree
 from tools_bench import Bench
 
 CACHE = "class Cache:\n    def get(self, key):\n        return self.load(key)\n"

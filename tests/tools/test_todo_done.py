@@ -6,8 +6,7 @@ import pytest
 
 from kith.core.events import TodoSet
 from kith.core.values import TodoItem
-from kith.tools.done import DONE
-from kith.tools.todo import make_todo
+from kith.tools.todo import DONE, make_todo
 from tools_bench import Bench
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.tools.edit import EDIT
-from kith.tools.write import WRITE
+from kith.tools.edit import EDIT, WRITE
 from tools_bench import Bench
 
 HALF = "\ud800"

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Command
-from kith.trees.clone import clone_tree
-from kith.trees.copy import open_copy
-from kith.trees.trials import open_tree
+from kith.trees.copy import clone_tree, open_copy
+from kith.trees.open_tree import open_tree
 
 
 def git(root: Path, *args: str) -> str:

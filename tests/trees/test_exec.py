@@ -176,7 +176,7 @@ FULL = """
 import os, sys
 from pathlib import Path
 from kith.core.workspace import ExecLimits
-from kith.trees.allowance import Allowance
+from kith.trees.limits import Allowance
 place = Path(sys.argv[1])
 disk, machine = Allowance(ExecLimits(), place), Allowance(ExecLimits())
 assert (disk.excess(os.getpid()), machine.excess(os.getpid())) == ("", "")

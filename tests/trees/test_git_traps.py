@@ -14,7 +14,7 @@ from kith.core.errors import TreeError
 from kith.trees.commits import check_out, clean_commit
 from kith.trees.git import commit_paths, head, is_repository, run_git
 from kith.trees.listing import ignored, list_files
-from kith.trees.private import find_private
+from kith.trees.private_files import find_private
 from kith.trees.revisions import INDEX, WORKTREE, diff_states
 
 ENV = {

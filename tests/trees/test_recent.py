@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.trees import recent
+from kith.trees import listing
 from kith.trees.listing import list_files
 
 
@@ -24,7 +24,7 @@ def listed(repository: Path) -> Path:
     (repository / "build" / "out.txt").write_text("")
     time.sleep(0.1)
     asyncio.run(list_files(repository))
-    assert recent.recall(repository), "nothing changed"
+    assert listing.recall(repository), "nothing changed"
     return repository
 
 
@@ -42,7 +42,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_list_that_no_longer_holds_is_made_anew(listed: Path, change: str) -> None:
     CHANGES[change](listed)
-    assert recent.recall(listed) is None
+    assert listing.recall(listed) is None
     known = asyncio.run(list_files(listed))
     time.sleep(0.1)
     again = asyncio.run(list_files(listed))
@@ -52,7 +52,7 @@ def test_a_list_that_no_longer_holds_is_made_anew(listed: Path, change: str) -> 
 def test_edits_leave_a_list_as_it_is(listed: Path) -> None:
     with (listed / "utils.py").open("a") as file:
         file.write("# more\n")
-    assert recent.recall(listed) == asyncio.run(list_files(listed))
+    assert listing.recall(listed) == asyncio.run(list_files(listed))
 
 
 def test_a_tree_that_just_changed_is_listed_again(listed: Path) -> None:

@@ -11,7 +11,7 @@ from kith.core.values import EXECUTABLE, SYMLINK
 from kith.trees.revisions import (
     INDEX,
     WORKTREE,
-    Compared,
+    Difference,
     diff_states,
     empty_tree,
     merge_base,
@@ -43,11 +43,11 @@ def root(tmp_path: Path, home: Path) -> Path:
     return folder
 
 
-def compared(root: Path, old: str, new: str, most: int = 1_000_000) -> Compared:
+def compared(root: Path, old: str, new: str, most: int = 1_000_000) -> Difference:
     return asyncio.run(diff_states(root, old, new, most))
 
 
-def sides(found: Compared) -> dict[str, tuple[bytes | None, bytes | None]]:
+def sides(found: Difference) -> dict[str, tuple[bytes | None, bytes | None]]:
     return {change.path: (change.before, change.after) for change in found.changes}
 
 
@@ -66,7 +66,7 @@ def test_the_working_tree_the_index_and_the_commit_are_told_apart(root: Path) ->
 
 def test_nothing_is_a_change_that_changes_nothing(root: Path) -> None:
     (root / "a.txt").write_text("one\n")
-    assert compared(root, "HEAD", WORKTREE) == Compared(())
+    assert compared(root, "HEAD", WORKTREE) == Difference(())
 
 
 def test_a_renamed_file_is_one_change(root: Path) -> None:

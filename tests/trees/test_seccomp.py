@@ -11,8 +11,8 @@ import pytest
 
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.sandbox import run_boxed
+from kith.trees.sandbox_view import Box
 from kith.trees.seccomp import ALLOW, ERRNO, KILL, MACHINES, make_filter
-from kith.trees.view import Box
 
 
 def answer(program: bytes, audit: int, number: int, arguments: Sequence[int] = ()) -> int:

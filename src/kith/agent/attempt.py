@@ -4,15 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kith.agent.claims import claimed_tests
-from kith.agent.deciding import decide
 from kith.agent.judges import Judges
-from kith.agent.keeping import kept_trial
+from kith.agent.kept_trial import kept_trial, renew
 from kith.agent.plan import PlanRejected, agree_on_plan, with_request
 from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
-from kith.agent.renew import renew
 from kith.agent.roles import as_planner
-from kith.agent.verdicts import in_a_line, judge
+from kith.agent.verdicts import decide, in_a_line, judge
 from kith.core.errors import AbsentError, NoModelError, TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
 from kith.core.loop import begin_turn, converse
@@ -22,6 +19,21 @@ from kith.core.values import Change, Changes, Message, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.settings.features import find_part
+
+
+def claimed_tests(thread: Thread) -> tuple[str, ...]:
+    """The tests (ids or files) that the last `done` names since a person spoke; none where it names none.
+
+    What the model says counts for nothing by itself: a judge decides, or the person is asked.
+    """
+    for message in reversed(thread.messages):
+        if message.role == "user" and message.author == "person":
+            break
+        for result in message.results:
+            if result.detail.get("final"):
+                return tuple(map(str, result.detail.get("tests", ())))
+    return ()
+
 
 Planning = Literal["no", "yes", "show"]
 # Tells what stands out in a change, in the run's trial; with a role, its model is asked as well.

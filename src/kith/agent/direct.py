@@ -2,18 +2,58 @@
 
 import codecs
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from kith.agent.direct_edits import MoreEdits
-from kith.agent.holding import files_holding
+from kith.context.git_paths import list_paths
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes
+from kith.core.workspace import ExecLimits
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
 from kith.settings.features import all_parts
+
+# Edits that need no model: what one takes and makes, and what features add to them.
+
+Make = Callable[[Mapping[str, Any], Run], Awaitable[Changes]]
+# Renames an identifier (old, new) in the files that may hold it, of all that there are: their new contents,
+# none where it cannot tell what the name means.
+Rename = Callable[[Run, str, str, Sequence[str], Sequence[str]], Awaitable[Mapping[str, bytes]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A deterministic edit: the JSON Schema of its arguments, a title that holds them, and its change.
+
+    That is made on the side: `run.workspace` stays as it is.
+    """
+
+    title: str
+    description: str
+    schema: Mapping[str, Any]
+    make: Make
+
+
+@dataclass(frozen=True, slots=True)
+class MoreEdits:
+    """What a feature adds: edits by name, and a better way to rename than word by word."""
+
+    edits: Mapping[str, Edit] = field(default_factory=dict)
+    rename: Rename | None = None
+
+
+_GREP_LIMITS = ExecLimits(seconds=20.0, output=8_000_000)
+_WORTH_GREP = 100  # files; fewer are read sooner than git starts
+
+
+async def files_holding(run: Run, word: str, paths: Sequence[str]) -> Sequence[str]:
+    """Those of the files that may hold the word."""
+    if len(paths) < _WORTH_GREP or not run.workspace.confined:
+        return paths
+    holding = await list_paths(run, ["grep", "-lazF", "--untracked", "-e", word], _GREP_LIMITS)
+    return paths if holding is None else sorted(frozenset(holding).intersection(paths))
 
 
 @dataclass(frozen=True, slots=True)

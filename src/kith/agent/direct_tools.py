@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
-from kith.agent.direct import AppendText, InsertText, RenameSymbol, ReplaceText, make_direct
-from kith.agent.direct_edits import Edit, MoreEdits
+from kith.agent.direct import AppendText, Edit, InsertText, MoreEdits, RenameSymbol, ReplaceText, make_direct
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
 from kith.context.redact import Redactor

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 
 from kith import __version__
-from kith.agent.news import LATER, name_files, news_of
 from kith.agent.project import Project
+from kith.agent.task_prompt import LATER, name_files, news_of
 from kith.core.errors import BusyError, TreeError, UsageError
-from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
-from kith.core.options import Options
+from kith.core.events import Applied, Forked, Options, RunEnded, RunStarted, Said
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
 from kith.memory.past import Past, fold
 from kith.memory.session import telling
 from kith.memory.turns import FORK, TASK, Turn, turns
-from kith.trees.merge import GoneError
+from kith.trees.undo import GoneError
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Ran, Verdict
 from kith.core.workspace import Command, ExecLimits
 from kith.settings import Hook
-from kith.tools.hooks import Moment, Said
 from kith.tools.veiled import Veil, hide
+from kith.tools.wrappers import HookAnswer, Moment
 from kith.trees.exec import capture
 from kith.trees.sandbox import shell
 
@@ -50,12 +50,12 @@ class ProjectHooks:
     def hears(self, moment: Moment, tool: str = "") -> bool:
         return bool(self._which(moment, tool))
 
-    async def tell(self, run: Run, moment: Moment, told: Mapping[str, Any]) -> Said:
+    async def tell(self, run: Run, moment: Moment, told: Mapping[str, Any]) -> HookAnswer:
         """Run the hooks for this one after the other, each told what the one before made of the arguments.
 
         One that fails in any way but by saying no is a notice, and the work goes on.
         """
-        said = Said()
+        said = HookAnswer()
         for hook in self._which(moment, str(told.get("tool", ""))):
             now = told if said.args is None else {**told, "args": said.args}
             said = said.then(await self._ask(run, hook, now))
@@ -89,7 +89,7 @@ class ProjectHooks:
             and (self.project.tree.confined or not each.brought)
         ]
 
-    async def _ask(self, run: Run, hook: Hook, told: Mapping[str, Any]) -> Said:
+    async def _ask(self, run: Run, hook: Hook, told: Mapping[str, Any]) -> HookAnswer:
         root, mark = str(self.project.root), new_id()
         about = {"on": hook.on, "session": self.session, "root": root, **told}
         input = json.dumps(about).encode()
@@ -108,14 +108,14 @@ class ProjectHooks:
             return self._miss(run, hook, f"could not run: {str(error).rstrip('.')}")
         except ValueError as error:
             self._tell(run, f"The hook in {hook.place} {error}. The work goes on.")
-            return Said()
+            return HookAnswer()
 
-    def _miss(self, run: Run, hook: Hook, why: str) -> Said:
+    def _miss(self, run: Run, hook: Hook, why: str) -> HookAnswer:
         """What it means that a hook gave no answer at all: where it could still have said no, that it did."""
         if hook.on in _GUARDS:
-            return Said(refusal=f"it {why}")
+            return HookAnswer(refusal=f"it {why}")
         self._tell(run, f"The hook in {hook.place} {why}. The work goes on.")
-        return Said()
+        return HookAnswer()
 
     def _tell(self, run: Run, words: str) -> None:
         if words not in self._told:
@@ -138,22 +138,22 @@ class ProjectHooks:
         return done.as_ran(env["KITH_HOOK"], sandboxed=False)
 
 
-def _read(ran: Ran, mark: str, known: Sequence[str]) -> Said:
+def _read(ran: Ran, mark: str, known: Sequence[str]) -> HookAnswer:
     """What a hook that ended says. Raises ValueError with words on what is wrong with it."""
     answer, _, errors = ran.output.partition(f"\n{mark}\n")
     why = errors.strip() or answer.strip()
     if ran.code == _NO:
-        return Said(refusal=why or _NO_REASON)
+        return HookAnswer(refusal=why or _NO_REASON)
     if ran.code:
         line = next(iter(why.splitlines()), "it printed nothing")
         raise ValueError(f"failed with exit code {ran.code}: {line[:200].rstrip('.')}")
     return _read_answer(answer.strip(), known)
 
 
-def _read_answer(text: str, known: Sequence[str]) -> Said:
+def _read_answer(text: str, known: Sequence[str]) -> HookAnswer:
     """An answer in JSON with the known keys; any other text is for nobody. Raises ValueError."""
     if not text.startswith("{"):
-        return Said()
+        return HookAnswer()
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -166,5 +166,5 @@ def _read_answer(text: str, known: Sequence[str]) -> Said:
     if found.get("decision", "allow") not in ("allow", "block"):
         raise ValueError(f"decides {found['decision']!r}, but there are only: allow, block")
     if found.get("decision") == "block":
-        return Said(refusal=found.get("reason") or _NO_REASON)
-    return Said(args=found.get("args"), words=found.get("add", ""))
+        return HookAnswer(refusal=found.get("reason") or _NO_REASON)
+    return HookAnswer(args=found.get("args"), words=found.get("add", ""))

@@ -9,11 +9,10 @@ from typing import Final
 
 from kith.agent.project import Project
 from kith.context.brief import Fitting, fit_nothing
-from kith.context.definitions import Found
-from kith.context.outline import Outline
+from kith.context.outline import Found, Outline
 from kith.core.errors import KithError
+from kith.core.event_loop import leave
 from kith.core.events import Notice
-from kith.core.loops import leave
 from kith.core.model import Emit
 from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index, open_index

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from kith.agent.asking.terms import Terms
-from kith.agent.nested_notes import with_nested
+from kith.agent.knowledge import with_nested
 from kith.agent.project import Project
+from kith.context.held_files import NAMED
 from kith.context.secrets import is_secret_file
-from kith.context.shown import NAMED
 from kith.core.errors import TreeError
 from kith.core.events import Notice
+from kith.core.line_ranges import Passage
 from kith.core.model import Tool
-from kith.core.passages import Passage
 from kith.core.run import Run
 from kith.core.values import Message, ToolResult
 from kith.models.stack import Opened
@@ -35,7 +35,7 @@ _MOST: Final = 12  # files of one task
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Mention:
     """A path as it was written, and the lines that are meant (0: from the first, to the last)."""
 
     path: str
@@ -83,19 +83,19 @@ async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Me
     return "\n\n".join(shown)
 
 
-def find_named(words: str) -> Iterator[Named]:
+def find_named(words: str) -> Iterator[Mention]:
     """The paths that a text names, with `@` before each."""
     for quoted, bare in _NAMED.findall(words):
         path = quoted or bare.rstrip(_AROUND)
         lines = None if quoted else _LINES.search(path)
         if lines:
             start, end = int(lines[1]), int(lines[2] or lines[1])
-            yield Named(path[: lines.start()], start, end)
+            yield Mention(path[: lines.start()], start, end)
         elif path:
-            yield Named(path)
+            yield Mention(path)
 
 
-async def _read(run: Run, named: Named, read: Tool, root: Path) -> ToolResult | None:
+async def _read(run: Run, named: Mention, read: Tool, root: Path) -> ToolResult | None:
     """The file, the folder as a list, or why it is not shown; None for what is no path (`@property`)."""
     if is_secret_file(named.path):
         return refused(f"{visible(named.path)} holds secrets by its name.")

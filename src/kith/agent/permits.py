@@ -1,19 +1,25 @@
 """What needs no question in a project: commands that only look, and what the person allowed for good."""
 
 import os
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from kith.agent.project import Project
 from kith.context.secrets import is_secret_file
-from kith.core.calls import bare_call
+from kith.core.errors import UsageError
 from kith.core.hosts import net_allows
-from kith.core.values import CallTarget, Effect
+from kith.core.policy import bare_call
+from kith.core.values import CallTarget, Effect, Ran
+from kith.core.workspace import ExecLimits
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import Permit, forget_permits, permitted
 from kith.settings import find_folders
-from kith.shell import Judgement, Read, decide, is_within, pattern_of
+from kith.shell import TRUSTING, Judgement, Read, decide, is_within, pattern_of
+from kith.tools.git import git_command
 from kith.trees.reachable import why_git_may_run, why_private
 
 
@@ -99,3 +105,26 @@ def permits_of(project: Project, *, veiled: bool = False) -> ProjectPermits:
     servers = project.settings.mcp.items()
     calls = tuple(f"{name}/{pattern}" for name, server in servers for pattern in server.allow)
     return ProjectPermits(project.log, project.root, project.tree.confined, hosts, calls, veiled)
+
+
+# A look at the repository for the person: what git says, where it plainly does nothing but look.
+
+_STATUS: Final = ("status", "--short", "--branch")
+_SHOWS_CONTENTS: Final = ("diff", "log", "show")
+_NO_DRIVERS: Final = ("--no-ext-diff", "--no-textconv")
+_LIMITS: Final = ExecLimits(seconds=30.0, output=200_000)
+
+
+async def look_with_git(project: Project, args: Sequence[str]) -> Ran:
+    """What git says to these arguments (none: how the tree stands). Raises UsageError where it would do more.
+
+    In a sandbox nothing that the repository's own settings name can do harm; without one it is refused.
+    """
+    line = shlex.join(["git", *(args or _STATUS)])
+    judged = decide(line, TRUSTING) if project.tree.confined else decide_here(project.root, line)
+    if not judged.allowed:
+        reason = judged.why if judged.doubt == "acts" else judged.reason
+        raise UsageError(f"/git only looks. {reason[:1].upper()}{reason[1:]} To run it in a trial: !{line}")
+    name, *rest = args or _STATUS
+    quiet = _NO_DRIVERS if name in _SHOWS_CONTENTS else ()
+    return await project.tree.exec(git_command(name, *quiet, *rest), _LIMITS)

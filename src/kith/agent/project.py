@@ -10,14 +10,13 @@ from typing import Any, Final
 
 from kith import __version__
 from kith.agent.attempt import Outcome
-from kith.agent.ignored import ignored_words
+from kith.agent.checks import KeptResults
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
-from kith.agent.kept_back import make_redactor
-from kith.agent.kept_results import KeptResults
+from kith.agent.known_secrets import make_redactor
 from kith.agent.models import end_of, places_of, sources_of
 from kith.agent.outside_tools import OutsideTools
 from kith.agent.steering import hearing, shared, until_stopped
-from kith.context.rooms import output_room
+from kith.context.budget import output_room
 from kith.core.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -30,12 +29,11 @@ from kith.core.errors import (
     UnrecordedError,
     UsageError,
 )
-from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
+from kith.core.events import Applied, Carded, Notice, Options, RunEnded, RunStarted, Status
 from kith.core.evidence import Standard
 from kith.core.model import Emit
-from kith.core.options import Options
+from kith.core.names import trial_name
 from kith.core.run import Answerer, Limits, Run, new_id
-from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
@@ -49,12 +47,27 @@ from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look
-from kith.settings import Settings, load_settings
+from kith.settings import Brought, Settings, load_settings
 from kith.trees.environment import name_environment
 from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
-from kith.trees.merge import GoneError
-from kith.trees.trials import open_tree
+from kith.trees.open_tree import open_tree
+from kith.trees.undo import GoneError
+
+
+def ignored_words(brought: Brought) -> str:
+    """ "" where there are none, where they count, or where the person has said already that they do not."""
+    holds = f"{brought.names} {'hold' if ' and ' in brought.names else 'holds'}"
+    match brought.standing:
+        case "new":
+            return f"What {holds} here is ignored until you trust it: kith trust shows it."
+        case "changed":
+            return f"What {holds} here has changed since you trusted it, so it is ignored: see kith trust."
+        case "unfit":
+            return f"What {holds} here is ignored: {brought.fault}"
+        case _:
+            return ""
+
 
 UNCONFINED: Final = (
     "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "

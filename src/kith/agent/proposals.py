@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kith.agent.apply_edits import Given, read_edits
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
-from kith.agent.edits import Given, read_edits
 from kith.agent.judges import find_project_toolchains
 from kith.agent.project import Project, Result
 from kith.core.errors import TreeError, UsageError
@@ -15,8 +15,8 @@ from kith.core.values import Change, Changes, FileChange, Question, Ran
 from kith.core.workspace import ExecLimits, Workspace
 from kith.edits import EditError, summarise
 from kith.gates.command import name_command
-from kith.gates.distil import distil
-from kith.gates.results.explain import explain_report
+from kith.gates.failure_output import distil
+from kith.gates.results.explain_failures import explain_report
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
 from kith.memory.applied import find_applied, short_id
@@ -27,7 +27,7 @@ _SHOWN = 4_000  # characters of a check's output
 
 
 @dataclass(slots=True)
-class Tried:
+class TrialResult:
     """What a trial showed: what ran, what of its output matters, and what differed from the tree after it."""
 
     ran: list[Ran] = field(default_factory=list)
@@ -62,13 +62,13 @@ async def try_given(
     answerer: Answerer,
     listeners: Sequence[Listener] = (),
     id: str = "",
-) -> tuple[Result, Tried]:
+) -> tuple[Result, TrialResult]:
     """Apply a change in a trial, run a command there (or the project's own checks), and throw it all away.
 
     The command is somebody else's, and cannot read private files that git ignores. Raises UsageError where
     commands cannot be confined, and where there is nothing to run.
     """
-    tried = Tried()
+    tried = TrialResult()
     if not project.tree.confined:
         raise UsageError("There is no sandbox on this machine, so no command is run for others: kith doctor.")
 
@@ -98,7 +98,7 @@ async def _checks(project: Project, run: Run, command: str) -> Sequence[Toolchai
     return found
 
 
-async def _run_checks(run: Run, checks: Sequence[Toolchain], limits: ExecLimits, tried: Tried) -> bool:
+async def _run_checks(run: Run, checks: Sequence[Toolchain], limits: ExecLimits, tried: TrialResult) -> bool:
     """Run the checks in the trial that `run.workspace` is; the first that fails is the last."""
     for check in checks:
         report = await run_suite(run, check, limits)

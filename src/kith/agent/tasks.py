@@ -10,36 +10,55 @@ from kith.agent.asking.adaptation import USUAL, Adaptation, adapt, settle
 from kith.agent.asking.routes import Pinned, Route, need_router
 from kith.agent.asking.terms import Terms
 from kith.agent.asking.worker import make_worker
-from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt
-from kith.agent.beginning import find_commit
-from kith.agent.chat import chat
+from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct, parse_direct
-from kith.agent.held_servers import with_servers
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
-from kith.agent.news import with_news
-from kith.agent.opening import open_task
+from kith.agent.open_project import with_servers
 from kith.agent.project import Project, Result
 from kith.agent.relay import GivenUp, Leg, goal_of
-from kith.agent.standing import Standing
-from kith.context.kinds import kind_of
-from kith.context.rooms import ASSUMED_WINDOW, opening_room
+from kith.agent.start_state import find_commit
+from kith.agent.task_prompt import ToldChecks, open_task, with_news
+from kith.context.budget import ASSUMED_WINDOW, opening_room
+from kith.context.task_kinds import kind_of
 from kith.core.errors import UsageError
-from kith.core.events import Notice, Resumed
-from kith.core.loops import leave
+from kith.core.event_loop import leave
+from kith.core.events import Notice, Options, Planning, Resumed
+from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
-from kith.core.options import Options, Planning
+from kith.core.names import trial_name
+from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
-from kith.core.trial_names import trial_name
-from kith.core.values import Verdict
+from kith.core.values import Verdict, say
 from kith.memory.applied import holds
 from kith.memory.log import Log
 from kith.memory.past import Past
 from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
-from kith.tools.hooks import Said
+from kith.tools.wrappers import HookAnswer
+
+# A plain turn: the model reads and answers, and nothing is changed.
+
+
+async def chat(run: Run, role: Role, thread: Thread, task: str | None, ending: Gate | None = None) -> Outcome:
+    """One turn of the loop under the read-only policy; `task` is None when the thread already holds it.
+
+    `ending` says whether the model may end it; its noes are told to the model, a few times at most.
+    """
+    if task is not None:
+        begin_turn(run, thread, say(task))
+    with run.step("answer") as step:
+        reader = replace(role, policy=READ_ONLY, purpose="chat")
+        text = await converse(step, reader, thread)
+        for attempt in range(1, run.limits.tries):
+            if ending is None or (verdict := await may_end(step, ending, (), attempt)).ok:
+                break
+            begin_turn(step, thread, say(verdict.feedback, verdict.by))
+            text = await converse(step, reader, thread)
+    return Outcome("done", text)
+
 
 THREAD = "task"
 
@@ -104,7 +123,7 @@ class _Asking:
     terms: Terms
     route: Route
     judges: Judges
-    standing: Standing
+    standing: ToldChecks
     known: Known
 
 
@@ -180,10 +199,10 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
         await judges.aclose()
 
 
-async def _hear_hooks(job: Job) -> Said:
+async def _hear_hooks(job: Job) -> HookAnswer:
     """What hooks say of a task that begins."""
     if job.task.resume or not job.project.settings.hooks:
-        return Said()
+        return HookAnswer()
     from kith.agent.hooks import ProjectHooks  # few people have any
 
     told = {"task": job.task.words, "first": job.past.tasks == 1}
@@ -201,7 +220,7 @@ async def _ask_model(job: Job) -> Outcome:
     if not project.settings.read_only:
         await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:
-        asking = _Asking(terms, route, judges, Standing(judges), known)
+        asking = _Asking(terms, route, judges, ToldChecks(judges), known)
         opening = asyncio.ensure_future(_open_task(job, asking, room)) if job.is_new else None
         try:
             opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")

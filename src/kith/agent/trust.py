@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from kith import __version__
 from kith.agent.asking.roles import find_role, has_own, role_names
-from kith.agent.nested_notes import last_ruling, list_nested, texts_shown
+from kith.agent.knowledge import last_ruling, list_nested, texts_shown
 from kith.agent.project import tree_at
 from kith.agent.templates import read_template
 from kith.context.budget import estimate_tokens
-from kith.context.skills import read_skill
+from kith.context.notes import read_skill
 from kith.core.errors import UsageError
 from kith.core.events import Answered, Asked, RunEnded, RunStarted
 from kith.core.run import new_id

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kith.trees.waiting import list_waiting
+from kith.trees.waiting_changes import list_waiting
 
 
 def waiting_sessions(state: Path, root: Path | None = None) -> tuple[str, ...]:

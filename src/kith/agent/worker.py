@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kith.agent.index import look_nowhere
-from kith.agent.kept_back import make_redactor
+from kith.agent.known_secrets import make_redactor
 from kith.agent.project import Project
 from kith.agent.session_kinds import find_kind, need_kind
 from kith.agent.steering import nobody_here
 from kith.agent.tasks import Task, run_task
-from kith.agent.waiting import apply_waiting, find_waiting
+from kith.agent.waiting_changes import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.core.events import Event, Notice, RunEnded, RunStarted
-from kith.core.loops import run_loop
-from kith.core.options import Options
-from kith.core.trial_names import trials_of
+from kith.core.event_loop import run_loop
+from kith.core.events import Event, Notice, Options, RunEnded, RunStarted
+from kith.core.names import trials_of
 from kith.memory.asides import APPLY
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.locks import hold, let_go

@@ -1,20 +1,125 @@
 """The block in front of a task: the repository's layout and the parts the task is likely about."""
 
+import heapq
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from kith.context.budget import estimate_tokens
-from kith.context.git import list_paths
-from kith.context.layout import show_layout
-from kith.context.rank import kind_of, rank, weigh_kind
-from kith.context.showing import ALL, Showing, show_signatures
-from kith.context.snippets import fit_blocks, snippets
-from kith.context.words import Words, find_words, stems_of
+from kith.context.git_paths import list_paths
+from kith.context.rank_files import kind_of, rank, weigh_kind
+from kith.context.snippets import fenced, fit_blocks, snippets
+from kith.context.symbols import find_symbols
+from kith.context.task_words import Words, find_words, stems_of
 from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
+
+# How much of a project is shown in front of a task.
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """Of how many files excerpts are shown (0: as many as fit), and whether only their definitions' heads.
+
+    `room`: times the tokens that the whole block may take.
+    """
+
+    room: float = 1.0
+    files: int = 0
+    signatures: bool = False
+
+    def choose(self, sources: Mapping[str, str]) -> dict[str, str]:
+        """The files to excerpt, of `sources` (path to text, the most important first)."""
+        return dict(islice(sources.items(), self.files or None))
+
+
+ALL: Final = Showing()
+
+
+def show_signatures(path: str, text: str) -> str:
+    """A file's name and the first line of each definition, with its number; "" for a file without any."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    firsts = dict.fromkeys(symbol.first for symbol in find_symbols(path, "\n".join(lines)))
+    shown = [f"{first}\t{lines[first - 1]}" for first in firsts]
+    return fenced(f"{path}, definitions in {len(lines)} lines", shown) if shown else ""
+
+
+# The shape of a repository in a few lines: its folders and files, opened as far as there is room.
+
+_AFTER_SLASH = chr(ord("/") + 1)
+
+
+def show_layout(files: Sequence[str], room: int) -> str:
+    """The folders and files of a tree (`files` sorted), one to a line, in at most `room` tokens.
+
+    Larger folders are opened first; one that stays closed says how many files it holds. What of the top
+    does not fit is left out and counted.
+    """
+    shown = _entries(files, "")
+    left = room - _cost(map(_line, shown.items()))
+    if left < 0:
+        return _beginning([_line(entry) for entry in shown.items()], room)
+    closed = [(-size, folder) for folder, size in shown.items() if size]
+    heapq.heapify(closed)
+    while closed:
+        size, folder = heapq.heappop(closed)
+        opened = _entries(files, folder)
+        cost = _cost(map(_line, opened.items())) - _cost([_line((folder, -size))])
+        if cost <= left:
+            left -= cost
+            del shown[folder]
+            shown |= opened
+            for entry, number in opened.items():
+                if number:
+                    heapq.heappush(closed, (-number, entry))
+    return "\n".join(_line(entry) for entry in sorted(shown.items()))
+
+
+def _entries(files: Sequence[str], folder: str) -> dict[str, int]:
+    """What lies directly in a folder (its name ends with a slash, the root's is empty).
+
+    Folders come with the number of files in them, at any depth, files with 0. The files below a folder lie
+    side by side in a sorted list, so nothing but the answer is looked at.
+    """
+    entries, at = {}, bisect_left(files, folder)
+    while at < len(files) and files[at].startswith(folder):
+        slash = files[at].find("/", len(folder))
+        if slash < 0:
+            entries[files[at]] = 0
+            at += 1
+        else:
+            end = bisect_left(files, files[at][:slash] + _AFTER_SLASH, at)
+            entries[files[at][: slash + 1]] = end - at
+            at = end
+    return entries
+
+
+def _line(entry: tuple[str, int]) -> str:
+    name, size = entry
+    shown = name if name.isprintable() else ascii(name)
+    return f"{shown} ({size} file{'s' * (size > 1)})" if size else shown
+
+
+def _cost(lines: Iterable[str]) -> int:
+    return sum(estimate_tokens(line + "\n") for line in lines)
+
+
+def _beginning(lines: Sequence[str], room: int) -> str:
+    """As many lines as fit, and how many more there are."""
+    shown: list[str] = []
+    left = room - estimate_tokens(f"... and {len(lines)} more\n")
+    for line in lines:
+        left -= _cost([line])
+        if left < 0:
+            break
+        shown.append(line)
+    return "\n".join([*shown, f"... and {len(lines) - len(shown)} more"]) if shown else ""
+
 
 # How well files fit what a task says, by their contents: what an index of the project knows.
 Fitting = Callable[[Words], Mapping[str, float]]

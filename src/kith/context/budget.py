@@ -1,4 +1,4 @@
-"""What a text costs in tokens before any server is asked, and texts made to fit."""
+"""What a text costs in tokens, texts made to fit, and how much room each part of a prompt gets."""
 
 import re
 from typing import Final
@@ -59,3 +59,26 @@ def fit_middle(text: str, chars: int) -> str:
     tail = room // 3
     head = room - tail
     return text[:head] + _MARKER.format(len(text) - room) + text[len(text) - tail :]
+
+
+# How much of a window each thing may take that kith adds to a task.
+
+ASSUMED_WINDOW: Final = 16_384  # tokens, where nobody tells
+
+
+def output_room(window: int, most: int) -> int:
+    """How many bytes one tool may answer with: about a sixth of the window, at three bytes a token."""
+    return max(2_000, min(most, (window or ASSUMED_WINDOW) // 2))
+
+
+def opening_room(window: int) -> int:
+    """How many tokens the layout of the project may take: a twelfth of the window, and never much.
+
+    They are read before the first answer, and a processor alone reads slowly.
+    """
+    return min(window or ASSUMED_WINDOW, ASSUMED_WINDOW) // 12
+
+
+def knowledge_room(window: int) -> int:
+    """How many tokens notes for agents and the list of skills may take together: an eighth of the window."""
+    return min(window or ASSUMED_WINDOW, 4 * ASSUMED_WINDOW) // 8

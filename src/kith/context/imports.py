@@ -1,12 +1,14 @@
-"""What a source text imports, as it is written there; `resolve.py` finds the files that are meant."""
+"""What a source text imports, and which of a project's own files its imports mean."""
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
-from posixpath import splitext
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from posixpath import commonprefix, normpath, splitext
 from typing import Final
 
-from kith.context.tokens import CPP_ENDINGS
+from kith.context.source import CPP_ENDINGS, PYTHON_ENDINGS
 
 # An import that is not carried out when its module is: in a function, or for type checkers alone.
 LATE: Final = "~"
@@ -95,3 +97,202 @@ def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
     else:
         yield f"{'.' * node.level}{node.module or ''}:{','.join(sorted(alias.name for alias in node.names))}"
+
+
+# Which of a project's own files the imports of its source texts mean.
+
+_SCRIPT_FILES: Final = (
+    *("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte", ".d.ts"),
+    *("/index.ts", "/index.tsx", "/index.js", "/index.jsx", "/index.mjs"),
+)
+_TYPED: Final = {".js": (".ts", ".tsx"), ".mjs": (".mts",), ".cjs": (".cts",)}  # what `x.js` may have been
+_RUST_ROOTS: Final = ("lib.rs", "main.rs")
+
+
+class Resolver:
+    """Finds the files that imports mean, among `files`; `go_modules`: folder of a go.mod -> its name."""
+
+    def __init__(self, files: Sequence[str], go_modules: Mapping[str, str] = {}) -> None:
+        self._files = frozenset(files)
+        self._go_modules = go_modules
+        self._python = _name_modules(files, self._files)
+        self._headers: dict[str, list[str]] = defaultdict(list)  # the last part of a path -> paths
+        for path in files:
+            if splitext(path)[1].lower() in CPP_ENDINGS:
+                self._headers[path.rpartition("/")[2]].append(path)
+        self._python_folders = {_folder(path) for path in files if path.endswith((".py", ".pyi"))}
+        self._go_folders = {_folder(path) for path in files if path.endswith(".go")}
+        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def resolve(self, path: str, imports: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        """The files that a file's imports mean, and whether each is imported later than the module.
+
+        A Go package is its folder, with a slash at the end. What is not in the project is left out.
+        """
+        ending, folder = splitext(path)[1].lower(), _folder(path)
+        for name in imports:
+            late = name.startswith(LATE)
+            place = path if ending == ".rs" else folder
+            found = self._known.get((place, name))
+            if found is None:
+                found = tuple(dict.fromkeys(self._find(ending, path, folder, name.removeprefix(LATE))))
+                self._known[place, name] = found
+            yield from ((target, late) for target in found)
+
+    def _find(self, ending: str, path: str, folder: str, name: str) -> Iterator[str]:
+        if ending in PYTHON_ENDINGS:
+            return self._find_python(folder, name)
+        if ending in CPP_ENDINGS:
+            return self._find_header(folder, name)
+        if ending in SCRIPT_ENDINGS:
+            return self._find_script(folder, name)
+        if ending == ".go":
+            return self._find_package(folder, name)
+        if ending == ".rs":
+            return self._find_rust(path, folder, name)
+        return iter(())
+
+    # --- Python ------------------------------------------------------------------------------
+
+    def _find_python(self, folder: str, name: str) -> Iterator[str]:
+        """A module, or for `from package import name` the modules among the names."""
+        module, _, listed = name.partition(":")
+        dots = len(module) - len(module.lstrip("."))
+        if dots:
+            base = folder
+            for _ in range(dots - 1):
+                base = _folder(base.rstrip("/"))
+            place: str | None = (base + module[dots:].replace(".", "/")).rstrip("/")
+        else:
+            place = self._place_of(module, folder)
+        return iter(()) if place is None else self._modules_at(place, listed.split(",") if listed else ())
+
+    def _place_of(self, module: str, folder: str) -> str | None:
+        """Where the nearest module of this name is, without its ending; None for none of the project's."""
+        found = self._python.get(module)
+        if found is None:
+            return None
+        first = module.partition(".")[0]
+        if first in sys.stdlib_module_names:  # hidden only by what lies at the top
+            found = [
+                path for path in found if path.removeprefix("src/").startswith((f"{first}/", f"{first}.py"))
+            ]
+        elif first == module:  # no package: only a script beside the importing one, or from the top
+            found = [
+                path for path in found if path.endswith("/__init__.py") or folder.startswith(_folder(path))
+            ]
+        return splitext(_nearest(found, folder))[0].removesuffix("/__init__") if found else None
+
+    def _modules_at(self, place: str, names: Sequence[str]) -> Iterator[str]:
+        """The module or package at a path without ending; of a package, the modules that are named."""
+        named, inner = 0, f"{place}/" if place else ""
+        if names and inner in self._python_folders:
+            for name in names:
+                if found := self._module(inner + name):
+                    named += 1
+                    yield found
+        if (named < len(names) or not names) and (own := self._module(place)):
+            yield own
+
+    def _module(self, place: str) -> str:
+        for ending in (".py", "/__init__.py", ".pyi", "/__init__.pyi"):
+            if place + ending in self._files:
+                return place + ending
+        return ""
+
+    # --- C and C++ ---------------------------------------------------------------------------
+
+    def _find_header(self, folder: str, name: str) -> Iterator[str]:
+        """Beside the file that includes it, else below any folder: the nearest one."""
+        angled, name = name.startswith("<"), name.removeprefix("<")
+        beside = normpath(folder + name)
+        if not angled and beside in self._files:
+            yield beside
+            return
+        wanted = normpath(name)
+        while wanted.startswith("../"):
+            wanted = wanted[3:]
+        endings = [
+            path
+            for path in self._headers.get(wanted.rpartition("/")[2], ())
+            if path == wanted or path.endswith(f"/{wanted}")
+        ]
+        if endings:
+            yield _nearest(endings, folder)
+
+    # --- JavaScript, Go, Rust ----------------------------------------------------------------
+
+    def _find_script(self, folder: str, name: str) -> Iterator[str]:
+        place = normpath(folder + name)
+        base, ending = splitext(place)
+        typed = [base + other for other in _TYPED.get(ending, ())]
+        candidates = (*(place + ending for ending in _SCRIPT_FILES), *typed)
+        yield from [path for path in candidates if path in self._files][:1]
+
+    def _find_package(self, folder: str, name: str) -> Iterator[str]:
+        for place, module in self._go_modules.items():
+            inside = name == module or name.startswith(f"{module}/")
+            target = f"{place}{name[len(module) + 1 :]}/".lstrip("/")
+            if inside and folder.startswith(place) and target in self._go_folders | {"/"}:
+                yield target
+
+    def _find_rust(self, path: str, folder: str, name: str) -> Iterator[str]:
+        stem = path.rpartition("/")[2].removesuffix(".rs")
+        own = folder if stem in ("mod", "lib", "main") else f"{folder}{stem}/"
+        if name.startswith("mod "):
+            yield from self._rust_module(own, [name[4:]])
+            return
+        first, *rest = name.split("::")
+        bases = {"crate": self._crate_of(folder), "self": own, "super": _folder(own.rstrip("/"))}
+        base = bases.get(first, "")
+        for length in range(len(rest), 0, -1):
+            if found := [*self._rust_module(base, rest[:length])]:
+                yield from found
+                return
+        whole = (f"{base.rstrip('/')}.rs", f"{base}mod.rs", *(base + root for root in _RUST_ROOTS))
+        yield from [file for file in whole if file in self._files][:1]
+
+    def _rust_module(self, base: str, parts: Sequence[str]) -> Iterator[str]:
+        place = base + "/".join(parts)
+        yield from [path for path in (f"{place}.rs", f"{place}/mod.rs") if path in self._files][:1]
+
+    def _crate_of(self, folder: str) -> str:
+        while not any(folder + root in self._files for root in _RUST_ROOTS):
+            if not folder:
+                return "src/"
+            folder = _folder(folder.rstrip("/"))
+        return folder
+
+
+def _name_modules(files: Sequence[str], known: frozenset[str]) -> dict[str, list[str]]:
+    """The files that each dotted name may mean: from above their package, from the top, and from `src`."""
+    named: dict[str, list[str]] = defaultdict(list)
+    roots: dict[str, str] = {}
+
+    def root_of(folder: str) -> str:
+        """The folder that holds the outermost package of a folder."""
+        if folder not in roots:
+            inside = f"{folder}__init__.py" in known and folder
+            roots[folder] = root_of(_folder(folder.rstrip("/"))) if inside else folder
+        return roots[folder]
+
+    for path in files:
+        if not path.endswith((".py", ".pyi")):
+            continue
+        place = splitext(path)[0].removesuffix("/__init__")
+        above = root_of(_folder(path)) if path.count("/") < 50 else ""
+        for root in {above, "", "src/" if path.startswith("src/") else ""}:
+            named[place[len(root) :].replace("/", ".")].append(path)
+    return named
+
+
+def _folder(path: str) -> str:
+    """The folder of a path, with its slash; "" for the top."""
+    return path[: path.rfind("/") + 1]
+
+
+def _nearest(paths: Sequence[str], folder: str) -> str:
+    """The path that shares most of its way from the top with a folder; of equal ones the shortest."""
+    if len(paths) == 1:
+        return paths[0]
+    return max(paths, key=lambda path: (len(commonprefix((path, folder))), -len(path), path))

@@ -3,15 +3,149 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
+from posixpath import splitext
 from typing import Final
 
-from kith.context.definitions import Definition, find_definitions
-from kith.context.rank import kind_of
-from kith.context.references import find_references
-from kith.context.words import stems_of
+from kith.context.rank_files import kind_of
+from kith.context.symbols import Sort, Symbol, find_symbols
+from kith.context.task_words import stems_of
+
+# What a source text defines, each with the line that declares it, as an index keeps it.
+
+_LONGEST: Final = 160  # characters of a signature
+_HEAD_LINES: Final = 8  # that one may take
+_ABOVE: Final = re.compile(r"\s*(?:@|#\[|#\s|//|/\*|\*)")  # what may stand there first: decorators, comments
+_PARTS: Final = re.compile(r"::|\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Where a name is defined: `Cache.get` in a file, its lines (from 1, both included), its head."""
+
+    path: str
+    name: str
+    sort: Sort
+    first: int
+    last: int
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of a name: where it is defined (or else which names are near), and which files use it.
+
+    `users` are paths with the number of times, the most first.
+    """
+
+    definitions: tuple[Definition, ...] = ()
+    near: tuple[str, ...] = ()
+    users: tuple[tuple[str, int], ...] = ()
+
+
+def find_definitions(path: str, text: str) -> tuple[Definition, ...]:
+    """The definitions in a text, in order of their first line. Lines end with a line feed only."""
+    lines = text.split("\n")
+    return tuple(
+        Definition(path, each.name, each.sort, each.first, each.last, _signature(lines, each))
+        for each in find_symbols(path, text)
+    )
+
+
+def last_part(name: str) -> str:
+    """The name itself, without what encloses it: `Cache.get`, `ns::Cache::get` -> `get`."""
+    return _PARTS.split(name)[-1]
+
+
+def choose_named(definitions: Sequence[Definition], name: str) -> tuple[Definition, ...]:
+    """The definitions of a name: spelled so, else in other letter case; `Cache.get` by the end of theirs.
+
+    What stands in front may be more than a definition's name tells (a module): then the last part decides.
+    """
+    for wanted in (name, last_part(name)):
+        for fold in (str, str.lower):
+            fitting = tuple(each for each in definitions if _ends_with(fold(each.name), fold(wanted)))
+            if fitting:
+                return fitting
+    return ()
+
+
+def _ends_with(name: str, asked: str) -> bool:
+    """Whether one name is another's own end, part by part; `::` and `.` are the same."""
+    parts, wanted = _PARTS.split(name), _PARTS.split(asked)
+    return parts[-len(wanted) :] == wanted
+
+
+def _signature(lines: Sequence[str], symbol: Symbol) -> str:
+    """The head of a definition on one line: from the line that names it to where its body begins."""
+    name, span = last_part(symbol.name), lines[symbol.first - 1 : symbol.last]
+    begin = next((at for at, line in enumerate(span) if name in line and not _ABOVE.match(line)), 0)
+    head = list[str]()
+    for line in span[begin : begin + _HEAD_LINES]:
+        head.append(line.strip()[:_LONGEST])
+        if line.rstrip().endswith((":", "{", ";", "}")) or _closed("".join(head)):
+            break
+    text = " ".join(head).replace("( ", "(").replace(", )", ")")
+    if symbol.sort != "constant":
+        text = text.rstrip(" {:")
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _closed(text: str) -> bool:
+    """Whether nothing that is opened here waits for its other half."""
+    return all(text.count(left) <= text.count(right) for left, right in ("()", "[]", "{}"))
+
+
+# Which names a source text uses: its identifiers, those in comments and plain strings left out.
+
+_NAME = r"([^\W\d]\w++)(?![\"'])"  # a name of one letter tells nothing; a quote makes it a prefix
+# A string may lack its end: then it ends with its line, and a long one with the text.
+_DOUBLE = r'"(?:\\.|[^"\\\n])*"?'
+_SINGLE = r"'(?:\\.|[^'\\\n])*'?"
+_LONG_DOUBLE = r'"{3}(?:[^"\\]|\\.|"(?!""))*(?:"{3})?'
+_LONG_SINGLE = r"'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?"
+_CHARACTER = r"'(?:\\[^'\n]{1,10}|[^'\\\n])'"  # only one: a lifetime or a group of digits opens no string
+_FORMATTED = rf"\b[rR]?[fFtT][rR]?({_LONG_DOUBLE}|{_LONG_SINGLE}|{_DOUBLE}|{_SINGLE})"
+_BLOCK_COMMENT, _LINE_COMMENT, _HASH = r"/\*(?:[^*]|\*(?!/))*(?:\*/)?", r"//[^\n]*", r"#[^\n]*"
+
+
+def _pattern(*left_out: str) -> re.Pattern[str]:
+    """What is left out, or else a name. All between two of these is passed over in one leap."""
+    return re.compile(rf"(?>[^\w\"'#/]*)(?:{_NAME}|{'|'.join(left_out)})", re.DOTALL)
+
+
+_PYTHON: Final = _pattern(_HASH, _FORMATTED, _LONG_DOUBLE, _LONG_SINGLE, _DOUBLE, _SINGLE)
+_HASHED: Final = _pattern(_HASH, _DOUBLE, _SINGLE)
+_SCRIPT: Final = _pattern(_LINE_COMMENT, _BLOCK_COMMENT, _DOUBLE, _SINGLE)
+_CURLY: Final = _pattern(_LINE_COMMENT, _BLOCK_COMMENT, _DOUBLE, _CHARACTER)
+_FAMILIES: Final = {
+    **dict.fromkeys((".py", ".pyi", ".pyw", ".pyx"), _PYTHON),
+    **dict.fromkeys((".bash", ".cmake", ".jl", ".pl", ".pm", ".r", ".rb", ".sh", ".zsh"), _HASHED),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".php", ".vue", ".svelte"), _SCRIPT),
+}
+_INSERTED: Final = re.compile(r"\{([^{}]+)")  # what a formatted string holds of code
+
+
+def find_references(path: str, text: str) -> Counter[str]:
+    """How often a text uses each name, its own definitions among them.
+
+    One pass of a regular expression, about 20 MB a second: what is a string and what a comment is told by the
+    file's ending, and where a language is subtler than that, a name more or less is found.
+    """
+    pattern = _FAMILIES.get(splitext(path)[1].lower(), _CURLY)
+    if pattern is not _PYTHON:
+        return Counter(filter(None, pattern.findall(text)))
+    names = list[str]()
+    for name, formatted in pattern.findall(text):
+        if name:
+            names.append(name)
+        elif formatted:
+            for code in _INSERTED.findall(formatted):
+                names += filter(None, _CURLY.findall(code))
+    return Counter(names)
+
 
 LARGEST: Final = 500_000  # bytes of a file that is looked into
 _WIDEST: Final = 300  # bytes of an average line; beyond it nobody wrote the file by hand

@@ -9,7 +9,7 @@ from typing import Final
 
 from kith.context.budget import estimate_tokens
 from kith.context.symbols import Symbol, find_symbols
-from kith.context.words import Words, find_words, stems_of
+from kith.context.task_words import Words, find_words, stems_of
 
 _LONGEST_LINE = 240  # characters; what is longer is generated or data
 _LONGEST_SPAN = 80  # lines of one definition

@@ -2,15 +2,27 @@
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final, Literal
 
-from kith.context.python import parse_python
-
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
+
+
+@lru_cache(maxsize=1)  # who looks at one file for two purposes has it parsed once
+def parse_python(text: str) -> ast.Module | None:
+    """The tree of a text, None where Python refuses it. Not to be changed: the next may get the same one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
 
 _CPP: Final = frozenset({".c", ".cc", ".cpp", ".cu", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp"})
 _PYTHON: Final = frozenset({".py", ".pyi", ".pyw"})

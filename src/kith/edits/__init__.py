@@ -1,9 +1,8 @@
 """Edits: what a model wrote becomes changes of files, all of them or none."""
 
-from kith.edits.apply import make_changes, paths_of
-from kith.edits.by_itself import runs_by_itself
-from kith.edits.find import FORMS, Form, find_edits
-from kith.edits.forms import (
+from kith.edits.apply import make_changes, paths_of, replace_text
+from kith.edits.autorun import runs_by_itself
+from kith.edits.edit_types import (
     Create,
     Delete,
     Edit,
@@ -16,9 +15,8 @@ from kith.edits.forms import (
     ReplaceText,
     Whole,
 )
-from kith.edits.hunks import keep_hunks, split_hunks
-from kith.edits.render import summarise, unified_diff
-from kith.edits.replace import replace_text
+from kith.edits.find import FORMS, Form, find_edits
+from kith.edits.hunks import keep_hunks, split_hunks, summarise, unified_diff
 
 __all__ = [
     "FORMS",

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from kith.edits.diffing import opcodes, signed
-from kith.edits.forms import Create, Edit, EditError, Hunk, Insert, Patch, ReplaceText, Whole
+from kith.edits.edit_types import Create, Edit, EditError, Hunk, Insert, Patch, ReplaceText, Whole
 from kith.edits.patch import make_hunk
+from kith.edits.rows import opcodes, signed
 
 Read = Callable[[str, str], Sequence[Edit]]  # a patch as text, and the file that it is about
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kith.edits.forms import Edit, EditError, Replace
+from kith.edits.edit_types import Edit, EditError, Replace
 from kith.edits.paths import path_in
 
 BLOCK = re.compile(r"^([ \t]*)(?:<{3,}|-{3,}) ?SEARCH>?[ \t]*$", re.M)

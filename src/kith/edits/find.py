@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 from kith.edits.arguments import ARGUMENTS, bare_json, parse_arguments
 from kith.edits.blocks import BLOCK, parse_blocks
-from kith.edits.forms import Edit, EditError, Patch, Replace, Whole
+from kith.edits.edit_types import Edit, EditError, Patch, Replace, Whole
 from kith.edits.patch import PATCH, parse_patch
 from kith.edits.paths import check_path
 from kith.edits.unified import UNIFIED, parse_unified

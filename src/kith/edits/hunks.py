@@ -1,14 +1,112 @@
-"""A change in pieces: a person may keep some of them, and leave the others."""
+"""A change in hunks: rendered for people and `git apply`, kept in part, or edited by hand."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice, takewhile
 from types import MappingProxyType
+from typing import Final
 
-from kith.core.values import SYMLINK, Change
-from kith.edits.by_hand import rows_of
-from kith.edits.diffing import Opcode, opcodes
-from kith.edits.forms import Hunk
-from kith.edits.rows import decode, encode, is_binary, split_rows
+from kith.core.values import SYMLINK, Change, Changes, FileChange
+from kith.edits.edit_types import EditError, Hunk
+from kith.edits.paths import quote
+from kith.edits.rows import Opcode, decode, encode, is_binary, opcodes, split_rows
+
+# A piece of a change in a person's editor: the text that they get, and what they made of it.
+
+_NO_NEWLINE_MARK: Final = "\\ No newline at end of file"
+_WORDS: Final = """\
+# A line with a blank before it stays, with "-" it goes, with "+" it comes.
+# To keep a line that goes, make its "-" a blank. To leave out one that comes, delete it.
+# New lines begin with "+". With nothing left, the part stays as it was.
+"""
+
+
+_RULES: Final = frozenset(_WORDS.split("\n")) - {""}
+
+
+def draft_of(hunk: Hunk) -> str:
+    """A piece as a text to be edited, with its rules behind it."""
+    return f"{hunk.text}{_WORDS}"
+
+
+def read_draft(text: str, hunk: Hunk) -> Hunk | None:
+    """The piece as it was edited, at the same place; None where nothing was left of it.
+
+    Lines that stay or go must be those of the file, but for blanks at their ends. Raises EditError, in one
+    sentence for the person.
+    """
+    rows = [
+        (number, row)
+        for number, row in enumerate(text.split("\n"), 1)
+        if row not in _RULES and not row.startswith(("@@", "\\"))
+    ]
+    blank: list[tuple[int, str]] = []
+    while rows and not rows[-1][1].strip():
+        blank.append(rows.pop())
+    if not rows:
+        return None
+    # An empty line of the file at the end of the piece looks like one of the editor's own.
+    rows += list(islice(blank, _empty_tail(hunk)))
+    windows = all(line.endswith("\r") for line in hunk.lines if line[:1] in (" ", "-", "+"))
+    lines = tuple(_read(rows, hunk, windows))
+    return Hunk(lines, hunk.start, hunk.new_start)
+
+
+def _empty_tail(hunk: Hunk) -> int:
+    """The number of empty lines at the end of a piece that stay."""
+    return sum(1 for _ in takewhile(lambda line: line[:1] == " " and not line.strip(), reversed(hunk.lines)))
+
+
+def _read(rows: Sequence[tuple[int, str]], hunk: Hunk, windows: bool) -> Iterator[str]:
+    """The numbered rows as a diff has them; what stays or goes is taken from the file itself."""
+    open_ended = _open_ends(hunk)
+    done = 0
+    for number, row in rows:
+        sign = row[:1] or " "
+        if sign == "+":
+            yield row if row.endswith("\r") or not windows else f"{row}\r"
+        elif sign not in " -":
+            raise EditError(f"Line {number} of the edited part begins with no sign: {row[:60]!r}.")
+        elif done == len(hunk.old) or hunk.old[done].rstrip() != row[1:].rstrip():
+            there = (
+                f"where the file has {hunk.old[done][:60]!r}" if done < len(hunk.old) else "behind its end"
+            )
+            raise EditError(f"Line {number} of the edited part has {row[1:61]!r} {there}.")
+        else:
+            yield sign + hunk.old[done]
+            done += 1
+        if sign != "+" and done == len(hunk.old) and "old" in open_ended:
+            yield _NO_NEWLINE_MARK
+    if done < len(hunk.old):
+        raise EditError(f"The edited part lacks a line of the file: {hunk.old[done][:60]!r}.")
+    if "new" in open_ended and rows[-1][1][:1] == "+":
+        yield _NO_NEWLINE_MARK
+
+
+def _open_ends(hunk: Hunk) -> frozenset[str]:
+    """Which sides of a piece end without a line break."""
+    found: set[str] = set()
+    for line, following in zip(hunk.lines, hunk.lines[1:], strict=False):
+        if following.startswith("\\"):
+            found |= {"old", "new"} if line[:1] == " " else {"old"} if line[:1] == "-" else {"new"}
+    return frozenset(found)
+
+
+def rows_of(hunk: Hunk) -> list[str]:
+    """The rows that a piece leaves in the file, with their line breaks."""
+    rows: list[str] = []
+    open_ended = 0  # the row that has none, counted from 1
+    kept = False
+    for line in hunk.lines:
+        if line.startswith("\\"):
+            open_ended = len(rows) if kept else open_ended
+        else:
+            kept = line[:1] in (" ", "+")
+            rows += [f"{line[1:]}\n"] if kept else []
+    if rows and open_ended == len(rows):
+        rows[-1] = rows[-1].removesuffix("\n")
+    return rows
+
 
 CONTEXT = 3  # rows of context around a change, as in git
 _NO_NEWLINE = "\\ No newline at end of file"
@@ -121,3 +219,51 @@ def _hunk(group: Sequence[Opcode], old: Sequence[str], new: Sequence[str]) -> Hu
     (_, i, _, k, _), (_, _, j, _, n) = group[0], group[-1]
     # An empty side is numbered by the line before it.
     return Hunk(tuple(lines), i + (j > i), k + (n > k))
+
+
+# Changes as people read them, and as `git apply` takes them.
+
+
+def unified_diff(change: Change) -> str:
+    """One change as git prints it; bytes that are not UTF-8 are surrogate escapes.
+
+    Source: git's `Documentation/diff-generate-patch`.
+    """
+    old, new = quote(f"a/{change.path}"), quote(f"b/{change.path}")
+    lines = [f"diff --git {old} {new}", *_mode_lines(change)]
+    before = "/dev/null" if change.before is None else old
+    after = "/dev/null" if change.after is None else new
+    if change.before != change.after and not is_text(change):
+        lines.append(f"Binary files {before} and {after} differ")
+    hunks = [hunk for hunk in split_hunks(change) if hunk.start is not None]
+    if hunks:
+        lines += [f"--- {_ended(before)}", f"+++ {_ended(after)}"]
+    for hunk in hunks:
+        lines += [hunk.header, *hunk.lines]
+    return "".join(line + "\n" for line in lines)
+
+
+def summarise(changes: Changes) -> tuple[FileChange, ...]:
+    """Each changed file with its added and removed lines counted."""
+    return tuple(_summary(change) for change in changes)
+
+
+def _summary(change: Change) -> FileChange:
+    lines = [line for hunk in split_hunks(change) if hunk.start is not None for line in hunk.lines]
+    added, removed = (sum(line[0] == sign for line in lines) for sign in "+-")
+    return FileChange(change.path, added, removed, unified_diff(change))
+
+
+def _mode_lines(change: Change) -> list[str]:
+    if change.before is None:
+        return [f"new file mode {change.mode:o}"]
+    if change.after is None:
+        return [f"deleted file mode {change.mode_before:o}"]
+    if change.mode != change.mode_before:
+        return [f"old mode {change.mode_before:o}", f"new mode {change.mode:o}"]
+    return []
+
+
+def _ended(name: str) -> str:
+    """git ends a name that contains blanks with a tab."""
+    return name + "\t" if " " in name and not name.startswith('"') else name

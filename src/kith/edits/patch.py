@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from kith.edits.forms import Create, Delete, Edit, EditError, Hunk, Patch
+from kith.edits.edit_types import Create, Delete, Edit, EditError, Hunk, Patch
 from kith.edits.paths import check_path
 
 PATCH = re.compile(r"^[ \t]*\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: \S.*)[ \t\r]*$", re.M)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from kith.edits.forms import EditError
+from kith.edits.edit_types import EditError
 
 _WITHOUT_EXTENSION = {"Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Procfile"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

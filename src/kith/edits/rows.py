@@ -1,8 +1,10 @@
-"""Text as rows that keep every byte: split at newlines only, each with its own terminator."""
+"""Text as rows that keep every byte, and two texts compared: row by row, and word by word."""
 
+import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
-from kith.edits.forms import EditError
+from kith.edits.edit_types import EditError, Hunk
 
 BOM = "\ufeff"
 
@@ -55,3 +57,100 @@ def terminator(rows: Sequence[str], file: Sequence[str]) -> str:
 def is_binary(content: bytes) -> bool:
     """True when the content is not text (it holds a NUL byte)."""
     return b"\0" in content
+
+
+# Comparing rows: what stays, what goes, what comes.
+
+Opcode = tuple[str, int, int, int, int]
+_LARGEST = 5_000  # rows compared; above it the whole middle counts as replaced
+
+
+def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    """difflib's opcodes, with equal rows at both ends set aside first (that is most of a large file)."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    middle: list[Opcode] = [("replace", 0, len(a), 0, len(b))] if a or b else []
+    if max(len(a), len(b)) <= _LARGEST:
+        middle = [*SequenceMatcher(None, a, b).get_opcodes()]
+    ends = ("equal", len(old) - tail, len(old), len(new) - tail, len(new))
+    return [
+        *([("equal", 0, head, 0, head)] if head else []),
+        *((tag, i + head, j + head, k + head, n + head) for tag, i, j, k, n in middle),
+        *([ends] if tail else []),
+    ]
+
+
+def signed(codes: Sequence[Opcode], old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """The rows of some opcodes with their signs, removed rows before added ones."""
+    lines: list[str] = []
+    for tag, i, j, k, n in codes:
+        if tag == "equal":
+            lines += [" " + row for row in old[i:j]]
+        else:
+            lines += ["-" + row for row in old[i:j]]
+            lines += ["+" + row for row in new[k:n]]
+    return lines
+
+
+def hunk_between(old: Sequence[str], new: Sequence[str], start: int | None = None) -> Hunk:
+    """One hunk that turns all of `old` into `new` (rows without terminators)."""
+    return Hunk(tuple(signed(opcodes(old, new), old, new)), start)
+
+
+# Which words of a changed line are new: two versions of a line held against each other.
+
+Spans = list[tuple[int, int]]  # from, to: characters of a line
+
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_LONGEST = 600  # characters of a line that is looked into
+_ALIKE = 0.4  # of a line's characters that must have stayed, else it is another line
+
+
+def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
+    """The places of an old and a new line that differ; nothing where the lines have little in common."""
+    if old == new or max(len(old), len(new)) > _LONGEST:
+        return [], []
+    a, b = _WORD.findall(old), _WORD.findall(new)
+    head = _same(a, b)
+    tail = _same(a[head:][::-1], b[head:][::-1])
+    middle = SequenceMatcher(None, a[head : len(a) - tail], b[head : len(b) - tail], autojunk=False)
+    gone: list[tuple[int, int]] = []
+    come: list[tuple[int, int]] = []
+    for tag, i, j, k, n in middle.get_opcodes():
+        if tag != "equal":
+            gone.append((i + head, j + head))
+            come.append((k + head, n + head))
+    found = _places(a, gone), _places(b, come)
+    stayed = len(old) - sum(end - begin for begin, end in found[0])
+    return found if stayed >= _ALIKE * max(len(old), len(new)) else ([], [])
+
+
+def _same(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many words two lists begin with alike."""
+    count = 0
+    for one, other in zip(a, b, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _places(words: Sequence[str], ranges: Spans) -> Spans:
+    """Ranges of words as ranges of characters; what only blanks part becomes one."""
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    found: Spans = []
+    for begin, end in ranges:
+        if begin == end:
+            continue
+        if found and not "".join(words[starts.index(found[-1][1]) : begin]).strip():
+            found[-1] = (found[-1][0], starts[end])
+        else:
+            found.append((starts[begin], starts[end]))
+    return found

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from kith.edits.forms import Edit, EditError, Whole
+from kith.edits.edit_types import Edit, EditError, Whole
 from kith.edits.paths import path_in
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^`]*)$")

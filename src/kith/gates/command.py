@@ -1,12 +1,13 @@
-"""A command that a person or a project named, as something to check a change with."""
+"""Commands that a project or a person named, as gates: their exit codes decide."""
 
 import re
+from dataclasses import replace
 
 from kith.core.evidence import CheckEvidence, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.core.workspace import ExecLimits
-from kith.gates.evidence.letter import write_exit
+from kith.gates.evidence.feedback import write_exit
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
 
@@ -35,5 +36,16 @@ def not_allowed(toolchain: Toolchain) -> Gate:
         text = f"`{toolchain.test}` was not allowed to run without a sandbox"
         told = combine([CheckEvidence(toolchain.test, "unproven", "not_allowed")])
         return Verdict(True, text, toolchain.name, evidence=told)
+
+    return judge
+
+
+def commands_gate(name: str, command: str, limits: ExecLimits) -> Gate:
+    """A gate of this `name` that runs `command` in the trial; it must run and end with 0."""
+    ask = command_gate(Toolchain(name, "", "the project's configuration", command), limits)
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        verdict = await ask(run, changes)
+        return replace(verdict, figures={"seconds": sum(ran.seconds for ran in verdict.ran)})
 
     return judge

@@ -8,21 +8,9 @@ from typing import Final
 from kith.core.run import Gate, Run
 from kith.core.values import SYMLINK, Changes, Finding, Verdict
 from kith.core.workspace import ExecLimits
-from kith.gates.changed import changed_lines
-from kith.gates.linters.find import find_linters, lint_clues
+from kith.gates.changed_lines import changed_lines
 from kith.gates.linters.linter import Kind, Linter
-from kith.gates.linters.run import Linted, project_linters, run_linter, run_linters
-
-__all__ = [
-    "Linter",
-    "find_linters",
-    "findings_gate",
-    "fresh_findings",
-    "lint_clues",
-    "lint_gate",
-    "project_linters",
-    "run_linters",
-]
+from kith.gates.linters.run import Linted, run_linter
 
 _TOLD: Final = 40  # findings in one letter
 
@@ -103,3 +91,11 @@ def _letter(found: Sequence[Finding]) -> str:
     which = "a finding that was" if len(found) == 1 else f"{len(found)} findings that were"
     told = "\n".join(lines)
     return f"Your change brings {which} not there before, by {tools}: {told}\n\nCorrect this."
+
+
+def types_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | None = None) -> Gate:
+    """Like `lint_gate`, for the type checkers among `linters`.
+
+    With `untouched`, a caller elsewhere that no longer fits counts too, where the checker looks at it.
+    """
+    return findings_gate("types", linters, limits, untouched)

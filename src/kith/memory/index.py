@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kith.context.definitions import Definition, Found, choose_named, last_part
-from kith.context.outline import Outline
-from kith.context.words import Words
+from kith.context.outline import Definition, Found, Outline, choose_named, last_part
+from kith.context.task_words import Words
 from kith.core.errors import BusyError, KithError
 from kith.memory.caches import Stamp, find_place, remove
 from kith.memory.database import distrust, is_damaged

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, Protocol
 
 from kith.context.outline import LARGEST, Outline, count_only, digest_of, outline_all, unread
-from kith.core.loops import leave
+from kith.core.event_loop import leave
 from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index
 from kith.memory.workers import Crew

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from kith.core.median import median
+from kith.core.numbers import median
 from kith.memory.log import Log
 
 

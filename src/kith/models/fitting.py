@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kith.core.median import median
+from kith.core.numbers import median
 
 Vector = tuple[float, ...]
 

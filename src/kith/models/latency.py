@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kith.core.median import median
+from kith.core.numbers import median
 from kith.core.values import Timing
 from kith.models.fitting import Row, Vector, fit, quantile, total
 from kith.models.lengths import FORGET, Lengths

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any
 
 from kith.context.compact import View, show
-from kith.context.shown import files_shown
+from kith.context.held_files import files_shown
 from kith.core.events import Called, Compacted, Engaged, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage

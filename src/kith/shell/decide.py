@@ -1,17 +1,18 @@
-"""Whether a command is plainly harmless: it only looks, at the tree alone, and at nothing private in it.
+"""Decide if a command plainly only looks, with which variables, and what "always" allows."""
 
-This is a convenience for the person, never the boundary: what is allowed here needs no question where
-commands cannot be confined, and everything else is asked about.
-"""
-
-from collections.abc import Mapping, Sequence
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from posixpath import join, normpath
 from typing import Final, Literal, Protocol
 
-from kith.shell.kinds import Read, path_fault
+from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
+from kith.shell.argument_kinds import Read, path_fault
 from kith.shell.parse import NotPlainError, Simple, Word, parse
-from kith.shell.permitted import NotPermittedError, check
+from kith.shell.usage import NotPermittedError, check
 
 
 class Look(Protocol):
@@ -115,3 +116,81 @@ def _folder(word: Word, joint: str) -> str:
     if fault := path_fault(word):
         raise NotPermittedError(fault)
     return word.text
+
+
+# What "always" allows: exactly the command that was shown, word for word, and nothing wider.
+
+_LONGEST: Final = 600  # characters: what is remembered has to be read before
+_SHOWN_BARE: Final = re.compile(r"[\w./,:=+@%^*?~-]+")
+
+
+def pattern_of(line: str) -> str:
+    """The pattern for a command, as it is shown; "" for one that cannot be shown as it is."""
+    if len(line) > _LONGEST or not all(each.isprintable() or each == "\n" for each in line):
+        return ""
+    try:
+        commands = parse(line)
+    except NotPlainError:
+        return line
+    shown = "".join(_show(commands))
+    return shown if _reads_as(shown, commands) else line
+
+
+def is_within(line: str, pattern: str) -> bool:
+    """Whether a command is what a pattern stands for."""
+    if line == pattern:
+        return True
+    try:
+        return parse(line) == parse(pattern)
+    except NotPlainError:
+        return False
+
+
+def _show(commands: tuple[Simple, ...]) -> Iterator[str]:
+    for place, command in enumerate(commands):
+        if place:
+            yield f"{'' if command.joint == ';' else ' '}{command.joint} "
+        yield " ".join([*map(_word, command.words), *(f"< {_word(word)}" for word in command.inputs)])
+
+
+def _word(word: Word) -> str:
+    """Quoted where it has to be; a word that the shell fills in with names has to stay bare."""
+    if word.glob and _SHOWN_BARE.fullmatch(word.text):
+        return word.text
+    return shlex.quote(word.text)
+
+
+def _reads_as(shown: str, commands: tuple[Simple, ...]) -> bool:
+    try:
+        return parse(shown) == commands
+    except NotPlainError:
+        return False
+
+
+# The variables of a command that only looks: nothing that a repository brings along starts beside it.
+
+# `diff.external=` would be run as a program without a name; patterns of paths mean what they say to git.
+_NOT_HERE: Final = ("diff.external=",)
+_SETTINGS: Final = (
+    *(each for each in SAFE_SETTINGS if each not in _NOT_HERE),
+    *("diff.ignoreSubmodules=all", "diff.autoRefreshIndex=false"),  # looking leaves the index as it is
+)
+_SHIMS: Final = "shims"  # version managers' programs, which a file in the current folder sends elsewhere
+
+
+def safe_environment(path: str, root: str) -> dict[str, str]:
+    """Variables for git's safe settings, and `path` without relative folders and those in the tree at `root`.
+
+    Settings in variables win over those of every file (git-config, "GIT_CONFIG_COUNT").
+    """
+    named = {name: value for name, value in SAFE_ENVIRONMENT.items() if name != "GIT_LITERAL_PATHSPECS"}
+    named["GIT_CONFIG_COUNT"] = str(len(_SETTINGS))
+    for number, setting in enumerate(_SETTINGS):
+        key, _, value = setting.partition("=")
+        named |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return named | {"PATH": os.pathsep.join(each for each in path.split(os.pathsep) if _is_safe(each, root))}
+
+
+def _is_safe(folder: str, root: str) -> bool:
+    place = PurePath(folder)
+    return place.is_absolute() and not place.is_relative_to(root) and _SHIMS not in place.parts

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from kith.agent.project import Project
-from kith.agent.waiting import NothingWaits, apply_waiting, find_waiting
+from kith.agent.waiting_changes import NothingWaits, apply_waiting, find_waiting
 from kith.core.errors import EXIT_DONE
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.core.values import FileChange
 from kith.edits import summarise
 from kith.memory.applied import short_id

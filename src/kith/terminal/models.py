@@ -14,8 +14,8 @@ from kith.agent.models import list_all, list_names, recommend_models
 from kith.agent.prices import OWN_FILE, Price, Rate, prices_of
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
-from kith.core.loops import run_loop
-from kith.core.sizes import size_text
+from kith.core.event_loop import run_loop
+from kith.core.numbers import size_text
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
 from kith.terminal.folder import find_root

@@ -9,7 +9,7 @@ from kith.agent.conversations import forget, rename, tell_damage
 from kith.agent.forks import fork, go_back
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.turns import turns
 from kith.settings import load_settings

@@ -4,12 +4,12 @@ import argparse
 import json
 from pathlib import Path
 
-from kith.agent.filling import Explained, explain_task
+from kith.agent.context_usage import Explained, explain_task
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.core.run import new_id
 from kith.terminal.options import settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting

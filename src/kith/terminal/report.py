@@ -10,7 +10,7 @@ from kith.agent.models import end_of
 from kith.core.codec import encode
 from kith.core.errors import KithError, UnrecordedError
 from kith.core.events import Applied, Event
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 from kith.terminal.rendering.look import Look

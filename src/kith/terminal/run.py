@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from kith.agent.beginning import look_ahead
+from kith.agent.start_state import look_ahead
 from kith.core.errors import UsageError
-from kith.core.loading import quick_loading
+from kith.core.quick_loading import quick_loading
 from kith.terminal.folder import find_root
 
 # The words of a task, from the command line and from standard input.
@@ -23,7 +23,7 @@ def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> 
     if args.resume:
         return ""
     if args.template:
-        from kith.agent.known_templates import (
+        from kith.agent.templates import (
             fill_template,
         )  # for few tasks, and every one waits for this module
 

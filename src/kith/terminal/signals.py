@@ -6,7 +6,7 @@ import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 
 T = TypeVar("T")
 

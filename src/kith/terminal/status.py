@@ -13,8 +13,8 @@ from kith.agent.project import Project
 from kith.agent.waiting_list import waiting_sessions
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
+from kith.core.event_loop import run_loop
 from kith.core.feature import Feature, Lazy
-from kith.core.loops import run_loop
 from kith.memory.log import Log
 from kith.settings.features import find_part, need_part
 from kith.terminal.folder import find_root

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from kith.agent.known_templates import list_templates
+from kith.agent.templates import list_templates
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.terminal.folder import find_root

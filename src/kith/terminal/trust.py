@@ -7,7 +7,7 @@ from typing import Final
 
 from kith.agent.trust import QUESTION, Offer, decide, forget, look_at
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.core.run import new_id
 from kith.core.values import Question
 from kith.memory.log import LOG_FILE, Log

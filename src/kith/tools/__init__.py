@@ -4,15 +4,13 @@ from collections.abc import Sequence
 
 from kith.core.model import Tool
 from kith.core.values import TodoItem
-from kith.tools.done import DONE
-from kith.tools.edit import EDIT
+from kith.tools.edit import EDIT, WRITE
 from kith.tools.files import LIST, READ_LIMITS, ReadLimits, make_read
 from kith.tools.git import GIT
 from kith.tools.search import SEARCH
 from kith.tools.shell import BASH, make_powershell, powershell_program
 from kith.tools.symbols import Look, make_symbols
-from kith.tools.todo import make_todo
-from kith.tools.write import WRITE
+from kith.tools.todo import DONE, make_todo
 
 __all__ = ["ReadLimits", "standard_tools"]
 

@@ -1,5 +1,6 @@
-"""How tools answer: a result with a line for people, or a refusal in words for the model."""
+"""How tools answer: a result with a line for people, a refusal, and text as numbered lines."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any
@@ -45,3 +46,52 @@ def in_words(fn: Fn) -> Fn:
 def sentence(error: Exception) -> str:
     """An error's words, closed with a full stop."""
     return f"{str(error).rstrip('.')}."
+
+
+# Text as tools show it: decoded, split into lines, numbered, clipped and counted.
+
+# Colours and cursor movements (CSI), titles and links (OSC).
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+
+
+def decode(data: bytes) -> tuple[str, bool]:
+    """Text of a file without its byte order mark, and whether it is UTF-8 (else it is read as Latin-1)."""
+    try:
+        return data.decode("utf-8-sig"), True
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), False
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Lines without their ends. Only `\n` and `\r\n` end a line; anything else belongs to it."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def lines_of(data: bytes) -> list[str]:
+    """The lines of a file."""
+    return split_lines(decode(data)[0])
+
+
+def clip(line: str, width: int) -> str:
+    """A line of at most `width` characters, and how many are missing."""
+    return line if len(line) <= width else f"{line[:width]}… [{len(line) - width:,} more characters]"
+
+
+def numbered(number: int, line: str) -> str:
+    """A line as every tool shows it: its number, a tab, its text."""
+    return f"{number}\t{line}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun, as in "1 line", "2 matches" or "1,200 lines"."""
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
+def plain_output(output: str) -> str:
+    """A command's output without terminal codes, and without what a progress bar drew over."""
+    lines = _TERMINAL_CODES.sub("", output).split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines).strip("\n")

@@ -1,5 +1,8 @@
-"""Replace a piece of a file, and show what stands there now where that may surprise."""
+"""Edit files: replace a piece, write or append a whole file, and tell at once when a Python file broke."""
 
+import ast
+import platform
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +11,50 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
-from kith.tools.answers import fault_of, in_words, refused, sentence, told
-from kith.tools.lines import clip, count, decode, lines_of, numbered
+from kith.tools.answers import (
+    clip,
+    count,
+    decode,
+    fault_of,
+    in_words,
+    lines_of,
+    numbered,
+    refused,
+    sentence,
+    split_lines,
+    told,
+)
 from kith.tools.paths import inner_path, path_of, similar, visible
-from kith.tools.syntax import new_syntax_error
+
+# Tell a model at once when its change broke a Python file.
+
+
+def new_syntax_error(path: str, before: bytes, after: bytes) -> str:
+    """A sentence on the syntax error that a change brought into a Python file, or "".
+
+    A file that could not be parsed before says nothing: it may be written for another Python, or be meant so.
+    """
+    if not path.endswith((".py", ".pyi")):
+        return ""
+    fault = _fault(after)
+    if not fault or _fault(before):
+        return ""
+    python = f"Python {platform.python_version()}"
+    return f"Note: this is saved, but {python} now finds a syntax error in {fault}."
+
+
+def _fault(source: bytes) -> str:
+    """Where and why Python cannot parse this, or ""."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(source)
+        except SyntaxError as error:
+            return f"line {error.lineno or 1}: {error.msg}"
+        except (ValueError, RecursionError, MemoryError) as error:
+            return f"the file: {error or 'it is nested too deeply'}"
+    return ""
+
 
 AROUND = 2  # unchanged lines shown above and below a change
 SHOWN = 24  # lines of a change that are shown
@@ -74,7 +117,7 @@ class _Span:
 
 def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_Span]:
     """Where the new lines differ."""
-    from kith.edits.diffing import opcodes
+    from kith.edits.rows import opcodes
 
     return [_Span(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [_Span(0, 0, 0)]
 
@@ -110,5 +153,77 @@ EDIT = Tool(
     },
     "write",
     _edit,
+    path_of,
+)
+
+
+# Write whole files: create, overwrite, append.
+
+
+@in_words
+async def _write(args: Mapping[str, Any], run: Run) -> ToolResult:
+    path, content, append = inner_path(run, args["path"]), args["content"], args.get("append", False)
+    try:
+        before = await run.workspace.read(path)
+    except TreeError as error:
+        if append:  # the file may exist and only be unreadable: appending must never replace it
+            return refused(f"{sentence(error)} To create a file, write it without append.", fault_of(error))
+        before = None
+    if "\0" in content or b"\0" in (before or b""):
+        return refused(f"Only text can be written, and {visible(path)} or the content is binary.")
+    try:
+        after = _joined(before, content) if append and before else _encoded(before or b"", content)
+    except UnicodeEncodeError as error:
+        character = content[error.start : error.end]
+        return refused(f"Nothing was written: {visible(path)} cannot hold the character {character!a}.")
+    await run.workspace.write(path, after)
+    line = _summary(visible(path), before, content, append)
+    note = new_syntax_error(path, before or b"", after)
+    return told(f"{line}.\n{note}" if note else f"{line}.", line)
+
+
+def _summary(path: str, before: bytes | None, content: str, append: bool) -> str:
+    lines = count(len(split_lines(content)), "line")
+    if append:
+        return f"Appended {lines} to {path}"
+    if before is None:
+        return f"Created {path} with {lines}"
+    return f"Overwrote {path}: {lines} now, {len(lines_of(before)):,} before"
+
+
+def _joined(before: bytes, content: str) -> bytes:
+    """What was there and, on a line of its own, what comes now."""
+    break_ = b"" if before.endswith(b"\n") else _line_end(before)
+    return before + break_ + _encoded(before, content)
+
+
+def _encoded(before: bytes, content: str) -> bytes:
+    """The content with the encoding and the line ends that the file had. Raises UnicodeEncodeError."""
+    encoding = "utf-8" if decode(before)[1] else "latin-1"
+    if _line_end(before) == b"\r\n":
+        content = content.replace("\r\n", "\n").replace("\n", "\r\n")
+    return content.encode(encoding)
+
+
+def _line_end(before: bytes) -> bytes:
+    r"""`\r\n` when every line of the file ends so."""
+    ends = before.count(b"\n")
+    return b"\r\n" if ends and before.count(b"\r\n") == ends else b"\n"
+
+
+WRITE = Tool(
+    "write",
+    "Create, overwrite or append to a file.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "content": {"type": "string"},
+            "append": {"type": "boolean"},
+        },
+        "required": ["path", "content"],
+    },
+    "write",
+    _write,
     path_of,
 )

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kith.context.rooms import output_room
+from kith.context.budget import output_room
 from kith.core.errors import TreeError
+from kith.core.line_ranges import Passage, passage_of
 from kith.core.model import Tool
-from kith.core.passages import Passage, passage_of
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
-from kith.tools.answers import in_words, refused, sentence, told
-from kith.tools.lines import clip, count, decode, split_lines
+from kith.tools.answers import clip, count, decode, in_words, refused, sentence, split_lines, told
 from kith.tools.paths import (
     choose,
     clean_path,

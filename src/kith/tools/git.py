@@ -11,8 +11,7 @@ from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, Ran, ToolResult
 from kith.core.workspace import Command
-from kith.tools.answers import in_words, refused, told
-from kith.tools.lines import count, plain_output
+from kith.tools.answers import count, in_words, plain_output, refused, told
 from kith.tools.paths import inner_path, paths_of
 
 _ENVIRONMENT: Final = SAFE_ENVIRONMENT | {"LC_ALL": "C.UTF-8"}

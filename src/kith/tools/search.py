@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kith.context.rank import kind_of
+from kith.context.rank_files import kind_of
 from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.core.workspace import Command
-from kith.tools.answers import in_words, refused, told
+from kith.tools.answers import clip, count, in_words, lines_of, refused, split_lines, told
 from kith.tools.git import git_command
-from kith.tools.lines import clip, count, lines_of, split_lines
 from kith.tools.paths import choose, globs, inner_path, is_place, path_of, similar, visible
 
 SHOWN = 60  # lines of one answer when all fit

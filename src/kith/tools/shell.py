@@ -15,8 +15,7 @@ from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, Ran, ToolResult
 from kith.core.workspace import Command
 from kith.shell import TRUSTING, decide, safe_environment
-from kith.tools.answers import in_words, refused, told
-from kith.tools.lines import plain_output
+from kith.tools.answers import in_words, plain_output, refused, told
 from kith.tools.paths import inner_path
 
 _SCHEMA = {

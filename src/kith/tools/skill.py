@@ -5,12 +5,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from kith.context.budget import fit_middle
-from kith.context.skills import Skill
+from kith.context.notes import Skill
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
-from kith.tools.answers import in_words, refused, told
-from kith.tools.lines import count, decode
+from kith.tools.answers import count, decode, in_words, refused, told
 from kith.tools.paths import clean_path, inside, visible
 
 ALL = "all"  # in place of a name: every skill with what it is for

@@ -4,16 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kith.context.definitions import Definition, Found, choose_named, find_definitions, last_part
-from kith.context.outline import is_readable
-from kith.context.references import find_references
+from kith.context.outline import (
+    Definition,
+    Found,
+    choose_named,
+    find_definitions,
+    find_references,
+    is_readable,
+    last_part,
+)
+from kith.core.line_ranges import Passage
 from kith.core.model import Tool
-from kith.core.passages import Passage
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.core.workspace import Trial
-from kith.tools.answers import in_words, refused, told
-from kith.tools.lines import clip, count, lines_of
+from kith.tools.answers import clip, count, in_words, lines_of, refused, told
 from kith.tools.paths import inner_path, path_of, visible
 
 SHOWN = 12  # definitions of one answer

@@ -1,4 +1,4 @@
-"""The model's own list of steps; every change of it goes to the log, from which it can be restored."""
+"""The model's own list of steps, which the log keeps, and the tool that ends a task with a summary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,8 +8,7 @@ from kith.core.events import TodoSet
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import TodoItem, ToolResult
-from kith.tools.answers import refused, told
-from kith.tools.lines import count
+from kith.tools.answers import clip, count, refused, told
 
 State = Literal["pending", "active", "done"]
 
@@ -86,3 +85,30 @@ def _item(value: Any) -> TodoItem | str:
 def _shown(items: Sequence[TodoItem]) -> str:
     rows = (f"{number}. [{_MARKS[item.state]}] {item.text}" for number, item in enumerate(items, 1))
     return "\n".join(rows) or "The list is empty."
+
+
+# The tool that ends a task: its summary is what the model says, never what counts.
+
+
+async def _end(args: Mapping[str, Any], run: Run) -> ToolResult:
+    summary = args["summary"].strip() or "Done."
+    tests = [name.strip() for name in args.get("tests", ()) if isinstance(name, str) and name.strip()]
+    line = clip(summary.split("\n", 1)[0], 100)
+    # The model has just written the summary: it is kept for people, and not sent back.
+    return told("Ended.", line, final=True, summary=summary, **({"tests": tests} if tests else {}))
+
+
+DONE = Tool(
+    "done",
+    "End the task.",
+    {
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string"},
+            "tests": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["summary"],
+    },
+    "read",
+    _end,
+)

@@ -1,11 +1,218 @@
-"""What the results of a tree's commands depend on beside its files: programs and installed packages."""
+"""What a command finds outside of the tree: programs, variables and installed packages."""
 
 import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from kith.trees.toolchains import VENVS, path_variable
+# Which programs outside /usr a command may see, and which variables it gets.
+
+# Folders in the home that version managers install into, and the variable that says where, with the folder
+# it names. The home itself and whatever holds credentials (.cargo/credentials.toml, .m2/settings.xml,
+# .gradle/gradle.properties, .local/share/uv/credentials, .config) stay hidden.
+_KNOWN: dict[str, tuple[str, str] | None] = {
+    ".pyenv": ("PYENV_ROOT", ".pyenv"),
+    ".rbenv": ("RBENV_ROOT", ".rbenv"),
+    ".nodenv": ("NODENV_ROOT", ".nodenv"),
+    ".goenv": ("GOENV_ROOT", ".goenv"),
+    ".jenv": ("JENV_ROOT", ".jenv"),
+    ".rustup": ("RUSTUP_HOME", ".rustup"),
+    ".cargo/bin": ("CARGO_HOME", ".cargo"),
+    ".cargo/registry": ("CARGO_HOME", ".cargo"),
+    ".cargo/git": ("CARGO_HOME", ".cargo"),
+    ".nvm": ("NVM_DIR", ".nvm"),
+    ".volta": ("VOLTA_HOME", ".volta"),
+    ".bun": ("BUN_INSTALL", ".bun"),
+    ".deno": ("DENO_INSTALL", ".deno"),
+    ".asdf": ("ASDF_DATA_DIR", ".asdf"),
+    ".sdkman": ("SDKMAN_DIR", ".sdkman"),
+    ".local/share/mise": ("MISE_DATA_DIR", ".local/share/mise"),
+    ".proto": ("PROTO_HOME", ".proto"),
+    "go/bin": ("GOPATH", "go"),
+    "go/pkg": ("GOPATH", "go"),
+    **dict.fromkeys(
+        (
+            *("sdk", ".local/bin", ".local/lib", ".local/go", ".local/opt", ".dotnet", ".ghcup/bin"),
+            *(".ghcup/ghc", ".juliaup", ".opam", ".rvm", ".rye", ".pixi/bin", ".pixi/envs", ".npm-global"),
+            *(".local/share/fnm", ".local/share/uv/python", ".local/share/uv/tools", ".local/share/pipx"),
+            *(".local/share/pnpm", ".local/pipx", ".m2/repository", ".gradle/wrapper", ".gradle/caches"),
+            *("miniconda3", "anaconda3", "mambaforge", "miniforge3", "micromamba", ".conda/envs"),
+        )
+    ),
+}
+_BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
+_WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
+VENVS = (".venv", "venv", "env")
+# Not every LC_*: people send whatever they like through ssh under such names.
+_LOCALE = ("ALL", "CTYPE", "NUMERIC", "TIME", "COLLATE", "MONETARY", "MESSAGES", "PAPER", "MEASUREMENT")
+_PASSED = (
+    *("LANG", "LANGUAGE", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT"),
+    *(f"LC_{category}" for category in _LOCALE),
+)
+_MOST_READ = 64 << 10  # bytes of a file that the project brings along
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
+
+
+def find_toolchains(root: Path) -> tuple[Path, ...]:
+    """Folders outside /usr that commands in the tree at `root` need, to be shown to them read-only."""
+    home = _home()
+    found = [
+        *(home / name for name in _KNOWN),
+        *(Path("/home/linuxbrew/.linuxbrew", name) for name in _BREWED),
+        Path("/run/current-system"),  # NixOS keeps its programs here
+        Path(sys.base_prefix),
+        *_environments(root),
+        *_searched(root),
+        *_repository(root),
+    ]
+    found += list(_targets(found))
+    existing = dict.fromkeys(
+        each for path in found if os.access(path, os.R_OK) for each in (path, path.resolve())
+    )
+    kept = [path for path in existing if _is_wanted(path, root)]
+    return tuple(
+        path for path in kept if not any(path.is_relative_to(other) for other in kept if other != path)
+    )
+
+
+def _searched(root: Path) -> Iterator[Path]:
+    """Folders of programs that the person put into PATH, with what they need; and conda's environment."""
+    for path in search_path(root):
+        if path.name == "bin":
+            beside = path.parent not in (_home(), _home() / ".local")
+            yield from (path.parent / name for name in (_WITH_PROGRAMS if beside else ("bin",)))
+    prefix = Path(os.environ.get("CONDA_PREFIX") or os.devnull)
+    if os.access(prefix / "conda-meta", os.R_OK):
+        yield prefix
+
+
+def _targets(folders: Iterable[Path]) -> Iterator[Path]:
+    """The programs elsewhere to which links in folders of programs lead; each by itself."""
+    for folder in folders:
+        if folder.name == "bin" and folder.parent == _home() / ".local":
+            with suppress(OSError):
+                yield from (
+                    link.resolve() for link in folder.iterdir() if link.is_symlink() and link.is_file()
+                )
+
+
+def search_path(root: Path) -> tuple[Path, ...]:
+    """The folders of PATH that nobody but the person can have meant: absolute ones outside the tree."""
+    return _search_path(os.environ.get("PATH") or os.defpath, root)
+
+
+@cache
+def _search_path(value: str, root: Path) -> tuple[Path, ...]:
+    named = dict.fromkeys(map(Path, value.split(os.pathsep)))
+    return tuple(path for path in named if path.is_absolute() and not path.is_relative_to(root))
+
+
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))  # noqa: PTH111  (Path.home() raises for users without a name)
+
+
+def _is_wanted(path: Path, root: Path) -> bool:
+    """Neither there already, nor so high up that it would show the home or the tree."""
+    home = _home()
+    too_wide = any(each.is_relative_to(path) for each in (home, home.resolve(), root))
+    already = path.is_relative_to(root) or any(path.is_relative_to(system) for system in _SYSTEM)
+    return not too_wide and not already
+
+
+def _environments(root: Path) -> Iterator[Path]:
+    """The active virtual environment, and the interpreters that it and the project's own are built upon."""
+    active = os.environ.get("VIRTUAL_ENV", "")
+    if active and _base_of(Path(active)):
+        yield Path(active)
+    for venv in (*(root / name for name in VENVS), *([Path(active)] if active else ())):
+        base = _base_of(venv)
+        if base:
+            yield base
+
+
+def _base_of(venv: Path) -> Path | None:
+    """The installation that `pyvenv.cfg` names.
+
+    The file belongs to the project, which nobody has to trust: only what has Python's own landmark
+    (`lib/python3.*/os.py`, as in CPython's getpath) is taken for an installation.
+    """
+    try:
+        text = _read(venv / "pyvenv.cfg")
+    except OSError:
+        return None
+    pairs = (line.partition("=") for line in text.splitlines())
+    home = next((value.strip() for key, _, value in pairs if key.strip() == "home"), "")
+    base = Path(home).parent
+    if not home or not base.is_absolute() or ".." in base.parts:
+        return None
+    return base if any(base.glob("lib/python3*/os.py")) or any(base.glob("lib/pypy3*/os.py")) else None
+
+
+def _repository(root: Path) -> Iterator[Path]:
+    """Where git keeps the files of a linked worktree: read-only, `git diff` works and `git commit` does not.
+
+    The project says where that is, so the place has to name this very tree as one of its worktrees, and lie
+    where git puts these: in the repository itself, which is all that is shown.
+    """
+    try:
+        folder = (root / _read(root / ".git").removeprefix("gitdir:").strip()).resolve()
+        repository = (folder / _read(folder / "commondir").strip()).resolve()
+        named = Path(_read(folder / "gitdir").strip()) == root / ".git"
+    except (OSError, RuntimeError, ValueError):
+        return  # no linked worktree
+    if named and folder.parent == repository / "worktrees":
+        yield repository
+
+
+def _read(path: Path) -> str:
+    """The first words of a plain file. Raises OSError, also for a pipe or a device that would never end."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(fd, "rb") as file:  # noqa: PTH123  (it is open already)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(f"{path} is no plain file")
+        return file.read(_MOST_READ).decode("utf-8", errors="replace")
+
+
+def python_inside() -> str:
+    """The interpreter that runs kith, as a sandbox sees it: not a virtual environment's link to it."""
+    with suppress(OSError):
+        return os.path.realpath(getattr(sys, "_base_executable", sys.executable), strict=True)
+    return "/usr/bin/python3"
+
+
+def path_variable(root: Path) -> str:
+    """Where programs are looked for, as PATH says it: never in the tree at `root`."""
+    return os.pathsep.join(map(str, search_path(root))) or os.defpath
+
+
+def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
+    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    environment = {"LANG": "C.UTF-8", **passed, "PATH": path_variable(root), **_homes(toolchains)}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
+        if os.access(venv / "pyvenv.cfg", os.R_OK):
+            environment["VIRTUAL_ENV"] = str(venv)
+            environment["PATH"] = f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"
+            break
+    return environment | dict(extra)
+
+
+def _homes(toolchains: tuple[Path, ...]) -> Mapping[str, str]:
+    """A private HOME hides version managers from themselves; their variables say where they are."""
+    return _homes_below(_home(), toolchains)
+
+
+@cache
+def _homes_below(home: Path, toolchains: tuple[Path, ...]) -> Mapping[str, str]:
+    known = {home / name: entry for name, entry in _KNOWN.items() if entry}
+    return {known[path][0]: str(home / known[path][1]) for path in toolchains if path in known}
+
 
 _INSTALLED: Final = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
 

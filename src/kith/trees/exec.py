@@ -15,10 +15,8 @@ from pathlib import Path
 from kith.core.processes import KILL_S, Started, Watch, happens, start
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
-from kith.trees.allowance import Allowance, below, children_of
-from kith.trees.keeper import MARK, keep, let_go
-from kith.trees.launch import PLAIN, Launch
-from kith.trees.limits import limit_lines, process_lines
+from kith.trees.launch import MARK, PLAIN, Launch, keep, let_go
+from kith.trees.limits import Allowance, below, children_of, limit_lines, process_lines
 from kith.trees.scratch import Outflow, Scratch
 
 TIMED_OUT = 124  # what timeout(1) answers

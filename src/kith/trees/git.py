@@ -13,7 +13,7 @@ from pathlib import Path
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.core.processes import run_program
-from kith.trees.toolchains import path_variable
+from kith.trees.environment import path_variable
 
 SECONDS = 120.0  # a git command that takes longer is stopped
 

@@ -20,15 +20,17 @@ from kith.core.workspace import SizeLimits
 from kith.trees.files import (
     FileState,
     Folder,
+    check_link,
+    check_path,
     folders_above,
     is_folder,
     nearest_folder,
     open_folder,
     read_link,
+    show_path,
     split_path,
     told,
 )
-from kith.trees.guard import check_link, check_path, show_path
 from kith.trees.lock import hold_lock
 from kith.trees.records import (
     DamagedError,

@@ -16,8 +16,17 @@ from typing import Literal
 
 from kith.core.errors import TreeError
 from kith.trees.compare import Stamp, Touched, stamp_of
-from kith.trees.files import FileState, Folder, look_at, open_folder, read_link, split_path, told
-from kith.trees.guard import PROTECTED, show_path
+from kith.trees.files import (
+    PROTECTED,
+    FileState,
+    Folder,
+    look_at,
+    open_folder,
+    read_link,
+    show_path,
+    split_path,
+    told,
+)
 from kith.trees.walk import LONGEST, remove_tree, walk
 
 Kind = Literal["file", "link", "folder", "opaque", "whiteout", "special"]
@@ -26,7 +35,7 @@ _WHITEOUT = 0o160000  # as a mode: the type that BSD has for it
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LayerEntry:
     """One path of the upper layer. The stamp tells two states of a file apart."""
 
     kind: Kind
@@ -72,18 +81,18 @@ class Layers:
                     folder.unlink(temporary)
                 raise
 
-    def scan(self) -> dict[str, Entry]:
+    def scan(self) -> dict[str, LayerEntry]:
         """Every path of the upper layer; of nested repositories only their `.git`, of the tree's own none."""
-        found = dict[str, Entry]()
+        found = dict[str, LayerEntry]()
         # Each path is looked at in both layers.
         for visit in walk(self.upper, LONGEST - 2 - len(os.fsencode(self.lower))):
             if visit.path and _is_opaque(visit.folder.fd):
-                found[visit.path] = Entry("opaque", ("opaque",))
+                found[visit.path] = LayerEntry("opaque", ("opaque",))
             if not visit.path:
                 visit.folders = [name for name in visit.folders if name not in PROTECTED]
                 visit.files = [name for name in visit.files if name not in PROTECTED]
             elif ".git" in visit.folders or ".git" in visit.files:
-                found[f"{visit.path}/.git"] = Entry("folder", ())
+                found[f"{visit.path}/.git"] = LayerEntry("folder", ())
                 visit.folders = []
                 continue
             for name in (*visit.folders, *visit.files):
@@ -91,7 +100,7 @@ class Layers:
                     found[visit.inside + name] = _entry(visit.folder.stat(name))
         return found
 
-    def find_in(self, entries: Mapping[str, Entry]) -> Callable[[str], bool]:
+    def find_in(self, entries: Mapping[str, LayerEntry]) -> Callable[[str], bool]:
         """Says of a path whether anything is there, by all the entries of the upper layer.
 
         Unlike `shows` it looks once at each folder, of which a command may nest more than a thousand.
@@ -118,7 +127,7 @@ class Layers:
 
         return is_there
 
-    def may_hide(self, entries: Mapping[str, Entry]) -> bool:
+    def may_hide(self, entries: Mapping[str, LayerEntry]) -> bool:
         """False when every file of the lower layer that has no entry of its own still shows."""
         for path, entry in entries.items():
             if entry.kind in ("whiteout", "opaque", "special"):
@@ -128,7 +137,7 @@ class Layers:
                 return True
         return False
 
-    def touched(self, entries: Mapping[str, Entry], listed: Sequence[str]) -> Touched:
+    def touched(self, entries: Mapping[str, LayerEntry], listed: Sequence[str]) -> Touched:
         """What the entries of the upper layer say about `listed`, the files of the lower one."""
         present = [path for path, entry in entries.items() if entry.kind in ("file", "link")]
         return Touched(present, [path for path in listed if _is_hidden(path, entries)])
@@ -226,7 +235,7 @@ def prefixes(path: str) -> Iterator[str]:
         yield path
 
 
-def _is_hidden(path: str, entries: Mapping[str, Entry]) -> bool:
+def _is_hidden(path: str, entries: Mapping[str, LayerEntry]) -> bool:
     """True when the file `path` of the lower layer no longer shows."""
     below_opaque = False
     for prefix in prefixes(path):
@@ -239,15 +248,15 @@ def _is_hidden(path: str, entries: Mapping[str, Entry]) -> bool:
     return False
 
 
-def _entry(found: os.stat_result) -> Entry:
+def _entry(found: os.stat_result) -> LayerEntry:
     if _is_whiteout(found):
-        return Entry("whiteout", ("whiteout",))
+        return LayerEntry("whiteout", ("whiteout",))
     stamp = stamp_of(found)
     if stat.S_ISREG(found.st_mode):
-        return Entry("file", stamp)
+        return LayerEntry("file", stamp)
     if stat.S_ISLNK(found.st_mode):
-        return Entry("link", stamp)
-    return Entry("folder", ()) if stat.S_ISDIR(found.st_mode) else Entry("special", stamp)
+        return LayerEntry("link", stamp)
+    return LayerEntry("folder", ()) if stat.S_ISDIR(found.st_mode) else LayerEntry("special", stamp)
 
 
 def _is_whiteout(found: os.stat_result) -> bool:

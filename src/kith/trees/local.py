@@ -9,18 +9,16 @@ from pathlib import Path
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
-from kith.trees.bulk import read_files, stamp_files
-from kith.trees.digests import read_digests
-from kith.trees.files import follow_links, is_folder, look_at, read_file, told
-from kith.trees.guard import check_path, show_path
+from kith.trees.bulk_read import read_digests, read_files, stamp_files
+from kith.trees.files import check_path, follow_links, is_folder, look_at, read_file, show_path, told
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover
 from kith.trees.listing import list_files
-from kith.trees.merge import undo_changes
-from kith.trees.names import check_new_name, check_own, check_repositories
 from kith.trees.records import load_record, open_journal
+from kith.trees.refused_names import check_new_name, check_own, check_repositories
 from kith.trees.swap import look
 from kith.trees.trial_folder import list_aside
-from kith.trees.waiting import Held, Waiting, hold_waiting, list_unsaved, list_waiting, read_waiting
+from kith.trees.undo import undo_changes
+from kith.trees.waiting_changes import Held, Waiting, hold_waiting, list_unsaved, list_waiting, read_waiting
 
 Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
 Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
@@ -132,7 +130,7 @@ class LocalTree:
         return read_waiting(self._state, name)
 
     def hold_waiting(self, name: str) -> AbstractContextManager[Held]:
-        """A change that waits, while no other process can have it; see `trees/waiting.py`."""
+        """A change that waits, while no other process can have it; see `trees/waiting_changes.py`."""
         return hold_waiting(self._state, self._root, name)
 
     def unsaved_trials(self, beginning: str) -> tuple[str, ...]:

@@ -14,13 +14,13 @@ from kith.trees.exec import NOT_FOUND, Captured
 from kith.trees.files import FileState
 from kith.trees.git import git_argv, git_env
 from kith.trees.launch import BASE
-from kith.trees.layers import Entry, Layers
+from kith.trees.layers import LayerEntry, Layers
 from kith.trees.listing import SKIPPED, ignored, list_files
-from kith.trees.names import holds_repository
+from kith.trees.refused_names import holds_repository
 from kith.trees.sandbox import capture_boxed, run_boxed
+from kith.trees.sandbox_view import HOME, Box
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
-from kith.trees.view import HOME, Box
 
 # Outside a repository an empty one lends its rules, so that .gitignore files still count.
 _IGNORED = (
@@ -158,12 +158,12 @@ class OverlayGround:
         return await capture_boxed(self.box, argv, _GIT_LIMITS, input)
 
 
-def _without(entries: Mapping[str, Entry], by_products: Mapping[str, Stamp]) -> Mapping[str, Entry]:
+def _without(entries: Mapping[str, LayerEntry], by_products: Mapping[str, Stamp]) -> Mapping[str, LayerEntry]:
     """The entries that no check left behind; a folder it replaced counts as one that is still there."""
-    kept = dict[str, Entry]()
+    kept = dict[str, LayerEntry]()
     for path, entry in entries.items():
         if by_products.get(path) != entry.stamp or not entry.stamp:
             kept[path] = entry
         elif entry.kind == "opaque":
-            kept[path] = Entry("folder", ())
+            kept[path] = LayerEntry("folder", ())
     return kept

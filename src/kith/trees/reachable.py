@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kith.core.git import SAFE_ENVIRONMENT
-from kith.trees.toolchains import path_variable
+from kith.trees.environment import path_variable
 from kith.trees.walk import walk
 
 _MOST: Final = 20_000  # entries below a folder that are looked at

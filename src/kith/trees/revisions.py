@@ -8,9 +8,8 @@ from typing import Final, Literal
 
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
-from kith.trees.files import look_at
+from kith.trees.files import check_path, look_at, show_path
 from kith.trees.git import GitRan, run_git
-from kith.trees.guard import check_path, show_path
 
 INDEX: Final = "index"
 WORKTREE: Final = "worktree"
@@ -19,7 +18,7 @@ _SUBMODULE: Final = 0o160000
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Difference:
     """The changes from one state to another, and what they leave out, in words."""
 
     changes: Changes
@@ -68,7 +67,7 @@ async def merge_base(root: Path, one: str, other: str) -> str:
 
 async def diff_states(
     root: Path, old: str, new: str | Literal["index", "worktree"], most: int, *, renames: bool = True
-) -> Compared:
+) -> Difference:
     """The changes from `old` (a commit, a tree or INDEX) to `new` (one of these, or WORKTREE).
 
     A renamed file is one change under its new name. Untracked files belong to the working tree. Files over
@@ -94,7 +93,7 @@ async def diff_states(
             left_out.append(f"{entry.path} (over {most:,} bytes)")
         elif change != change.inverse:
             changes.append(change)
-    return Compared(tuple(sorted(changes, key=lambda change: change.path)), tuple(left_out))
+    return Difference(tuple(sorted(changes, key=lambda change: change.path)), tuple(left_out))
 
 
 async def _ask(root: Path, *args: str, input: bytes | None = None) -> GitRan:

@@ -1,4 +1,4 @@
-"""Run a command so that it sees the tree, the system's programs, and nothing else; bubblewrap does it."""
+"""Run a command so that it sees the tree and the system's programs only, or plainly without a sandbox."""
 
 import asyncio
 import os
@@ -6,19 +6,19 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.exec import Captured, capture, who_hears
-from kith.trees.guard import check_path
+from kith.trees.environment import allowed_environment
+from kith.trees.exec import Captured, capture, run_process, who_hears
+from kith.trees.files import check_path, follow_links
 from kith.trees.launch import Launch, launch_limited, launch_on
 from kith.trees.network.gateway import open_gateway
+from kith.trees.sandbox_view import HOME, Box, mounts_of
 from kith.trees.scratch import Scratch
 from kith.trees.seccomp import make_filter
-from kith.trees.toolchains import allowed_environment
-from kith.trees.view import HOME, Box, mounts_of
 
 # bwrap shows its own environment to what it runs (as /proc/1/environ), so it gets next to none.
 BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -164,3 +164,30 @@ def shell() -> tuple[str, ...]:
     if os.name == "nt":
         return ("powershell", "-NoProfile", "-NonInteractive", "-Command")
     return (shutil.which("bash", path=BARE["PATH"]) or "/bin/sh", "-c")
+
+
+# Run a command where there is no sandbox: in a folder, with the allowed variables and a home of its
+# own.
+
+
+async def run_plain(
+    root: Path, scratch: Path, toolchains: tuple[Path, ...], command: Command, limits: ExecLimits
+) -> Ran:
+    """Run a shell command in the tree at `root`; its home and temporary files go to `scratch`."""
+    folder = root if command.folder in ("", ".") else root / follow_links(root, command.folder)
+    home, temporary = scratch / "home", scratch / "tmp"
+    for each in (home, temporary):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private = {"HOME": str(home), "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
+    kept = Scratch(temporary, limits.scratch, PurePosixPath(temporary))
+    ran = await run_process(
+        [*shell(), command.line],
+        command=command.line,
+        env=allowed_environment(root, toolchains, command.env) | private,
+        cwd=folder,
+        limits=limits,
+        input=command.input,
+        sandboxed=False,
+        scratch=kept,
+    )
+    return replace(ran, output=ran.output + await asyncio.to_thread(kept.settle))

@@ -1,6 +1,6 @@
 """What "always" would allow, in the words that every face shows beside that choice."""
 
-from kith.core.calls import bare_call
+from kith.core.policy import bare_call
 from kith.core.values import CallTarget, Question
 from kith.view.printing import printable
 

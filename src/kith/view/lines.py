@@ -27,7 +27,7 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.evidence import CheckEvidence, Standing
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.core.values import BuildTask, Finding, Plan, Ran, TodoItem
 from kith.memory.applied import short_id
 from kith.view.printing import printable

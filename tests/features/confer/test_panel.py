@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from kith.agent.roles import read_role
-from kith.context.kinds import kind_of
+from kith.context.task_kinds import kind_of
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import (
     Applied,
     Called,
     Event,
     Judged,
+    Options,
     Proposed,
     RunEnded,
     RunStarted,
     Said,
     Stepped,
 )
-from kith.core.options import Options
 from kith.core.values import FileChange, Ran, Usage
 from kith.memory.log import Log
 from kith.memory.session import Session

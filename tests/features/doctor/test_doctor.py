@@ -15,7 +15,7 @@ import pytest
 
 from clinic import Checks, of, told
 from kith.core.events import RunStarted
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.demo.standin import serve
 from kith.features.doctor.check import Check, Examination, blocking, run_all
 from kith.features.doctor.examine import examine

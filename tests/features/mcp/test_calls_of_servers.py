@@ -13,12 +13,12 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
-from kith.agent.held_servers import hold_servers
+from kith.agent.open_project import hold_servers
 from kith.agent.permits import ProjectPermits, remembered
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
-from kith.core.calls import call_identity, call_target
 from kith.core.events import Event, Notice, ToolEnded
+from kith.core.policy import call_identity, call_target
 from kith.core.values import Answer, Question
 from kith.features.mcp.client.connection import Address, ServerError, ServerProgram
 from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.core.calls import bare_call
 from kith.core.errors import KithError
 from kith.core.events import Event, Progress
+from kith.core.policy import bare_call
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.core.workspace import ExecLimits

@@ -6,7 +6,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.context.tokens import Tokens, blank_out, tokenise
+from kith.context.source import Tokens, blank_out, tokenise
 from kith.features.scan.duplicates import Duplicate, choose_prints, find_duplicates, match_prints
 
 BLOCK = """\

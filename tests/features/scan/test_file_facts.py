@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.context.languages import LineCount, count_lines, language_of
+from kith.context.source import LineCount, count_lines, language_of
 from kith.features.scan.entries import Entry, find_entries, order_entries
 from kith.features.scan.facts import find_facts, read_facts, read_prints, write_facts, write_prints
 from kith.features.scan.report import Changed, count_changes, find_hotspots

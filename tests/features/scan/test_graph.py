@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.context.imports import find_imports, imports_of_module
-from kith.context.resolve import Resolver
+from kith.context.imports import Resolver, find_imports, imports_of_module
 from kith.features.scan.graph import count_dependents, find_knots, shortest_cycle
 
 NODES = "abcdef"

@@ -18,7 +18,7 @@ from kith.features.scan.markdown import as_markdown, code, visible
 from kith.features.scan.picture import Box, draw, squarify
 from kith.features.scan.report import Copied, History, HotSpot, LanguageSize, Report, Size, Survey
 from kith.memory.scanned import Kept, ScanStore
-from kith.trees.bulk import stamp_files
+from kith.trees.bulk_read import stamp_files
 
 # --- pictures and documents ----------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ import os, sys, asyncio
 from pathlib import Path
 from kith.features.scan import survey as surveying
 from kith.memory.scanned import ScanStore
-from kith.trees.bulk import stamp_files
+from kith.trees.bulk_read import stamp_files
 
 find = surveying.find_facts
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.gates.evidence.signature import error_of, fingerprint, signature_of, stage_of, steady
+from kith.gates.evidence.compare import error_of, fingerprint, signature_of, stage_of, steady
 from kith.gates.reports import CaseResult
 
 

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.results.coverage_reports import read_coverage
 from kith.gates.results.cpp import find_programs
-from kith.gates.results.junit import read_junit
-from kith.gates.results.measure import read_coverage
-from kith.gates.results.place import Place
-from kith.gates.results.problems import why_no_results
-from kith.gates.results.read import read_cases, repair_output, was_built
-from kith.gates.results.xml import parse_xml
+from kith.gates.results.junit import parse_xml, read_junit
+from kith.gates.results.report_paths import ProjectPaths
+from kith.gates.results.run import read_cases, repair_output, was_built, why_no_results
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.toolchain import Runner
 from recorded import (
@@ -51,7 +49,7 @@ FILES = frozenset(
         "unit.cpp",
     }
 )
-PLACE = Place("/work tree/p", FILES)
+PLACE = ProjectPaths("/work tree/p", FILES)
 FAILED = Ran("tests", 1, "", 1.0)
 
 

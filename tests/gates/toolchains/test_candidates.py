@@ -145,7 +145,7 @@ def test_what_cannot_be_understood_is_left_alone(text: str) -> None:
 
 
 def test_chosen_tests_take_the_place_of_stated_folders() -> None:
-    from kith.gates.toolchains.narrow import narrow
+    from kith.gates.toolchains.toolchain import narrow
 
     ((first, *_),) = groups(
         {"tox.ini": "[testenv]\ncommands = pytest -k x a\n", "a/test_a.py": PYTEST, "test_b.py": ""}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from kith.context.skills import read_skill
+from kith.context.notes import read_skill
 from kith.core.events import Delta, Engaged, Notice, Progress, RunStarted, Said
 from kith.core.values import Message, Plan, Question, Text
 from kith.terminal.conversation.completion import Sources, suggest

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kith.agent.project import Project
-from kith.context.showing import ALL, Showing
+from kith.context.brief import ALL, Showing
 from kith.core.model import Role
 from kith.memory.past import Past
 from kith.memory.session import Listener

@@ -7,15 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from kith.agent.kept_back import keys_of
+from kith.agent.known_secrets import keys_of
 from kith.agent.project import Project
 from kith.context.redact import Redactor
-from kith.context.secret_values import values_in, values_of_environment
-from kith.context.secrets import SECRET_FILES, is_secret_file
+from kith.context.secrets import SECRET_FILES, is_secret_file, values_in, values_of_environment
 from kith.settings import Settings
 from kith.tools.veiled import Veil
-from kith.trees.former import find_former
-from kith.trees.private import Private, find_private
+from kith.trees.private_files import Private, find_former, find_private
 
 T = TypeVar("T")
 _EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known

@@ -15,7 +15,7 @@ from kith.core.policy import Rule
 from kith.models.stack import Opened
 from kith.settings import Settings
 from kith.settings.brought import ROLES
-from kith.tools.repeats import watch_repeats
+from kith.tools.wrappers import watch_repeats
 
 
 @cache

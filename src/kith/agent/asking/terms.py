@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from kith import __version__
-from kith.agent.kept_back import known_values
+from kith.agent.known_secrets import known_values
 from kith.agent.project import Project
 from kith.core.errors import NoModelError
 from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
 from kith.core.model import Model, Tool
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Consent, Question
 from kith.memory.consents import ALWAYS, ASK_AGAIN, agreed
@@ -95,7 +95,7 @@ class Terms:
         if not self.project.settings.hooks:
             return tools
         from kith.agent.hooks import ProjectHooks
-        from kith.tools.hooks import show_calls
+        from kith.tools.wrappers import show_calls
 
         return show_calls(tools, ProjectHooks(self.project, self.session, self._veil(*opened)))
 

@@ -9,8 +9,7 @@ from kith.agent.asking.own_words import in_own_words
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.asking.routes import find_router
 from kith.agent.asking.terms import Terms, budget_of
-from kith.agent.knowledge import Knowledge, offers_skills, skill_tool
-from kith.agent.nested_notes import with_nested
+from kith.agent.knowledge import Knowledge, offers_skills, skill_tool, with_nested
 from kith.agent.project import Project
 from kith.agent.roles import offer
 from kith.core.model import Prompt, Role, Tool

@@ -7,7 +7,7 @@ from typing import Final
 
 from kith.agent.attempt import Outcome
 from kith.agent.judges import Judges
-from kith.agent.keeping import kept_trial
+from kith.agent.kept_trial import kept_trial
 from kith.agent.roles import Cast
 from kith.core.events import Advanced, Event, is_transient
 from kith.core.run import Run, Thread

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from kith.context.git import list_paths
+from kith.context.git_paths import list_paths
 from kith.core.events import Applied, Notice, Proposed
 from kith.core.values import BuildTask, Changes, Verdict
 from kith.core.workspace import ExecLimits
 from kith.edits import summarise
-from kith.edits.left_out import tell_left_out
+from kith.edits.pieces import tell_left_out
 from kith.features.build.judging import judge_kept, judge_whole
 from kith.features.build.prompts import tell_left
 from kith.features.build.state import Build

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from kith.agent.roles import Player
-from kith.context.rooms import output_room
+from kith.context.budget import output_room
 from kith.core.events import Notice
 from kith.features.build.judging import judge_task
 from kith.features.build.prompts import (

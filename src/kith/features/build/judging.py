@@ -10,17 +10,14 @@ from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.features.build.suite import GATE, SuiteStanding, excuse_flaky, hold, run_tests
 from kith.features.build.work import Work, alone, beside, between
-from kith.gates.commands import commands_gate
+from kith.gates.command import commands_gate
 from kith.gates.coverage import coverage_gate
-from kith.gates.evidence.bench import standing_of
-from kith.gates.limits import limits_gate
-from kith.gates.lint import lint_gate
+from kith.gates.evidence.check_runs import standing_of
+from kith.gates.limits import limits_gate, secrets_gate, size_gate
+from kith.gates.lint import lint_gate, types_gate
 from kith.gates.reports import SuiteReport
-from kith.gates.secrets import secrets_gate
-from kith.gates.size import size_gate
 from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain
-from kith.gates.types import types_gate
 from kith.gates.untouched import find_unlocked, untouched_gate
 
 # What is there for the model and not for the tests.

@@ -8,9 +8,9 @@ from typing import Final
 
 from kith.agent.attempt import land_edits
 from kith.agent.judges import Judges, find_project_toolchains
-from kith.agent.opening import open_task
 from kith.agent.roles import Cast, Player
-from kith.context.rooms import ASSUMED_WINDOW, opening_room
+from kith.agent.task_prompt import open_task
+from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.core.errors import HopelessError, LimitError
 from kith.core.events import Notice
 from kith.core.evidence import Evidence
@@ -19,7 +19,8 @@ from kith.core.run import Run, Thread
 from kith.core.values import Change, Changes, say
 from kith.core.workspace import ExecLimits, SizeLimits, Trial
 from kith.features.build.state import Build
-from kith.gates.lint import Linter, project_linters
+from kith.gates.linters.linter import Linter
+from kith.gates.linters.run import project_linters
 from kith.gates.toolchains import Toolchain
 
 # What a person may choose about a build.

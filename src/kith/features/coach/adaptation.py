@@ -6,7 +6,7 @@ from typing import Final
 
 from kith.agent.asking.adaptation import USUAL, Adaptation
 from kith.agent.project import Project
-from kith.context.showing import Showing
+from kith.context.brief import Showing
 from kith.core.errors import LimitError
 from kith.core.events import Called, Event
 from kith.core.model import Emit, Model, Prompt, Role

@@ -12,10 +12,10 @@ from kith.agent.asking.roles import find_role, make_player
 from kith.agent.attempt import Outcome, attempt
 from kith.agent.knowledge import tell_notes_of
 from kith.agent.models import end_of
-from kith.agent.opening import open_task
 from kith.agent.project import Project, tree_at
 from kith.agent.relay import Leg
-from kith.context.rooms import opening_room
+from kith.agent.task_prompt import open_task
+from kith.context.budget import opening_room
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
 from kith.core.events import Event, Judged, RunEnded, RunStarted
 from kith.core.model import Role
@@ -33,7 +33,7 @@ from kith.models.stack import Opened
 from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 from kith.trees.commits import check_out, lay_out
-from kith.trees.toolchains import VENVS
+from kith.trees.environment import VENVS
 from kith.trees.walk import remove_tree
 
 _KEPT: Final = 6  # checkouts; each new one takes the oldest's place

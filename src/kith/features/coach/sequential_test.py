@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal
 
-from kith.core.median import median
+from kith.core.numbers import median
 from kith.features.measure.intervals import Count, median_interval
 
 # Pairs -> the most doubt with which another way is accepted then.

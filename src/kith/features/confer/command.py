@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.core.run import Answerer
 from kith.features.confer.council_lines import show_minutes
 from kith.features.confer.history import Minutes, read_minutes

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Event, Said
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.core.values import Message
 from kith.features.confer.history import Minutes, speaker_of
 from kith.terminal.feature_lines import Line

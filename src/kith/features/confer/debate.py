@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.errors import LimitError, ModelError
+from kith.core.event_loop import leave
 from kith.core.events import Notice
-from kith.core.loops import leave
 from kith.core.run import Run
 from kith.features.confer.checks import Check, Checked, check_probe
 from kith.features.confer.council_rules import (

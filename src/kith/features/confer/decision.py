@@ -8,14 +8,14 @@ from typing import Final
 
 from kith.agent.attempt import Outcome, adopt_ready, attempt
 from kith.agent.judges import Judges
-from kith.agent.keeping import discard
+from kith.agent.kept_trial import discard
 from kith.agent.relay import Leg
 from kith.agent.roles import Player
 from kith.core.errors import KithError
 from kith.core.events import Event, Judged, Notice
 from kith.core.evidence import Evidence
+from kith.core.names import trial_after
 from kith.core.run import Run, Thread
-from kith.core.trial_names import trial_after
 from kith.core.values import Changes, Verdict
 from kith.edits import summarise
 from kith.features.confer.council_rules import TriedPlan, choose_tried

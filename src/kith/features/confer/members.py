@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
 from kith.context.budget import estimate_tokens
-from kith.core.council_threads import council_thread
 from kith.core.decisions import Claimed
 from kith.core.errors import KithError
+from kith.core.event_loop import leave
 from kith.core.events import Called, Delta, Event, Notice
-from kith.core.loops import leave
 from kith.core.model import Prompt, Role
+from kith.core.names import council_thread
 from kith.core.run import Run, Sink, Thread
 from kith.core.values import Message, Text, say
 from kith.features.confer.council_rules import UNTIL, Proposal, Round, Seat, make_lanes

@@ -5,7 +5,7 @@ from typing import Final
 
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Event
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.core.values import Message
 from kith.features.confer.history import Minutes, read_minutes
 from kith.features.web.html.markdown import render_markdown

@@ -13,12 +13,12 @@ from kith.agent.asking.terms import Terms
 from kith.agent.attempt import Outcome
 from kith.agent.index import open_known
 from kith.agent.knowledge import tell_notes_of
-from kith.agent.opening import open_task
 from kith.agent.project import Project, Result
 from kith.agent.roles import Player
 from kith.agent.session_kinds import SessionKind
-from kith.context.kinds import kind_of as sort_of
-from kith.context.rooms import ASSUMED_WINDOW, opening_room
+from kith.agent.task_prompt import open_task
+from kith.context.budget import ASSUMED_WINDOW, opening_room
+from kith.context.task_kinds import kind_of as sort_of
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.run import Answerer, Run, new_id

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.core.values import Answer, Question
 from kith.memory.applied import short_id
 from kith.terminal.questions import question_text

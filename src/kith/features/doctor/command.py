@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, TextIO
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError
+from kith.core.event_loop import run_loop
 from kith.core.events import Progress
-from kith.core.loops import run_loop
 from kith.features.doctor.check import Check, Level
 from kith.features.doctor.examine import examine
 from kith.settings import load_settings

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.core.errors import KithError, UsageError
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.doctor.check import Check, Level, Tell, closed
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.queries import find_damage

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from kith.core.errors import TreeError
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.doctor.check import Check, Level, Tell, closed
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import Memory
 from kith.settings import Settings
+from kith.trees.environment import find_toolchains
 from kith.trees.git import run_git
-from kith.trees.probe import probe
-from kith.trees.toolchains import find_toolchains
+from kith.trees.sandbox_probe import probe
 
 GIT_NEEDED: Final = (2, 30)
 LEAST_MEMORY: Final = 3 << 30  # bytes: what a small model at 4 bits takes, with its window

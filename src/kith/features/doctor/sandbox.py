@@ -19,9 +19,9 @@ from typing import Final
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.settings import Settings
+from kith.trees.environment import python_inside
+from kith.trees.open_tree import open_tree
 from kith.trees.seccomp import MACHINES
-from kith.trees.toolchains import python_inside
-from kith.trees.trials import open_tree
 
 # What the doctor tries in order to get out of a sandbox: attempts in words, and the programs that make
 # them.

@@ -19,7 +19,7 @@ from acp.schema import (
     StopReason,
 )
 
-from kith.agent.held_servers import hold_servers
+from kith.agent.open_project import hold_servers
 from kith.agent.project import Project, Result
 from kith.agent.tasks import Task, run_in, run_task
 from kith.core.errors import KithError, NoModelError, UsageError

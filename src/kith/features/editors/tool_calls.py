@@ -18,7 +18,7 @@ from acp.schema import (
 )
 
 from kith.core.events import Judged, ToolBegan, ToolEnded
-from kith.core.passages import Passage, passage_of
+from kith.core.line_ranges import Passage, passage_of
 from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
 from kith.features.editors.buffers import read_small
 from kith.terminal.questions import question_text

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from kith.core.errors import EXIT_DONE
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.engine.listing import running_engines, stop_engines
 from kith.settings import load_settings
 from kith.terminal.folder import find_root

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 from kith.agent.models import places_of
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.engine.download.pull import pull_model as pull
 from kith.features.engine.own import engine_of
 from kith.settings import Settings, load_settings

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.features.mcp.tool_servers import Served, look_at_servers, tool_tokens
 from kith.settings import ToolServer, describe_server, load_settings
 from kith.terminal.extras import check_extra

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith import __version__
-from kith.agent.kept_back import make_redactor
+from kith.agent.known_secrets import make_redactor
 from kith.agent.outside_tools import OutsideTools
-from kith.context.budget import estimate_tokens, fit_middle
-from kith.context.rooms import ASSUMED_WINDOW
-from kith.core.calls import call_identity, call_target
+from kith.context.budget import ASSUMED_WINDOW, estimate_tokens, fit_middle
 from kith.core.errors import KithError
+from kith.core.event_loop import leave
 from kith.core.events import Notice, Progress
-from kith.core.loops import leave
 from kith.core.model import Emit, Tool
+from kith.core.policy import call_identity, call_target
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.features.mcp.client.connection import (

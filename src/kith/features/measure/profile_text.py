@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Final
 
-from kith.core.median import median
-from kith.core.money import dollars
+from kith.core.numbers import dollars, median
 from kith.features.measure.intervals import Share, Spread
 from kith.features.measure.profile import (
     Profile,

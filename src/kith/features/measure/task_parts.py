@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kith.context.kinds import kind_of
+from kith.context.task_kinds import kind_of
 from kith.core.decisions import Concluded, Delegated, Routed
 from kith.core.events import (
     Advanced,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kith.agent.attempt import Outcome, Progress, attempt
-from kith.agent.holding import files_holding
+from kith.agent.direct import files_holding
 from kith.agent.judges import Judges
 from kith.agent.relay import Leg
 from kith.agent.roles import Cast

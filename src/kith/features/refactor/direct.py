@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kith.agent.direct_edits import Edit, MoreEdits
+from kith.agent.direct import Edit, MoreEdits
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.features.refactor.make import make_refactoring, rename_by_scope

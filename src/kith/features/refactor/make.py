@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kith.agent.holding import files_holding
+from kith.agent.direct import files_holding
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes

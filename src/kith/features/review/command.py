@@ -14,8 +14,7 @@ from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.events import Event, Reviewed
 from kith.core.values import Finding
-from kith.edits.diffing import hunk_between
-from kith.edits.rows import decode, split_keys
+from kith.edits.rows import decode, hunk_between, split_keys
 from kith.features.review.review import FinishedReview, run_review
 from kith.features.review.sarif import as_sarif
 from kith.features.review.subjects import ReviewRequest

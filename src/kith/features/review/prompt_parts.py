@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kith.context.budget import estimate_tokens
-from kith.context.definitions import Definition, last_part
-from kith.context.rank import kind_of
-from kith.context.references import find_references
-from kith.context.rooms import ASSUMED_WINDOW
+from kith.context.budget import ASSUMED_WINDOW, estimate_tokens
+from kith.context.outline import Definition, find_references, last_part
+from kith.context.rank_files import kind_of
 from kith.context.symbols import Symbol, find_symbols
 from kith.edits import Hunk
 from kith.features.review.changed_files import Sheet

@@ -12,7 +12,7 @@ from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.models import end_of
 from kith.agent.project import Project, Result
 from kith.agent.roles import Cast, Player
-from kith.context.definitions import Definition
+from kith.context.outline import Definition
 from kith.core.errors import KithError, LimitError, ModelError, TreeError
 from kith.core.events import Notice, Reviewed
 from kith.core.loop import begin_turn

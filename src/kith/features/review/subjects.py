@@ -15,7 +15,7 @@ from kith.trees.git import head, is_repository, run_git
 from kith.trees.revisions import (
     INDEX,
     WORKTREE,
-    Compared,
+    Difference,
     diff_states,
     empty_tree,
     merge_base,
@@ -86,7 +86,7 @@ async def _ends(project: Project, revision: str) -> tuple[str, str]:
     return await parent(root, commit), commit
 
 
-async def _compare(project: Project, old: str, new: str, *, renames: bool = True) -> Compared:
+async def _compare(project: Project, old: str, new: str, *, renames: bool = True) -> Difference:
     return await diff_states(project.root, old, new, project.settings.max_file_bytes, renames=renames)
 
 

@@ -6,8 +6,7 @@ from typing import Final
 
 from kith.core.values import Changes, Finding
 from kith.edits import Hunk, Patch, make_changes
-from kith.edits.diffing import hunk_between
-from kith.edits.rows import encode, split_keys
+from kith.edits.rows import encode, hunk_between, split_keys
 from kith.features.review.changed_files import Sheet, Sheets
 from kith.features.review.syntax import count_faults
 

@@ -9,7 +9,7 @@ from typing import Final
 from kith.agent.models import default_model, measured_name, places_of, sources_of
 from kith.agent.prices import prices_of
 from kith.agent.project import Project
-from kith.context.kinds import is_verifiable, kind_of
+from kith.context.task_kinds import is_verifiable, kind_of
 from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice

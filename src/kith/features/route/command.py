@@ -13,7 +13,7 @@ from kith.core.codec import encode
 from kith.core.decisions import Routed
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Applied, Called, Event, Judged, RunEnded, RunStarted
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.memory.applied import holds
 from kith.memory.log import Log
 from kith.memory.rows import Record

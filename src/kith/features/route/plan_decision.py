@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kith.core.errors import NoModelError
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, weigh
 from kith.features.route.estimates import Learned
 from kith.features.route.plans import Plan, Utility, possible_plans

@@ -9,7 +9,7 @@ from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.relay import GivenUp
 from kith.agent.roles import RoleSpec
-from kith.context.kinds import kind_of
+from kith.context.task_kinds import kind_of
 from kith.core.decisions import Routed
 from kith.core.model import Tool
 from kith.features.build.state import ROLES, Build

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kith.agent.edits import write_edits
-from kith.agent.nested_notes import last_ruling, texts_shown
+from kith.agent.apply_edits import write_edits
+from kith.agent.knowledge import last_ruling, texts_shown
 from kith.agent.project import Project
 from kith.agent.trust import decide
-from kith.context.git import list_paths
-from kith.context.languages import NO_CODE
+from kith.context.git_paths import list_paths
+from kith.context.source import NO_CODE
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Event
 from kith.core.run import Run

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kith.context.resolve import Resolver
+from kith.context.imports import Resolver
 from kith.features.scan.duplicates import Match, match_prints
 from kith.features.scan.entries import Entry, order_entries
 from kith.features.scan.facts import LEAST_TOKENS, LIMIT, FileFacts

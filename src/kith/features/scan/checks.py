@@ -15,11 +15,10 @@ from kith.core.values import Finding
 from kith.core.workspace import Command, ExecLimits
 from kith.features.scan.report import Commands, Covered, Linted, Survey
 from kith.features.scan.survey import Notes, keep, recall
-from kith.gates.linters.find import find_linters, lint_clues
 from kith.gates.linters.linter import Linter
-from kith.gates.linters.run import allowed_linters, run_linter
-from kith.gates.results.measure import read_coverage
-from kith.gates.results.place import Place
+from kith.gates.linters.run import allowed_linters, find_linters, lint_clues, run_linter
+from kith.gates.results.coverage_reports import read_coverage
+from kith.gates.results.report_paths import ProjectPaths
 from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains
 
 QUICK_FILES: Final = 2_000  # files that linters look at without being asked to
@@ -60,7 +59,7 @@ async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
 
 async def find_coverage(run: Run, files: Sequence[str]) -> Covered:
     """What the newest known report of coverage says; nothing is run but coverage.py on its own data."""
-    place = Place(run.workspace.root.as_posix(), frozenset(files))
+    place = ProjectPaths(run.workspace.root.as_posix(), frozenset(files))
     for path, content in (await read_all(run, _REPORTS)).items():
         if coverage := read_coverage({_REPORTS[path]: content}, place):
             return Covered(coverage.share, path)
@@ -81,7 +80,7 @@ def _read_lcov(content: bytes) -> float | None:
     return hit / found if found else None
 
 
-async def _ask_coverage_py(run: Run, place: Place) -> Covered:
+async def _ask_coverage_py(run: Run, place: ProjectPaths) -> Covered:
     if not run.workspace.confined or not await read_all(run, [".coverage"]):
         return Covered()
     async with run.workspace.trial() as trial:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from kith.agent.project import Project
-from kith.context.languages import NO_CODE
+from kith.context.source import NO_CODE
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Event, Notice, Progress
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.scan.checks import Patience
 from kith.features.scan.markdown import as_markdown
 from kith.features.scan.report import Report

@@ -2,7 +2,7 @@
 
 from posixpath import splitext
 
-from kith.context.tokens import BRACED_ENDINGS, CPP_ENDINGS, PYTHON_ENDINGS
+from kith.context.source import BRACED_ENDINGS, CPP_ENDINGS, PYTHON_ENDINGS
 from kith.features.scan.complexity_cpp import measure_cpp
 from kith.features.scan.complexity_lexical import measure_braces
 from kith.features.scan.complexity_python import measure_python

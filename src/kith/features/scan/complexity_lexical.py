@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kith.context.tokens import blank_out
+from kith.context.source import blank_out
 from kith.features.scan.function_measure import FunctionMeasure
 
 _TOKEN: Final = re.compile(r"[A-Za-z_$][\w$]*|[{}();]|&&|\|\||\?(?![?.:,)>])|\n")

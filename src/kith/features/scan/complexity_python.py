@@ -3,7 +3,7 @@
 import ast
 from typing import Any, Final
 
-from kith.context.python import parse_python
+from kith.context.symbols import parse_python
 from kith.features.scan.function_measure import FunctionMeasure
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kith.context.languages import NO_CODE, language_of
-from kith.context.python import parse_python
+from kith.context.source import NO_CODE, language_of
+from kith.context.symbols import parse_python
 
 _MOST: Final = 0.9  # the share from which on something is what people do here
 _SHARE: Final = 0.1  # of the text, from which on a language is worth a word

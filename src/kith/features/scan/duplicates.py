@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from kith.context.tokens import Tokens, tokenise
+from kith.context.source import Tokens, tokenise
 
 LEAST_TOKENS: Final = 50  # about six lines
 _64_BITS: Final = (1 << 64) - 1

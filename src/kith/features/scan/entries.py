@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from posixpath import splitext
 from typing import Any, Final, Literal
 
-from kith.context.tokens import CPP_ENDINGS
+from kith.context.source import CPP_ENDINGS
 
 Kind = Literal["command", "main", "program", "target"]
 

@@ -8,10 +8,9 @@ from posixpath import splitext
 from typing import Any, Final
 
 from kith.context.imports import find_imports, imports_of_module
-from kith.context.languages import count_lines, language_of
 from kith.context.outline import is_readable
-from kith.context.python import parse_python
-from kith.context.tokens import PYTHON_ENDINGS, tokenise
+from kith.context.source import PYTHON_ENDINGS, count_lines, language_of, tokenise
+from kith.context.symbols import parse_python
 from kith.features.scan.complexity import functions
 from kith.features.scan.complexity_python import measure_module
 from kith.features.scan.duplicates import Prints, choose_prints

@@ -5,7 +5,7 @@ import sys
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.features.scan.agents_md import keep_guide, propose_guide

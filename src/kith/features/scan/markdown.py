@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.scan.report import Report
 
 # Foreign names for documents: nothing in them can end a line, hide, or turn the direction of the text.

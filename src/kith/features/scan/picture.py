@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Final
 from xml.sax.saxutils import escape
 
-from kith.context.languages import NO_CODE
+from kith.context.source import NO_CODE
 from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report, Survey
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from kith.agent.index import FedIndex
 from kith.agent.project import Project
-from kith.context.git import list_paths
-from kith.context.layout import show_layout
-from kith.context.tokens import Tokens, tokenise
+from kith.context.brief import show_layout
+from kith.context.git_paths import list_paths
+from kith.context.source import Tokens, tokenise
 from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kith.context.imports import imports_of_module
-from kith.context.resolve import Resolver
+from kith.context.imports import Resolver, imports_of_module
 from kith.features.scan.complexity import functions
 from kith.features.scan.duplicates import find_duplicates
 from kith.features.scan.function_measure import FunctionMeasure

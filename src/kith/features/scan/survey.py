@@ -26,7 +26,7 @@ from kith.features.scan.report import Survey
 from kith.memory.caches import Stamp, settle
 from kith.memory.scanned import Kept, ScanStore
 from kith.memory.workers import Crew
-from kith.trees.bulk import read_files, stamp_files
+from kith.trees.bulk_read import read_files, stamp_files
 
 Tell = Callable[[int, int], None]  # files done, files to do
 

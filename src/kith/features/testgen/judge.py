@@ -11,7 +11,7 @@ from kith.features.testgen.mutants import Mutant
 from kith.features.testgen.result import Dropped, Held, Ruling, why_failed
 from kith.features.testgen.weigh import Candidate, weigh_tests
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.results.explain import explain_report
+from kith.gates.results.explain_failures import explain_report
 from kith.gates.suites import Part, drop_parts, merge_tests
 
 LETTER_CHARS: Final = 3_000

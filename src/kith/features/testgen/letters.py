@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from posixpath import splitext
 from typing import Final
 
-from kith.context.budget import fit_middle
-from kith.context.rooms import ASSUMED_WINDOW
+from kith.context.budget import ASSUMED_WINDOW, fit_middle
 from kith.features.testgen.bench import WHOLE, Bench
 from kith.features.testgen.mutants import Mutant, show_mutant
 from kith.features.testgen.place import Place

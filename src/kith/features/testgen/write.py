@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from kith.agent.attempt import Outcome, adopt, not_adopted
-from kith.agent.deciding import decide
 from kith.agent.judges import Judges
-from kith.agent.keeping import kept_trial
+from kith.agent.kept_trial import kept_trial
 from kith.agent.roles import Cast
+from kith.agent.verdicts import decide
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import Notice
 from kith.core.evidence import CheckEvidence, combine

@@ -10,7 +10,7 @@ from kith.context.secrets import is_secret_file
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK
 from kith.settings import describe_settings
-from kith.tools.lines import decode, split_lines
+from kith.tools.answers import decode, split_lines
 from kith.tools.paths import inside
 from kith.trees.files import look_at
 

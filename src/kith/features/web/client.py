@@ -16,8 +16,8 @@ from urllib.parse import quote, urlsplit
 
 from kith.core.codec import KINDS, decode_event
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, BusyError, KithError, UsageError
+from kith.core.event_loop import leave
 from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
-from kith.core.loops import leave
 from kith.core.values import Answer, Question
 from kith.features.web.tokens import CLIENT, check_token, notes, proof_for, same
 from kith.settings import find_folders

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, KithError, UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.memory.live import Seen, Watch
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.queries import roots_of

@@ -10,7 +10,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.features.web.app import make_app
 from kith.features.web.desk import Desk
 from kith.features.web.guard import Door, guard

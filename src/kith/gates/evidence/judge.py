@@ -9,21 +9,26 @@ from typing import Final
 from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.gates.evidence.asked import Claims, mentions
-from kith.gates.evidence.bench import Before, Bench, standing_of
-from kith.gates.evidence.compare import Comparison, compare, removed_names, touched_names
-from kith.gates.evidence.letter import tell_blocked, write_exit, write_goal, write_regressions
-from kith.gates.evidence.older import Older, compare_older, edited_tests, find_renames, text_before
-from kith.gates.evidence.reach import Reach, choose_sources, find_reach
-from kith.gates.evidence.signature import fingerprint, steady
+from kith.gates.evidence.affected_tests import Reach, choose_sources, find_reach
+from kith.gates.evidence.changed_tests import (
+    Older,
+    compare_older,
+    edited_tests,
+    find_renames,
+    find_tampering,
+    is_renamed,
+    text_before,
+    without_tampering,
+)
+from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alone, standing_of
+from kith.gates.evidence.compare import Comparison, compare, fingerprint, removed_names, steady, touched_names
+from kith.gates.evidence.feedback import tell_blocked, write_exit, write_goal, write_regressions
+from kith.gates.evidence.requested_tests import Claims, mentions
 from kith.gates.evidence.smoke import find_unloadable
-from kith.gates.evidence.suspects import may_be_flaky, pass_alone
-from kith.gates.evidence.tampering import find_tampering, is_renamed, without_tampering
-from kith.gates.evidence.uninstalled import find_uninstalled
+from kith.gates.failure_output import TROUBLE
 from kith.gates.reports import SuiteReport
-from kith.gates.results.blocked import blocked_cases, why_blocked
-from kith.gates.results.explain import first_fault
-from kith.gates.signals import TROUBLE
+from kith.gates.results.explain_failures import first_fault
+from kith.gates.results.missing_needs import blocked_cases, find_uninstalled, why_blocked
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
 from kith.gates.untouched import is_test_file

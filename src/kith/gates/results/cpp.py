@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kith.gates.distil import distil
+from kith.gates.failure_output import distil
 from kith.gates.reports import CaseResult, Outcome
-from kith.gates.results.junit import Entry, read_junit
-from kith.gates.results.place import Place
+from kith.gates.results.junit import JUnitCase, read_junit
 from kith.gates.results.python import worst_of
+from kith.gates.results.report_paths import ProjectPaths
 
 _TOLD: Final = 1_200  # characters of what a test printed
 # CTest before 3.21 writes no report: `1/3 Test #1: name .....   Passed    0.00 sec`.
@@ -65,13 +65,13 @@ class Program:
         return f"{posixpath.basename(self.command[0].replace(chr(92), '/')).removesuffix('.exe')}.xml"
 
 
-def read_googletest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+def read_googletest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
     """Ids are googletest's full names, `Suite.Case`, from all the reports there are."""
     reports = (data for name, data in sorted(files.items()) if name.startswith("googletest/"))
     return worst_of(case for data in reports for case in _googletest(data, place))
 
 
-def _googletest(data: bytes, place: Place) -> Iterator[CaseResult]:
+def _googletest(data: bytes, place: ProjectPaths) -> Iterator[CaseResult]:
     for entry in read_junit(data):
         name = f"{entry.group}.{entry.name}" if entry.group else entry.name
         # The first line of each failure is its place.
@@ -90,7 +90,7 @@ def _located(text: str) -> str:
     return re.sub(r"^(?:at )?(\S[^\n]*:\d+)$", r"\1: ", text, flags=re.M)
 
 
-def _catch2(data: bytes, place: Place) -> Iterator[CaseResult]:
+def _catch2(data: bytes, place: ProjectPaths) -> Iterator[CaseResult]:
     """A section is a case of its own: `Case/section`."""
     for entry in read_junit(data):
         lines = r"^(?:FAILED:|at \S[^\n]*:\d+|\S[^\n()]*\(\d+\):)\n?"
@@ -99,7 +99,7 @@ def _catch2(data: bytes, place: Place) -> Iterator[CaseResult]:
         yield place.case(entry.name, entry.outcome, message, _located(entry.text), entry.seconds, error)
 
 
-def read_program(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+def read_program(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
     """The cases of programs that ran by themselves."""
     reports = (data for name, data in sorted(files.items()) if name.startswith("catch2/"))
     return read_googletest(files, place) or worst_of(
@@ -107,7 +107,7 @@ def read_program(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, 
     )
 
 
-def read_ctest(files: Mapping[str, bytes], place: Place, output: str) -> tuple[CaseResult, ...]:
+def read_ctest(files: Mapping[str, bytes], place: ProjectPaths, output: str) -> tuple[CaseResult, ...]:
     """Ids are CTest's names, with `::case` for each case that is known inside a test."""
     entries = read_junit(files.get("ctest.xml", b"")) or tuple(_lines(output))
     programs = {program.test: program for program in find_programs(files)}
@@ -125,15 +125,17 @@ def read_ctest(files: Mapping[str, bytes], place: Place, output: str) -> tuple[C
     return worst_of(cases)
 
 
-def _lines(output: str) -> Iterator[Entry]:
+def _lines(output: str) -> Iterator[JUnitCase]:
     for match in _LINE.finditer(output):
         name, first, bad, how, seconds = match.groups()
         skipped = how.startswith(("Skipped", "Not Run (Disabled)"))
         outcome: Outcome = "skipped" if skipped else "failed" if bad else "passed"
-        yield Entry(name, name, outcome, said=first or how if bad else "", seconds=float(seconds[:9]))
+        yield JUnitCase(name, name, outcome, said=first or how if bad else "", seconds=float(seconds[:9]))
 
 
-def _cases_of(program: Program | None, files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+def _cases_of(
+    program: Program | None, files: Mapping[str, bytes], place: ProjectPaths
+) -> tuple[CaseResult, ...]:
     if program is None:
         return ()
     googletest = files.get(f"googletest/{program.report}")
@@ -142,7 +144,7 @@ def _cases_of(program: Program | None, files: Mapping[str, bytes], place: Place)
     return worst_of(_catch2(files.get(f"catch2/{program.report}", b""), place))
 
 
-def _ctest_case(entry: Entry, known: Mapping[str, CaseResult], place: Place) -> CaseResult:
+def _ctest_case(entry: JUnitCase, known: Mapping[str, CaseResult], place: ProjectPaths) -> CaseResult:
     """One test as CTest saw it; what googletest says of the same case is more exact than the output."""
     missing = entry.outcome == "skipped" and "Unable to find executable" in entry.output
     outcome: Outcome = "failed" if missing else entry.outcome

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kith.gates.reports import CaseResult, Outcome
-from kith.gates.results.junit import Entry, read_junit
-from kith.gates.results.place import Place
+from kith.gates.results.junit import JUnitCase, read_junit
+from kith.gates.results.report_paths import ProjectPaths
 
 _CAPTURED: Final = re.compile(r"\n(?:Stdout|Stderr):\n.*", re.S)
 
 
-def read_pytest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+def read_pytest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
     """Ids as pytest takes them back: `path::Class::test[parameters]`; of a module that failed, its path."""
     entries = read_junit(files.get("pytest.xml", b""))
     return worst_of(
@@ -27,7 +27,7 @@ def read_pytest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, .
     )
 
 
-def _error_of(entry: Entry) -> str:
+def _error_of(entry: JUnitCase) -> str:
     """pytest names the type in its last line, or before the message; a bare `assert` has none there."""
     last = re.findall(r"^\S[^\n:]*:\d+: (?:in [^\n]+|([\w.]+))$", entry.text, re.M)
     first = _type_of(entry.said) or _type_of(_without_prefix(entry.text))
@@ -41,7 +41,7 @@ def _type_of(message: str) -> str:
     return found[1] if found else ""
 
 
-def _node_id(entry: Entry, place: Place) -> str:
+def _node_id(entry: JUnitCase, place: ProjectPaths) -> str:
     """JUnit's `tests.test_a.Class` is a path, then classes; the files there are tell where the path ends."""
     dotted = entry.group or entry.name
     parts = dotted.split(".")
@@ -80,7 +80,7 @@ _BLOCK: Final = re.compile(
 _HOW: Final[Mapping[str, Outcome]] = {"FAIL": "failed", "ERROR": "error", "skipped": "skipped"}
 
 
-def read_lines(output: str, place: Place) -> tuple[CaseResult, ...]:
+def read_lines(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
     """What unittest prints of each test when it is asked to (`-v`), whoever started it."""
     blocks = {_dotted(name, group): text for name, group, text in _BLOCK.findall(output)}
     found = [
@@ -100,7 +100,7 @@ def _dotted(test: str, group: str) -> str:
     return group if group.endswith(f".{test}") else f"{group}.{test}"
 
 
-def read_unittest(files: Mapping[str, bytes], place: Place) -> tuple[CaseResult, ...]:
+def read_unittest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
     """Ids are dotted names: `package.module.Class.test`."""
     entries = read_junit(files.get("unittest.xml", b""))
     return worst_of(

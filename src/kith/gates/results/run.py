@@ -1,6 +1,7 @@
-"""Run a project's tests in a trial and read what they report."""
+"""Run a project's tests in a trial and read what they report, or say why they report nothing."""
 
 import asyncio
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,15 +11,128 @@ from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
+from kith.gates.failure_output import failing_tests
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
-from kith.gates.results.cpp import Program, find_silent, name_programs
-from kith.gates.results.measure import read_coverage
-from kith.gates.results.place import Place
-from kith.gates.results.problems import why_no_results, why_unmeasured
-from kith.gates.results.read import read_cases, repair_output, was_built
-from kith.gates.results.recipes import BUILT, REPORTS, compose, leaves_reports
+from kith.gates.results.coverage_reports import read_coverage
+from kith.gates.results.cpp import (
+    Program,
+    find_silent,
+    name_programs,
+    read_ctest,
+    read_googletest,
+    read_program,
+)
+from kith.gates.results.other_languages import (
+    go_output,
+    read_cargo,
+    read_go,
+    read_jest,
+    read_mocha,
+    read_node,
+)
+from kith.gates.results.python import read_lines, read_pytest, read_unittest, worst_of
+from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
+from kith.gates.results.report_paths import ProjectPaths
 from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.narrow import narrow
+from kith.gates.toolchains.toolchain import narrow
+
+# Which report is read how, and what it means that there is none.
+
+_READERS: Final = {
+    "pytest": read_pytest,
+    "unittest": read_unittest,
+    "cargo": read_cargo,
+    "go": read_go,
+    "node": read_node,
+    "jest": read_jest,
+    "vitest": read_jest,
+    "mocha": read_mocha,
+    "program": read_program,
+}
+_NOT_COLLECTED: Final = re.compile(
+    r"^(?:[^\n]*: (?:fatal )?error: |error(?:\[E\d+\])?: |CMake Error|make: \*\*\* No rule)"
+    r"|^_+ ERROR collecting |\[(?:build|setup) failed\]|Interrupted: \d+ errors? during collection",
+    re.M,
+)
+
+
+def read_cases(
+    toolchain: Toolchain, files: Mapping[str, bytes], place: ProjectPaths, ran: Ran
+) -> tuple[CaseResult, ...]:
+    """Every test that is known of; where there is no report, the failures that the output names."""
+    read = _READERS.get(toolchain.runner)
+    if toolchain.runner == "ctest":
+        cases = read_ctest(files, place, ran.output)
+    elif read:
+        cases = read(files, place)
+    else:
+        cases = _read_any(files, place, ran)
+    if cases or ran.code == 0:
+        return cases
+    return tuple(CaseResult(name, "failed") for name in sorted(failing_tests(ran.output)))
+
+
+def _read_any(files: Mapping[str, bytes], place: ProjectPaths, ran: Ran) -> tuple[CaseResult, ...]:
+    """A command may mean its tests to fail: its exit code counts, and no report that contradicts it."""
+    reported = worst_of([*read_googletest(files, place), *read_pytest(files, place)])
+    cases = reported or read_lines(ran.output, place)
+    failing = any(case.outcome in ("failed", "error") for case in cases)
+    return () if failing and ran.code == 0 else cases
+
+
+def was_built(
+    toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran, cases: tuple[CaseResult, ...]
+) -> bool:
+    """Whether tests could run: a build leaves its mark; elsewhere no test ended and a compiler spoke."""
+    if toolchain.build and files:
+        return BUILT in files
+    ended = any(case.outcome in ("passed", "failed") for case in cases)
+    return ran.code == 0 or ended or not _NOT_COLLECTED.search(ran.output)
+
+
+def repair_output(toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran) -> Ran:
+    """What Go prints goes into its report, so it is put back."""
+    told = go_output(files)[-20_000:] if toolchain.runner == "go" else ""
+    return replace(ran, output=ran.output + told) if told else ran
+
+
+# Why a run of tests says nothing, in a sentence for the person.
+
+
+def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -> str:
+    """Why these tests say nothing about the tree; "" when they really ran."""
+    if cases:
+        return ""
+    if ran.code == 127:
+        return f"`{ran.command}` is not installed here, so it was not run"
+    if "no module named pytest" in ran.output.lower():
+        return f"`{ran.command}` could not run: pytest is not installed for this Python"
+    if _found_none(toolchain, ran):
+        return f"`{ran.command}` found no tests"
+    if ran.code == 0 and toolchain.runner in ("pytest", "unittest") and leaves_reports():
+        # These two report even when there is nothing to say: somebody ended the process before they could.
+        return f"`{ran.command}` ended without a word about any test"
+    return ""
+
+
+def _found_none(toolchain: Toolchain, ran: Ran) -> bool:
+    if toolchain.runner == "pytest":
+        return ran.code == 5
+    if toolchain.runner == "unittest":
+        return "Ran 0 tests" in ran.output or ran.code == 5
+    return toolchain.runner == "ctest" and "No tests were found!!!" in ran.output
+
+
+def why_unmeasured(toolchain: Toolchain, ran: Ran) -> str:
+    """Why there is no coverage although it was asked for."""
+    if not toolchain.coverage:
+        return f"kith cannot measure the coverage of `{toolchain.test}`"
+    if ran.timed_out:
+        return "the tests timed out before their coverage could be measured"
+    if toolchain.runner == "ctest":
+        return "neither gcovr nor gcov could measure the coverage"
+    return "coverage.py is not installed for this Python, or it found nothing to measure"
+
 
 _MOST_FILES: Final = 2_000
 _MOST_BYTES: Final = 256_000_000  # of all reports together
@@ -45,7 +159,9 @@ async def run_suite(
         files = {**files, **await _ask_again(trial, find_silent(files, _QUICK_S), limits)}
     elif toolchain.runner == "program" and not any(name.startswith("googletest/") for name in files):
         files = {**files, **await _ask_again(trial, name_programs(chosen.run, ran.output), limits)}
-    place = Place(files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files()))
+    place = ProjectPaths(
+        files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files())
+    )
     ran = repair_output(toolchain, files, ran)
     # A large report takes seconds to read, and a face must stay alive meanwhile.
     cases, measured = await asyncio.to_thread(_read, toolchain, files, place, ran)
@@ -60,7 +176,7 @@ async def run_suite(
 
 
 def _read(
-    toolchain: Toolchain, files: Mapping[str, bytes], place: Place, ran: Ran
+    toolchain: Toolchain, files: Mapping[str, bytes], place: ProjectPaths, ran: Ran
 ) -> tuple[tuple[CaseResult, ...], Coverage | None]:
     return read_cases(toolchain, files, place, ran), read_coverage(files, place)
 

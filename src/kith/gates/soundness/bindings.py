@@ -1,10 +1,14 @@
-"""Which names a Python module offers to those that import it."""
+"""One state of a tree: which files it has, and which names its Python modules offer to others."""
 
 import ast
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
+
+from kith.context.python_modules import Modules, find_modules
+from kith.core.values import SYMLINK, Changes
 
 LARGEST: Final = 1_000_000  # bytes of a file that is parsed
 _WRITERS: Final = frozenset({"__setitem__", "setdefault", "update"})
@@ -142,3 +146,80 @@ def _entries(value: ast.expr) -> Iterator[tuple[str, int]]:
         for each in value.elts:
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 yield each.value, each.lineno
+
+
+# One state of a tree: which files it has, and what its Python modules bind.
+
+Read = Callable[[str], bytes | None]
+
+
+class TreeState:
+    """The files of a tree with some contents in place of its own; a file is read and parsed once.
+
+    `paths` are all files that are not ignored. What `read` finds beyond them (ignored ones) is there, too.
+    `like` is a state with the same paths, whose modules and folders are the same.
+    """
+
+    def __init__(
+        self,
+        paths: frozenset[str],
+        contents: Mapping[str, bytes | None],
+        read: Read,
+        like: "TreeState | None" = None,
+    ) -> None:
+        self.paths = paths
+        self._like = like
+        self._contents = contents
+        self._read = read
+        self._parsed: dict[str, Bindings | None] = {}
+
+    @cached_property
+    def modules(self) -> Modules:
+        return self._like.modules if self._like else find_modules(self.paths)
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder that holds a file."""
+        if self._like:
+            return self._like.folders
+        found = set[str]()
+        for path in self.paths:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    def content(self, path: str) -> bytes | None:
+        if path in self._contents:
+            return self._contents[path]
+        return self._read(path)
+
+    def is_there(self, path: str) -> bool:
+        return path in self.paths or self.content(path) is not None
+
+    def bindings(self, path: str) -> Bindings | None:
+        """What a module binds; None where it cannot be read or parsed."""
+        if path not in self._parsed:
+            content = self.content(path)
+            self._parsed[path] = None if content is None else find_bindings(content)
+        return self._parsed[path]
+
+
+def both_views(changes: Changes, files: Collection[str], read: Read) -> tuple[TreeState, TreeState]:
+    """The tree before and after the changes; `files` and `read` tell of the one after."""
+    plain = [each for each in changes if SYMLINK not in (each.mode, each.mode_before)]
+    gone = {each.path for each in changes if each.after is None}
+    new = {each.path for each in changes if each.before is None}
+    after = frozenset(files) - gone | {each.path for each in changes} - gone
+    before = after - new | gone
+    kept: dict[str, bytes | None] = {}
+
+    def read_once(path: str) -> bytes | None:
+        if path not in kept:
+            kept[path] = read(path)
+        return kept[path]
+
+    now = TreeState(after, {each.path: each.after for each in plain}, read_once)
+    same = now if before == after else None
+    return TreeState(before, {each.path: each.before for each in plain}, read_once, same), now

@@ -1,17 +1,89 @@
-"""Python imports that lead nowhere: to modules and names that the project lacks, or to unknown packages."""
+"""Imports that lead nowhere, in Python and in JavaScript and TypeScript."""
 
 import ast
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from posixpath import dirname
+from posixpath import dirname, normpath, splitext
 from typing import Final
 
-from kith.context.modules import stem_of
-from kith.gates.soundness.bindings import parse_python
-from kith.gates.soundness.guards import Import, find_imports
-from kith.gates.soundness.view import View
+from kith.context.python_modules import stem_of
+from kith.gates.soundness.bindings import TreeState, parse_python
+
+# The imports of a Python file, and which of them may fail without harm.
+
+_CATCHING: Final = frozenset(
+    {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "AttributeError", "raises"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import. `guarded`: its failure is caught, or a condition leads to it. `late`: in a function."""
+
+    node: ast.Import | ast.ImportFrom
+    guarded: bool
+    late: bool
+
+
+def find_imports(tree: ast.Module) -> Iterator[Import]:
+    """Every import of a file; those of modules that `importorskip` names are guarded."""
+    skipped = frozenset(_named_to_skip(tree))
+    for each in _in_block(tree.body, guarded=False, late=False):
+        top = _tops(each.node)
+        yield Import(each.node, each.guarded or bool(skipped & top), each.late)
+
+
+def _in_block(body: list[ast.stmt], guarded: bool, late: bool) -> Iterator[Import]:
+    for node in body:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield Import(node, guarded, late)
+            case ast.Try() | ast.TryStar():
+                inner = guarded or bool(node.handlers)
+                blocks = [node.body, *(each.body for each in node.handlers), node.orelse, node.finalbody]
+                for block in blocks:
+                    yield from _in_block(block, inner, late)
+            case ast.If():
+                inner = guarded or not _is_main(node.test)
+                yield from _in_block([*node.body, *node.orelse], inner, late)
+            case ast.With() | ast.AsyncWith():
+                inner = guarded or any(_names(item.context_expr) & _CATCHING for item in node.items)
+                yield from _in_block(node.body, inner, late)
+            case ast.For() | ast.AsyncFor() | ast.While():
+                yield from _in_block([*node.body, *node.orelse], guarded, late)
+            case ast.Match():
+                for case in node.cases:
+                    yield from _in_block(case.body, True, late)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _in_block(node.body, guarded, True)
+            case ast.ClassDef():
+                yield from _in_block(node.body, guarded, late)
+
+
+def _is_main(test: ast.expr) -> bool:
+    return "__name__" in _names(test)
+
+
+def _names(node: ast.AST) -> set[str]:
+    plain = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return plain | {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+
+
+def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    return set() if node.level else {(node.module or "").partition(".")[0]}
+
+
+def _named_to_skip(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and "importorskip" in _names(node.func) and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value.partition(".")[0]
+
 
 # From where absolute imports of a project's own packages begin, beside the folder of the importer's package.
 _ROOTS: Final = frozenset({"", "src", "lib", "python"})
@@ -53,7 +125,7 @@ class Lost:
         return f"{self.module}:{self.name}" if self.name else self.module
 
 
-def find_lost(view: View, path: str) -> Iterator[Lost]:
+def find_lost(view: TreeState, path: str) -> Iterator[Lost]:
     """The imports of a file that nothing in the tree answers, and those of other packages (`own` is False).
 
     An import whose failure the file expects is left out.
@@ -68,7 +140,7 @@ def find_lost(view: View, path: str) -> Iterator[Lost]:
             yield from _lost(view, path, each, moves)
 
 
-def _lost(view: View, path: str, each: Import, moves: bool) -> Iterator[Lost]:
+def _lost(view: TreeState, path: str, each: Import, moves: bool) -> Iterator[Lost]:
     node = each.node
     if isinstance(node, ast.Import):
         for alias in node.names:
@@ -91,14 +163,14 @@ def _lost(view: View, path: str, each: Import, moves: bool) -> Iterator[Lost]:
         yield from (Lost(alias.lineno, module, alias.name, own=False) for alias in names)
 
 
-def _own_stem(view: View, path: str, module: str) -> str:
+def _own_stem(view: TreeState, path: str, module: str) -> str:
     """The stem of a module of the project; a plain folder never hides one of the standard library."""
     stem = view.modules.find(path, module)
     standard = module.partition(".")[0] in sys.stdlib_module_names
     return "" if standard and not view.modules.file(stem) else stem
 
 
-def _lost_relative(view: View, path: str, node: ast.ImportFrom) -> Iterator[Lost]:
+def _lost_relative(view: TreeState, path: str, node: ast.ImportFrom) -> Iterator[Lost]:
     if node.level > path.count("/") + 1 or (node.level == path.count("/") + 1 and not node.module):
         return  # above the tree: nothing is known of that
     folder = dirname(path)
@@ -116,7 +188,7 @@ def _lost_relative(view: View, path: str, node: ast.ImportFrom) -> Iterator[Lost
     yield from _lost_names(view, path, node, stem or folder)
 
 
-def _lost_names(view: View, path: str, node: ast.ImportFrom, stem: str) -> Iterator[Lost]:
+def _lost_names(view: TreeState, path: str, node: ast.ImportFrom, stem: str) -> Iterator[Lost]:
     """The names that the module with this stem does not offer."""
     file = view.modules.file(stem)
     written = "." * node.level + (node.module or "")
@@ -130,7 +202,7 @@ def _lost_names(view: View, path: str, node: ast.ImportFrom, stem: str) -> Itera
             yield Lost(alias.lineno, written, alias.name, own=bool(file) or node.level > 0)
 
 
-def _is_plain_folder(view: View, stem: str) -> bool:
+def _is_plain_folder(view: TreeState, stem: str) -> bool:
     """True for a folder of Python files that is no package: it offers its modules and nothing else."""
     return (
         stem in view.modules.folders
@@ -139,7 +211,7 @@ def _is_plain_folder(view: View, stem: str) -> bool:
     )
 
 
-def may_offer(view: View, file: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
+def may_offer(view: TreeState, file: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
     """Whether a name can be imported from a module, as far as anybody can tell by reading."""
     bindings = view.bindings(file)
     if bindings is None or bindings.open or name in bindings.names or name in _OF_EVERY_MODULE:
@@ -158,13 +230,13 @@ def may_offer(view: View, file: str, name: str, seen: frozenset[str] = frozenset
     return False
 
 
-def _is_certain(view: View, path: str, stem: str, module: str) -> bool:
+def _is_certain(view: TreeState, path: str, stem: str, module: str) -> bool:
     """Whether an absolute import surely means this module and no installed package of the same name."""
     root = "/".join(stem.split("/")[: -len(module.split("."))])
     return root in _ROOTS or root == view.modules.root(path)
 
 
-def _lost_module(view: View, path: str, module: str, line: int, unsure: bool) -> Iterator[Lost]:
+def _lost_module(view: TreeState, path: str, module: str, line: int, unsure: bool) -> Iterator[Lost]:
     """A module that no file of the tree is: one of the project's packages lacks it, or it is another's."""
     if not module or _own_stem(view, path, module):
         return
@@ -184,7 +256,7 @@ def _lost_module(view: View, path: str, module: str, line: int, unsure: bool) ->
         yield Lost(line, module, own=False)
 
 
-def _is_made(view: View, stem: str) -> bool:
+def _is_made(view: TreeState, stem: str) -> bool:
     """Whether a module may be there without being listed: ignored, compiled, or made by a build."""
     name = stem.rpartition("/")[2]
     if any(view.is_there(path) for path in (f"{stem}.py", f"{stem}/__init__.py")):
@@ -202,3 +274,75 @@ def _word_in(content: bytes | None, word: str) -> bool:
     return bool(
         re.search(rb"(?<![\w\x80-\xff])%s(?![\w\x80-\xff])" % re.escape(word.encode()), content or b"")
     )
+
+
+# Relative imports of JavaScript and TypeScript that lead to no file.
+
+SCRIPTS: Final = frozenset({".cjs", ".cts", ".js", ".jsx", ".mjs", ".mts", ".ts", ".tsx"})
+_TRIED: Final = (
+    *("", ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json", ".vue", ".svelte"),
+    *(
+        ".node",
+        ".css",
+        ".native.js",
+        ".native.ts",
+        ".native.tsx",
+        ".ios.js",
+        ".web.js",
+        ".web.ts",
+        ".web.tsx",
+    ),
+    *("/index.ts", "/index.tsx", "/index.d.ts", "/index.js", "/index.jsx", "/index.mjs", "/index.cjs"),
+    *("/index.vue", "/index.json", "/package.json"),
+)
+# A path that ends so may be written for what the compiler makes of another file.
+_MADE_FROM: Final = {".js": (".ts", ".tsx", ".jsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+# What a build makes is there later.
+_MADE: Final = frozenset(
+    (
+        "__generated__",
+        "_generated",
+        "build",
+        "codegen",
+        "dist",
+        "gen",
+        "generated",
+        "lib",
+        "out",
+        "pkg",
+        "wasm",
+    )
+)
+_COMMENT: Final = re.compile(r"/\*.*?\*/", re.S)
+_IMPORT: Final = re.compile(
+    r"""^[ \t]*(?:(?:import|export)\b[^"'`;()\n]*\bfrom|import|\}[ \t]*from
+        |(?:const|let|var)\b[^"'`;\n]*=[ \t]*require[ \t]*\()[ \t]*(["'])(\.{1,2}/[^"'\n?#!]{1,300})\1""",
+    re.M | re.X,
+)
+
+
+def find_lost_scripts(view: TreeState, path: str) -> Iterator[tuple[int, str]]:
+    """The line and the path of each relative import of a script that no file answers."""
+    content = view.content(path)
+    if content is None or not any(word in content for word in (b"import", b"export", b"require")):
+        return
+    # Behind the first backtick may be a text that holds code; imports stand before it.
+    head = content.decode("utf-8", "replace").partition("`")[0]
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), head)
+    for found in _IMPORT.finditer(text):
+        target = normpath(f"{dirname(path)}/{found[2]}" if dirname(path) else found[2])
+        if not target.startswith("..") and not _is_there(view, target):
+            yield text.count("\n", 0, found.start(2)) + 1, found[2]
+
+
+def _is_there(view: TreeState, target: str) -> bool:
+    if not _MADE.isdisjoint(target.split("/")) or target == "." or target in view.folders:
+        return True
+    stem, ending = splitext(target)
+    others = (stem + each for each in _MADE_FROM.get(ending, ()))
+    listed = (*(target + each for each in _TRIED), *others)
+    if any(each in view.paths for each in listed) or any(
+        each.startswith(f"{target}.") for each in view.paths
+    ):
+        return True
+    return any(view.content(each) is not None for each in listed)

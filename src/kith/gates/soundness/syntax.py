@@ -1,17 +1,207 @@
-"""Files that parsed before a change and do not after it, as far as that is sure."""
+"""Files that parsed before a change and do not after it, in Python and other languages."""
 
+import importlib
 import json
 import re
 import tomllib
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from posixpath import splitext
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from kith.core.values import SYMLINK, Change
 from kith.gates.soundness.bindings import LARGEST
 from kith.gates.soundness.fault import Fault, Suspect
-from kith.gates.soundness.grammars import GRAMMARS, find_broken
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+# The first bracket or quote of a C-like text without a partner; comments and macro definitions apart.
+
+Branch = Literal["first", "last"]
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<skip>//(?:[^\\\n]|\\.)*|/\*.*?(?:\*/|\Z)
+      |(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
+      |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?<![\w.])\.?\d(?:[\w.']|(?<=[eEpP])[+-])*)
+    |(?P<directive>^[ \t]*\#(?:[^\\\n]|\\.)*)
+    |(?P<bracket>[()\[\]{}"])
+    """,
+    re.X | re.S | re.M,
+)
+_PAIRS: Final = {")": "(", "]": "[", "}": "{"}
+_WORD: Final = re.compile(r"\s*#\s*(\w*)")
+
+
+def find_unmatched(text: str, branch: Branch) -> int:
+    """The line of a bracket without a partner, or of a string that its line does not end; else 0.
+
+    Of `#if ... #else ... #endif` only the `first` or the `last` branch counts.
+    """
+    waiting: list[tuple[str, int]] = []
+    for bracket, place in _brackets(text, branch):
+        if bracket == '"':
+            return _line(text, place)
+        opening = _PAIRS.get(bracket)
+        if opening is None:
+            waiting.append((bracket, place))
+        elif not waiting or waiting.pop()[0] != opening:
+            return _line(text, place)
+    return _line(text, waiting[-1][1]) if waiting else 0
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _brackets(text: str, branch: Branch) -> Iterator[tuple[str, int]]:
+    """The brackets with their places. Of each condition the brackets are held back until it ends."""
+    held: list[list[tuple[str, int]]] = []
+    for token in _TOKEN.finditer(text):
+        if token["bracket"]:
+            if not held:
+                yield token["bracket"], token.start()
+            else:
+                held[-1].append((token["bracket"], token.start()))
+        elif token["directive"]:
+            found = _WORD.match(token["directive"])
+            word = found[1] if found else ""
+            if word.startswith("if"):
+                held.append([])
+            elif word in ("else", "elif", "elifdef", "elifndef") and held:
+                _begin_branch(held, branch)
+            elif word == "endif" and held:
+                kept = _finished(held.pop())
+                if not held:
+                    yield from kept
+                else:
+                    held[-1] += kept
+    for group in held:
+        yield from _finished(group)
+
+
+_ELSE: Final = ("", -1)  # where the first branch of a condition ended
+
+
+def _begin_branch(held: list[list[tuple[str, int]]], branch: Branch) -> None:
+    if branch == "last":
+        held[-1].clear()
+    elif _ELSE not in held[-1]:
+        held[-1].append(_ELSE)
+
+
+def _finished(group: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    return group[: group.index(_ELSE)] if _ELSE in group else group
+
+
+# Broken files of the languages that tree-sitter reads; C and C++ with the doubt that macros bring.
+
+_SHELL: Final = frozenset({".bash", ".sh"})
+_C: Final = (".c", ".cc", ".cpp", ".cu", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".tpp")
+GRAMMARS: Final[dict[str, tuple[str, str]]] = {
+    **dict.fromkeys(_SHELL, ("tree_sitter_bash", "language")),
+    **dict.fromkeys(_C, ("tree_sitter_cpp", "language")),
+    **dict.fromkeys((".cjs", ".js", ".jsx", ".mjs"), ("tree_sitter_javascript", "language")),
+    **dict.fromkeys((".cts", ".mts", ".ts"), ("tree_sitter_typescript", "language_typescript")),
+    ".tsx": ("tree_sitter_typescript", "language_tsx"),
+    ".go": ("tree_sitter_go", "language"),
+    ".rs": ("tree_sitter_rust", "language"),
+}
+_NO_SEMICOLON: Final = "; is missing"
+_MARKER: Final = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} )", re.M)
+_MACRO: Final = re.compile(rb"\b[A-Z][A-Z0-9_]{2,}\b|^\s*#")
+
+
+def find_broken(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
+    """The fault of a file whose text the grammar took as a whole before, and does not now.
+
+    Macros look like errors to any parser, so C and C++ count where a bracket has lost its partner, too, or
+    a semicolon is missing where no macro is near. A shell script counts when a shell says so. Of new files,
+    in which nobody knows what the grammar makes of the project's style, only such brackets count.
+    """
+    ending = splitext(path)[1].lower()
+    if ending not in GRAMMARS:
+        return
+    if ending in _C:
+        yield from _c_like(path, before, after)
+        return
+    if before is None:
+        return
+    parser = _parser(ending)
+    if parser is None:
+        return
+    error = _first_error(parser, after)
+    if error and not _first_error(parser, before):
+        yield Suspect(Fault(path, error[0], "syntax", error[1]), sure=ending not in _SHELL)
+
+
+def _c_like(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
+    parser = _parser(splitext(path)[1].lower())
+    error = _first_error(parser, after) if parser else None
+    if parser is None or error is None:
+        return
+    line = _unmatched(after)
+    mark = _conflict(after)
+    if mark and not _conflict(before or b""):
+        yield Suspect(Fault(path, mark, "syntax", "a marker of a merge conflict"))
+    elif line and not (before is not None and _unmatched(before)):
+        yield Suspect(Fault(path, line, "syntax", "a bracket or a quote has no partner"))
+    elif error[1] == _NO_SEMICOLON and before is not None and not _first_error(parser, before):
+        around = after.splitlines()[max(0, error[0] - 2) : error[0] + 1]
+        if not any(_MACRO.search(each) for each in around):
+            yield Suspect(Fault(path, error[0], "syntax", error[1]))
+
+
+def _conflict(content: bytes) -> int:
+    """The line of a merge conflict's marker, 0 without one."""
+    found = _MARKER.search(content)
+    return content.count(b"\n", 0, found.start()) + 1 if found else 0
+
+
+def _unmatched(content: bytes) -> int:
+    """The line of a bracket without a partner, whichever branches of conditions are compiled; else 0."""
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
+    first = find_unmatched(text, "first")
+    return first and find_unmatched(text, "last") and first
+
+
+@cache
+def _parser(ending: str) -> "Parser | None":
+    """The parser of a language, None where its grammar is not installed."""
+    import tree_sitter
+
+    name, function = GRAMMARS[ending]
+    try:
+        module = importlib.import_module(name)
+    except ImportError:
+        return None
+    return tree_sitter.Parser(tree_sitter.Language(getattr(module, function)()))
+
+
+def _first_error(parser: "Parser", content: bytes) -> tuple[int, str] | None:
+    """Line and words of the first place that the grammar does not take."""
+    root = parser.parse(content).root_node
+    if not root.has_error:
+        return None
+    node = root
+    while (
+        inner := next((each for each in node.children if each.has_error or each.is_missing), None)
+    ) is not None:
+        if node.is_error or node.is_missing:
+            break
+        node = inner
+    return node.start_point.row + 1, _words(node)
+
+
+def _words(node: "Node") -> str:
+    if node.is_missing:
+        return f"{node.type} is missing"
+    text = re.sub(r"\s+", " ", (node.text or b"").decode("utf-8", "replace")).strip()
+    return f"unexpected `{text:.40}`" if text else "unexpected end"
+
 
 PYTHON: Final = (".py", ".pyi", ".pyw")
 _DATA: Final = (".json", ".toml", ".yaml", ".yml")

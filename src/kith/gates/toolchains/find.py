@@ -6,17 +6,16 @@ from dataclasses import replace
 
 from kith.gates.toolchains.cmake import cmake_clues, find_cmake
 from kith.gates.toolchains.make import MAKEFILES, find_make
-from kith.gates.toolchains.needs import needs_clues
-from kith.gates.toolchains.node import NODE_CLUES, find_node
-from kith.gates.toolchains.others import OTHER_CLUES, find_cargo, find_go
+from kith.gates.toolchains.manifests import NODE_CLUES, OTHER_CLUES, find_cargo, find_go, find_node
 from kith.gates.toolchains.python import (
     PYTHON_CLUES,
     PYTHON_MANIFESTS,
     TEST_MODULES_READ,
     find_python,
+    needs_clues,
     test_modules,
 )
-from kith.gates.toolchains.stated import find_stated, stated_clues
+from kith.gates.toolchains.stated_commands import find_stated, stated_clues
 from kith.gates.toolchains.toolchain import Read, Toolchain, read_text
 
 _CLUES = frozenset({*MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.models.discovery.header import Header
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import CARD_RESERVE, Memory, choose_window, fits, memory_needed

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.models.discovery.header import Header
 
 GIB: Final = 1 << 30

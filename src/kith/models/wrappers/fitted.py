@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from kith.context.budget import ASSUMED_WINDOW
 from kith.context.compact import View, ask_for_summary, joints, opening, show, summarise
-from kith.context.rooms import ASSUMED_WINDOW
 from kith.core.errors import ModelError
 from kith.core.events import Compacted, Delta, Notice
 from kith.core.model import Emit, Model, Prompt

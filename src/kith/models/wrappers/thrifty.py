@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kith.core.errors import LimitError
 from kith.core.model import Emit, Model, Prompt
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.core.values import Reply, Usage
 from kith.models.wrappers.limited import Budget, Spent
 from kith.models.wrappers.priced import Price

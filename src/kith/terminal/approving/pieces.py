@@ -7,8 +7,7 @@ from typing import Final, Literal
 
 from kith.core.values import SYMLINK, Change, Changes, Kept, Question
 from kith.edits import EditError, Hunk, keep_hunks, split_hunks
-from kith.edits.by_hand import draft_of, read_draft
-from kith.edits.hunks import is_text
+from kith.edits.hunks import draft_of, is_text, read_draft
 from kith.edits.pieces import pieces_of
 from kith.terminal.approving.showing import piece_lines, show_help, show_piece
 from kith.terminal.rendering.spans import Span

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kith.core.errors import UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.settings import find_folders, load_settings
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode, badge, next_mode

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-from kith.agent.held_servers import hold_servers
+from kith.agent.open_project import hold_servers
 from kith.agent.project import Project
 from kith.agent.tasks import warm_up
 from kith.core.errors import KithError, UsageError
+from kith.core.event_loop import call_in
 from kith.core.events import Event
-from kith.core.loops import call_in
 from kith.terminal.conversation.commands.sessions import go_on_with
 from kith.terminal.conversation.commands.shell import run_typed
 from kith.terminal.conversation.commands.tasks import answer_words

@@ -7,14 +7,14 @@ from time import monotonic
 from typing import Final
 
 from kith.agent.asking.roles import role_names
-from kith.agent.kept_back import make_redactor
 from kith.agent.knowledge import gather
-from kith.agent.known_templates import list_templates
+from kith.agent.known_secrets import make_redactor
 from kith.agent.mentions import list_paths
 from kith.agent.models import list_names
 from kith.agent.project import Project
+from kith.agent.templates import list_templates
 from kith.core.errors import KithError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.memory.typed import TypedLines
 from kith.settings import describe_settings
 from kith.settings.features import features

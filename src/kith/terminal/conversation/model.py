@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from kith.agent.asking.routes import need_router
-from kith.agent.held_servers import hold_servers
+from kith.agent.open_project import hold_servers
 from kith.agent.project import Opened, tree_at
 from kith.core.errors import NoModelError, UsageError
 from kith.settings import load_settings

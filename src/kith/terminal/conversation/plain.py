@@ -10,7 +10,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from kith.core.loops import call_in, do_in
+from kith.core.event_loop import call_in, do_in
 from kith.settings import Settings
 from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.live_screen import Region

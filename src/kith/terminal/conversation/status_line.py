@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from kith.core.codec import encode
 from kith.core.events import Called, Compacted, Engaged, Event, RunEnded, RunStarted
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.terminal.conversation.modes import Mode, badge
 from kith.terminal.rendering.spans import cells, cut, plain, shown, words
 from kith.view.figures import figure

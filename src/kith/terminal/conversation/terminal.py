@@ -13,7 +13,7 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindingsBase
 from prompt_toolkit.output import ColorDepth
 
-from kith.core.loops import call_in, do_in
+from kith.core.event_loop import call_in, do_in
 from kith.settings import Settings
 from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.input_line import InputLine

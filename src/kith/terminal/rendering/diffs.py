@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from kith.core.values import FileChange
-from kith.edits.word_diff import Spans, changed_words
+from kith.edits.rows import Spans, changed_words
 from kith.terminal.rendering.code import colour_lines, language_of
 from kith.terminal.rendering.diff_pieces import Diff, DiffPiece, DiffRow, fold_context, read_diff
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from kith.core.errors import TreeError
+from kith.core.event_loop import leave
 from kith.core.hosts import Host, parse_host
-from kith.core.loops import leave
 from kith.core.values import Reached
+from kith.trees.environment import python_inside
 from kith.trees.network.proxy import Proxy
-from kith.trees.toolchains import python_inside
 
 PORT = 3128  # the usual one of proxies; in the sandbox nobody else listens
 _ADDRESS = f"http://127.0.0.1:{PORT}"

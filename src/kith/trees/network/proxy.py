@@ -1,17 +1,115 @@
-"""A proxy that leads to the hosts that a command may reach, and remembers what it let through and refused."""
+"""A proxy that leads to the hosts a command may reach, and remembers what it let through and refused."""
 
 import asyncio
+import base64
+import ipaddress
+import os
 import socket
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
+from kith.core.event_loop import leave
 from kith.core.hosts import Host, is_address, show_place
-from kith.core.loops import leave
 from kith.core.values import Reached
-from kith.trees.network.addresses import is_near, is_public
-from kith.trees.network.heads import MOST_BYTES, Head, parse_head
-from kith.trees.network.relay import Streams, Tally, relay
-from kith.trees.network.upstream import Upstream, connect_through, find_upstream
+from kith.trees.network.relay import MOST_BYTES, Head, Streams, Tally, parse_head, relay
+
+# Which addresses are the public internet's, and which belong to this machine or to the network around
+# it.
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+# Addresses of IPv4 as translators (NAT64) write them: the last 32 bits (RFC 6052).
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+# Not the internet's either, though some versions of `ipaddress` say so: for protocols and other clouds' own
+# machines, old relays, translators of a network's own, documents, segments of routes (IANA's registries).
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "3fff::/20", "5f00::/16"),
+    )
+)
+# Where clouds answer about their own machines, beside the link-local addresses.
+_METADATA = (ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("168.63.129.16"))
+
+
+def is_public(text: str) -> bool:
+    """Whether an address leads to the internet: not to this machine, nor into a private network."""
+    address = _meant(text)
+    if isinstance(address, ipaddress.IPv6Address) and (
+        address.sixtofour or address.teredo or address.is_site_local
+    ):
+        return False  # what they lead to depends on who routes them
+    closed = address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
+    special = address in _METADATA or any(address in network for network in _SPECIAL)
+    return address.is_global and not closed and not address.is_reserved and not special
+
+
+def is_near(text: str) -> bool:
+    """Whether an address is this machine's or a private network's: neither public nor a special one."""
+    address = _meant(text)
+    special = address.is_link_local or address.is_multicast or address.is_unspecified or address in _METADATA
+    return not special and (address.is_loopback or address.is_private)
+
+
+def _meant(text: str) -> _Address:
+    """The address, without the clothes of IPv6 around one of IPv4."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        if address in _TRANSLATED:
+            return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        return address.ipv4_mapped or address
+    return address
+
+
+# The proxy that a person's own network demands: what commands reach is then reached through it.
+
+_VARIABLES = ("https_proxy", "all_proxy")  # as curl reads them: in lower case, or in capitals
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """An HTTP proxy, and what it wants to hear of who asks ("" for nothing)."""
+
+    host: str
+    port: int
+    credentials: str = ""
+
+
+def find_upstream(name: str, port: int) -> Upstream | None:
+    """The proxy for a host as kith's own environment names it; None for none, and for one of another kind."""
+    named = (os.environ.get(each) or os.environ.get(each.upper()) for each in _VARIABLES)
+    found = next(filter(None, named), "")
+    if not found:
+        return None
+    from urllib.request import proxy_bypass
+
+    if proxy_bypass(show_place(name, port)):  # what NO_PROXY says
+        return None
+    parts = urlsplit(found if "://" in found else f"http://{found}")
+    if parts.scheme != "http" or not parts.hostname:
+        return None
+    who = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    credentials = base64.b64encode(who.encode()).decode() if parts.username else ""
+    return Upstream(parts.hostname, parts.port or 80, credentials)
+
+
+async def connect_through(upstream: Upstream, name: str, port: int) -> Streams:
+    """A connection to a host behind a proxy. Raises OSError or EOFError when there is none."""
+    reader, writer = await asyncio.open_connection(upstream.host, upstream.port)
+    try:
+        place = show_place(name, port)
+        lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+        lines += [f"Proxy-Authorization: Basic {upstream.credentials}"] if upstream.credentials else []
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        answer = await reader.readuntil(b"\r\n\r\n")
+        if not answer.startswith((b"HTTP/1.1 2", b"HTTP/1.0 2")):
+            raise ConnectionError("the proxy of this network refused")
+    except BaseException:
+        writer.close()
+        raise
+    return reader, writer
+
 
 HEAD_SECONDS: Final = 30.0
 CONNECT_SECONDS: Final = 10.0  # to find a name's addresses, and then for each of them

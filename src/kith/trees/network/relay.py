@@ -1,12 +1,181 @@
-"""Bytes between a command and a host that it may reach, counted; and whether a tunnel goes where it said."""
+"""What a command sends through the proxy: request and TLS hello read strictly, bytes relayed."""
 
 import asyncio
+import re
 from dataclasses import dataclass
+from typing import Final
 
-from kith.core.hosts import clean_name
-from kith.core.loops import leave
-from kith.trees.network.heads import Head
-from kith.trees.network.hello import HANDSHAKE, read_hello
+from kith.core.event_loop import leave
+from kith.core.hosts import clean_name, show_place, split_place
+
+# The name that a TLS client asks for, read from its first bytes (RFC 8446, section 4.1.2; RFC 6066).
+
+HANDSHAKE = 22
+_CLIENT_HELLO = 1
+_SERVER_NAME = 0
+_MOST = 65536  # bytes of a hello; real ones are a few kilobytes
+
+
+def read_hello(data: bytes) -> str | None:
+    """The name in a ClientHello ("" where it has none), or None while bytes of it are still to come.
+
+    Raises ValueError for what is no ClientHello.
+    """
+    body, place = bytearray(), 0
+    while len(body) < 4 or len(body) < 4 + int.from_bytes(body[1:4], "big"):
+        header = data[place : place + 5]
+        if header[:2] not in (b"", bytes([HANDSHAKE]), bytes([HANDSHAKE, 3])) or len(data) > _MOST:
+            raise ValueError("no ClientHello")
+        size = int.from_bytes(header[3:5], "big")
+        if len(header) < 5 or len(data) < place + 5 + size:
+            return None
+        if not size:
+            raise ValueError("an empty record")
+        body += data[place + 5 : place + 5 + size]
+        place += 5 + size
+    if body[0] != _CLIENT_HELLO:
+        raise ValueError("no ClientHello")
+    return _name_in(bytes(body[4 : 4 + int.from_bytes(body[1:4], "big")]))
+
+
+def _name_in(hello: bytes) -> str:
+    rest = hello[34:]  # its version and 32 random bytes
+    if len(hello) < 34:
+        raise ValueError("a ClientHello that is cut")
+    for width in (1, 2, 1):  # session, cipher suites, compression
+        _, rest = _take(rest, width)
+    if not rest:
+        return ""
+    extensions, rest = _take(rest, 2)
+    names = []
+    while extensions:
+        kind, extensions = int.from_bytes(extensions[:2], "big"), extensions[2:]
+        value, extensions = _take(extensions, 2)
+        if kind == _SERVER_NAME:
+            names.append(_only_name(value))
+    if len(names) > 1 or rest:
+        raise ValueError("more than one name")
+    return names[0] if names else ""
+
+
+def _only_name(value: bytes) -> str:
+    entries, rest = _take(value, 2)
+    if rest or entries[:1] != b"\0":
+        raise ValueError("no list of names")
+    name, rest = _take(entries[1:], 2)
+    if rest:
+        raise ValueError("more than one name")
+    return name.decode("ascii")
+
+
+def _take(data: bytes, width: int) -> tuple[bytes, bytes]:
+    """A value behind its length of `width` bytes, and what follows it."""
+    size = int.from_bytes(data[:width], "big")
+    if len(data) < width + size or len(data) < width:
+        raise ValueError("a ClientHello that is cut")
+    return data[width : width + size], data[width + size :]
+
+
+# One request to a proxy, read strictly: whatever could mean two things is refused (RFC 9112).
+
+MOST_BYTES: Final = 65_536
+_MOST_FIELDS: Final = 100
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/1\.([01])")
+_ABSOLUTE: Final = re.compile(r"(?i:http)://([^/?#@\\]+)([/?][^#\\]*)?")
+_HOP: Final = {"connection", "keep-alive", "te", "trailer", "upgrade", "host", "content-length"}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a request goes. Unless it is a tunnel, `forward` is sent, and `length` bytes after it."""
+
+    name: str
+    port: int
+    tunnel: bool
+    forward: bytes = b""
+    length: int = 0
+
+
+def parse_head(data: bytes) -> Head:
+    """A request's first lines up to the empty one. Raises ValueError with what is wrong."""
+    text = data.decode("latin-1")
+    if not text.endswith("\r\n\r\n") or len(data) > MOST_BYTES:
+        raise ValueError("no end of the header")
+    first, *rest = text.removesuffix("\r\n\r\n").split("\r\n")
+    line = _LINE.fullmatch(first)
+    if not line:
+        raise ValueError("no request line of HTTP/1")
+    fields = _read_fields(rest)
+    if "transfer-encoding" in fields:
+        raise ValueError("a body without a length")
+    method, target, minor = line.groups()
+    if method == "CONNECT":
+        return _read_tunnel(target, fields)
+    return _read_request(method, target, minor, fields)
+
+
+def _read_fields(lines: list[str]) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    if len(lines) > _MOST_FIELDS:
+        raise ValueError("too many header fields")
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not _TOKEN.fullmatch(name) or re.search(r"[\0-\x08\x0a-\x1f\x7f]", value):
+            raise ValueError("a malformed header field")
+        fields.setdefault(name.lower(), []).append(value.strip(" \t"))
+    return fields
+
+
+def _read_tunnel(target: str, fields: dict[str, list[str]]) -> Head:
+    name, port = split_place(target)
+    if not port:
+        raise ValueError("no port to connect to")
+    _check_host(fields, name, port, port)
+    if _length_of(fields):
+        raise ValueError("a tunnel with a body")
+    return Head(name, port, True)
+
+
+def _read_request(method: str, target: str, minor: str, fields: dict[str, list[str]]) -> Head:
+    found = _ABSOLUTE.fullmatch(target)
+    if not found:
+        raise ValueError("no http:// address; for https:// a proxy is asked with CONNECT")
+    name, port = split_place(found[1], 80)
+    path = found[2] or "/"
+    if path.startswith("?"):
+        path = "/" + path
+    if minor == "1" and "host" not in fields:
+        raise ValueError("no Host field")
+    _check_host(fields, name, port, 80)
+    named = {each.strip().lower() for value in fields.get("connection", []) for each in value.split(",")}
+    length = _length_of(fields)
+    kept = [f"Host: {show_place(name, port if port != 80 else 0)}"]
+    kept += [
+        f"{key}: {value}"
+        for key, values in fields.items()
+        if key not in _HOP and key not in named and not key.startswith("proxy-")
+        for value in values
+    ]
+    kept += [f"Content-Length: {length}"] if "content-length" in fields else []
+    # One request to a connection: what follows it leads nowhere.
+    lines = [f"{method} {path} HTTP/1.{minor}", *kept, "Connection: close", "", ""]
+    return Head(name, port, False, "\r\n".join(lines).encode("latin-1"), length)
+
+
+def _check_host(fields: dict[str, list[str]], name: str, port: int, default: int) -> None:
+    """The Host field, where there is one, names the same place as the request."""
+    hosts = fields.get("host", [])
+    if len(hosts) > 1 or any(split_place(host, default) != (name, port) for host in hosts):
+        raise ValueError("a Host field that names another host")
+
+
+def _length_of(fields: dict[str, list[str]]) -> int:
+    lengths = fields.get("content-length", ["0"])
+    if len(lengths) > 1 or not re.fullmatch(r"[0-9]{1,15}", lengths[0]):
+        raise ValueError("no plain Content-Length")
+    return int(lengths[0])
+
 
 CHUNK = 65_536
 HELLO_SECONDS = 30.0

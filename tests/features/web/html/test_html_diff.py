@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kith.core.decisions import Claimed, Concluded
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Answer, Change, Kept, Message, Plan, Question, Text
 from kith.edits import summarise
-from kith.edits.word_diff import changed_words
+from kith.edits.rows import changed_words
 from kith.features.build.page import build_html
 from kith.features.confer.history import Minutes
 from kith.features.confer.page import council_html

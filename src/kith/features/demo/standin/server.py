@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TextIO, get_args
 
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.features.demo.standin import anthropic, gemini, llama, lmstudio, ollama, vllm
 from kith.features.demo.standin.engine import Behaviour, Engine, Script, load_script
 from kith.features.demo.standin.http import Cut, Request, Response, converse, json_response

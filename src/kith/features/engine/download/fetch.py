@@ -17,7 +17,7 @@ from typing import BinaryIO
 from kith.core.errors import KithError, ModelError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.engine.download.hub import Arrival, ChangedFileError, Hub, Listing
 from kith.features.engine.download.hub_cache import Shelf, hold_lock, is_held, size_of
 from kith.features.engine.download.quants import HubFile

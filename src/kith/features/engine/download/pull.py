@@ -14,7 +14,7 @@ from pathlib import Path
 from kith.core.errors import EXIT_TRY_LATER, KithError, ModelError, NoModelError, TreeError, UsageError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.engine.download.fetch import PART, PAUSES, fetch
 from kith.features.engine.download.hub import Hub, Listing, is_offline, open_hub
 from kith.features.engine.download.hub_cache import Shelf, size_of

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from kith.agent.models import list_all
 from kith.agent.project import Project
-from kith.core.loops import LEAVE_S
+from kith.core.event_loop import LEAVE_S
 from kith.core.model import Emit
 from kith.memory.log import Log
 from kith.models.stack import Opened

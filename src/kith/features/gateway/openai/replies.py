@@ -14,8 +14,8 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from kith.core.errors import KithError, ModelError
+from kith.core.event_loop import leave
 from kith.core.events import Called, Delta, Event
-from kith.core.loops import leave
 from kith.core.model import Emit
 from kith.core.values import Reply, Thinking, ToolCall, Usage
 from kith.features.gateway.answering.answer import Failure, sort_failure

@@ -9,7 +9,7 @@ from typing import Final
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.tokens import new_token
 from kith.terminal.extras import check_extra

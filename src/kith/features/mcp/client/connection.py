@@ -15,7 +15,7 @@ from threading import Thread
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
 from kith.core.errors import KithError
-from kith.core.loops import leave
+from kith.core.event_loop import leave
 from kith.features.mcp.client.text import clean_words, text_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from kith.agent.asking.hidden import keep_secrets
 from kith.agent.project import Project, Result
-from kith.agent.proposals import Tried, propose_given, propose_undo, read_given, try_given
+from kith.agent.proposals import TrialResult, propose_given, propose_undo, read_given, try_given
 from kith.agent.steering import nobody_here
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
@@ -55,7 +55,7 @@ class Offered:
     ) -> results.Trial | InputRequiredResult:
         """Try a change in a throw-away copy of the project and run a command there, in a sandbox."""
 
-        async def begin(session: str) -> tuple[Result, Tried]:
+        async def begin(session: str) -> tuple[Result, TrialResult]:
             changes = await read_given(self.project, change)
             return await try_given(self.project, changes, check, nobody_here, id=session)
 
@@ -165,7 +165,7 @@ class Offered:
         assert call.task is not None
         return await keep_secrets(self.project, tell(call.task.result(), call))
 
-    def _trial(self, done: tuple[Result, Tried], call: Call) -> results.Trial:
+    def _trial(self, done: tuple[Result, TrialResult], call: Call) -> results.Trial:
         result, tried = done
         if not tried.ran:
             raise KithError(result.report["text"])

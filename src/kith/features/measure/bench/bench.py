@@ -22,9 +22,8 @@ from kith.features.measure.probe.exercises import QUESTION, Form, ProbeExercise,
 from kith.features.measure.probe.probe import TimedModel, thinking_of, thinking_tokens
 from kith.features.measure.probe.result import BLOCK, DIFF, WHOLE
 from kith.models.latency import Took
-from kith.tools.edit import EDIT
+from kith.tools.edit import EDIT, WRITE
 from kith.tools.files import READ_LIMITS, make_read
-from kith.tools.write import WRITE
 
 # How fast a model reads and writes behind ever more tokens, with no help of what was cached before.
 

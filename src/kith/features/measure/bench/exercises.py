@@ -10,12 +10,11 @@ from importlib.resources import files
 from typing import Final
 
 from kith.agent.attempt import attempt
-from kith.agent.front_matter import read_front_matter
 from kith.agent.judges import Checking, make_judges
-from kith.agent.opening import open_task
 from kith.agent.relay import Leg
-from kith.agent.roles import Player
-from kith.context.rooms import opening_room
+from kith.agent.roles import Player, read_front_matter
+from kith.agent.task_prompt import open_task
+from kith.context.budget import opening_room
 from kith.core.errors import LimitError, ModelError, TreeError, UsageError
 from kith.core.events import Called, Event
 from kith.core.run import Limits, Run, Thread

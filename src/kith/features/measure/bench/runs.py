@@ -18,8 +18,7 @@ from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
 from kith.core.errors import KithError, UsageError
-from kith.core.events import Carded, Notice, RunEnded, RunStarted
-from kith.core.options import Options
+from kith.core.events import Carded, Notice, Options, RunEnded, RunStarted
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import Workspace
 from kith.features.measure.bench.bench import Subject, bench
@@ -30,8 +29,8 @@ from kith.features.measure.intervals import Interval, share_difference
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
-from kith.tools.repeats import watch_repeats
-from kith.trees.trials import open_tree
+from kith.tools.wrappers import watch_repeats
+from kith.trees.open_tree import open_tree
 
 # Two runs of a bench side by side: what is different, and what may as well be chance.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final
 
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.features.measure.intervals import Share
 from kith.features.measure.trends import Bin, Cached, Paid, Shift
 from kith.view.figures import day, figure

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.features.measure.folding import VerdictRow
 from kith.features.measure.intervals import Share, Spread
 from kith.features.measure.page.charts import (

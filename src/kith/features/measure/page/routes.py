@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 
 from kith.agent.models import list_all
 from kith.agent.project import Project
-from kith.core.sizes import size_text
+from kith.core.numbers import size_text
 from kith.features.measure.intervals import Share
 from kith.features.measure.page.charts import grouped, interval_of, quiet
 from kith.features.measure.page.profile import profile_html

@@ -21,9 +21,8 @@ from kith.features.measure.probe.result import (
     SHAPE,
     WHOLE,
 )
-from kith.tools.edit import EDIT
+from kith.tools.edit import EDIT, WRITE
 from kith.tools.files import READ_LIMITS, make_read
-from kith.tools.write import WRITE
 
 Form = Literal["block", "whole", "diff"]
 SYSTEM: Final = "You are a careful programmer. Do exactly what you are asked, and nothing more."

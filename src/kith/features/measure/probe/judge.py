@@ -19,8 +19,7 @@ from kith.edits import (
     paths_of,
     replace_text,
 )
-from kith.tools.edit import EDIT
-from kith.tools.write import WRITE
+from kith.tools.edit import EDIT, WRITE
 
 PATH: Final = "invoice.py"
 OLD: Final = "    return round(total, 1)"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import dirname
 
-from kith.context.modules import Modules, find_modules, stem_of
+from kith.context.python_modules import Modules, find_modules, stem_of
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.scopes import Mention, Names, Scope, bind_names, find_owner
 from kith.features.refactor.syntax.source import Source, Splice, apply_splices, read_source

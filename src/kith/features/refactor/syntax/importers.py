@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from kith.context.modules import stem_of
+from kith.context.python_modules import stem_of
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.codebase import Codebase, is_exported, same_module
 from kith.features.refactor.syntax.exports import star_importers

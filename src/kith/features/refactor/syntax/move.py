@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from kith.context.modules import stem_of
+from kith.context.python_modules import stem_of
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.blocks import Block, all_blocks, cut_blocks, find_block, insert_blocks
 from kith.features.refactor.syntax.codebase import Codebase, Refactoring, exported, same_module

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from posixpath import dirname
 
-from kith.context.modules import Modules
+from kith.context.python_modules import Modules
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.blocks import Block
 from kith.features.refactor.syntax.codebase import Codebase, exported, taken_by

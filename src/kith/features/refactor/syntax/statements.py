@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kith.context.modules import Modules
+from kith.context.python_modules import Modules
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.source import Source, Splice
 

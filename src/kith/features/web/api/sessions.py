@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from kith.agent.project import Project as Known
-from kith.agent.waiting import discard_waiting, find_waiting
+from kith.agent.waiting_changes import discard_waiting, find_waiting
 from kith.core.errors import BusyError, TreeError, UsageError
-from kith.core.trial_names import trials_of
+from kith.core.names import trials_of
 from kith.edits import summarise
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, OneProject, found, who

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from kith.agent.direct_tools import direct_tools, look_with, preview, word_edit
 from kith.core.errors import TreeError
-from kith.core.loops import run_loop
+from kith.core.event_loop import run_loop
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, who
 from kith.features.web.api.schemas import Check, File, Name, Sent, answer, chosen_flags, file_of, problems

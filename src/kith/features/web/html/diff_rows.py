@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from kith.edits.pieces import Piece
-from kith.edits.word_diff import Spans, changed_words
+from kith.edits.rows import Spans, changed_words
 from kith.features.web.html.syntax import Token, colour_lines
 from kith.view.markup import Html, text, visible
 

@@ -13,12 +13,12 @@ from kith.core.events import (
     Event,
     Judged,
     Named,
+    Options,
     RunEnded,
     RunStarted,
     Said,
     ToolEnded,
 )
-from kith.core.options import Options
 from kith.core.values import Message, Ran
 from kith.features.web.html.entries import read_body, read_event
 from kith.features.web.html.forks import kind_of, unfold_fork

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.view.figures import figure
 from kith.view.lines import count
 from kith.view.markup import Html, element, joined

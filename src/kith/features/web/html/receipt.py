@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.features.web.html.entries import read_event
 from kith.features.web.html.meter import took
 from kith.features.web.html.outputs import clipped

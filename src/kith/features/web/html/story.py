@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from kith.core.council_threads import place_of
+from kith.core.names import place_of
 from kith.features.web.html.entries import Entry, read_body
 from kith.features.web.html.forks import kind_of, unfold_fork
 from kith.features.web.html.items import entry_html

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
-from kith.agent.compacting import compact_now
-from kith.agent.filling import Explained, explain_conversation
+from kith.agent.context_usage import Explained, compact_now, explain_conversation
 from kith.agent.tasks import THREAD
 from kith.core.errors import UsageError
 from kith.core.processes import run_program

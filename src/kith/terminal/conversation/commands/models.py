@@ -3,7 +3,7 @@
 from kith.agent.asking.switch import Reading, read_anew
 from kith.agent.models import list_all
 from kith.agent.tasks import THREAD
-from kith.core.money import dollars
+from kith.core.numbers import dollars
 from kith.settings.features import features
 from kith.settings.values import ROUTE
 from kith.terminal.conversation.model import choose_model

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Final
 
-from kith.agent.asides import EMPTY
-from kith.agent.asides import run_command as run_aside
+from kith.agent.side_commands import EMPTY
+from kith.agent.side_commands import run_command as run_aside
 from kith.core.errors import UsageError
 from kith.core.events import Event, RunEnded, ToolEnded
 from kith.core.values import Ran

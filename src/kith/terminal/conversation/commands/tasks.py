@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kith.agent.known_templates import Parameter, Template, fill_template, list_templates
 from kith.agent.project import Project
 from kith.agent.tasks import THREAD, Task, run_in
-from kith.agent.waiting import is_under_way
+from kith.agent.templates import Parameter, Template, fill_template, list_templates
+from kith.agent.waiting_changes import is_under_way
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Said
 from kith.core.values import Message, Text

@@ -1,0 +1,238 @@
+"""What fills a model's context window, before a task and in a conversation, and making room in it."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Final
+
+from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.worker import make_worker
+from kith.agent.index import look_nowhere
+from kith.agent.knowledge import gather, opening_of
+from kith.agent.open_project import with_servers
+from kith.agent.project import Project
+from kith.agent.task_prompt import opening_parts
+from kith.agent.tasks import THREAD, first_worker, open_first
+from kith.context.brief import EXCERPTS, HEADING
+from kith.context.budget import estimate_tokens, opening_room
+from kith.context.compact import View, opening, show
+from kith.context.held_files import NAMED
+from kith.context.notes import HEADING as SKILLS
+from kith.context.notes import OF_PROJECT, OF_USER, part_notes
+from kith.core.events import Compacted
+from kith.core.model import Prompt, Role
+from kith.core.run import Answerer, Run, Thread
+from kith.core.values import Answer, Message, Part, Question, Text, Thinking, ToolCall, ToolResult, say
+from kith.memory.past import Past
+from kith.memory.session import Session
+from kith.models.stack import Opened
+
+# What the messages of a conversation are made of, so that a person sees what fills the window.
+
+YOUR_NOTES, PROJECT_NOTES, LAYOUT = "your notes", "project notes", "project layout"
+FILES_NAMED = "files that you named"  # they follow the task
+_PARTS: Final[Mapping[str, str]] = {
+    OF_USER: YOUR_NOTES,
+    OF_PROJECT: PROJECT_NOTES,
+    SKILLS: "skills",
+    NAMED: FILES_NAMED,
+    HEADING: LAYOUT,
+    EXCERPTS: LAYOUT,
+    "# Task": "your words",
+}
+_HEADINGS: Final = re.compile(rf"^(?:{'|'.join(map(re.escape, _PARTS))})(?= \(|$)", re.MULTILINE)
+
+
+def weigh_parts(messages: Sequence[Message], *, thinking: bool = False) -> dict[str, int]:
+    """Estimated tokens of each sort of thing that is said, in the order in which the sorts first appear.
+
+    `thinking`: former thoughts are sent, too.
+    """
+    weights: Counter[str] = Counter()
+    tools = {call.id: call.name for message in messages for call in message.calls}
+    begins = opening(messages) - 1
+    for place, message in enumerate(messages):
+        for part in message.parts:
+            if place == begins and isinstance(part, Text):
+                found = [*split_opening(part.text)]
+            else:
+                found = [*_sorts(message, part, tools, thinking=thinking)]
+            for name, text in found:
+                weights[name] += estimate_tokens(text)
+    return {name: tokens for name, tokens in weights.items() if tokens}
+
+
+def split_opening(text: str) -> Iterator[tuple[str, str]]:
+    """The parts of a first message, by their headings: (name, text)."""
+    marks = [(found.start(), _PARTS[found[0]]) for found in _HEADINGS.finditer(text)]
+    task = max((at for at, name in marks if name == "your words"), default=len(text))
+    marks = [mark for mark in marks if mark[0] <= task or mark[1] == FILES_NAMED]
+    if before := text[: marks[0][0] if marks else len(text)]:
+        yield "your words", before
+    for (at, name), (end, _) in zip(marks, [*marks, (len(text), "")][1:], strict=True):
+        yield name, text[at:end]
+
+
+def _sorts(
+    message: Message, part: Part, tools: Mapping[str, str], *, thinking: bool
+) -> Iterator[tuple[str, str]]:
+    match part:
+        case ToolResult():
+            text, notes = part_notes(part)
+            yield f"results of {tools.get(part.call_id, 'tools')}", text
+            yield PROJECT_NOTES, notes
+        case ToolCall():
+            yield "calls of tools", f"{part.name}{json.dumps(dict(part.args), default=str)}"
+        case Thinking():
+            yield "thoughts", part.text if thinking else ""
+        case Text() if message.role == "user":
+            yield "your words" if message.author == "person" else "checks and hints", part.text
+        case Text():
+            yield "answers", part.text
+
+
+# What the first request of a task would cost, part by part, before anything is asked.
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One part of a prompt, in tokens; `tool`: it is the definition of a single tool."""
+
+    part: str
+    tokens: int
+    tool: bool = False
+
+
+async def explain(
+    role: Role, parts: Sequence[tuple[str, str]], count: Callable[[Prompt], Awaitable[int]]
+) -> tuple[Cost, ...]:
+    """The cost of each part of the prompt that begins with `parts` (name and text), in the order it is read.
+
+    The prompt is counted as it grows, part by part, so that the chat template's own words are in the figures
+    too. `count` gives a prompt's tokens.
+    """
+    grown = [(Cost("system prompt, template", 0), Prompt(role.system, (say(""),)))]
+    for number, tool in enumerate(role.tools, 1):
+        prompt = Prompt(role.system, (say(""),), role.tools[:number])
+        grown.append((Cost(f"tool {tool.name}", 0, tool=True), prompt))
+    said = ""
+    for name, text in parts:
+        said = f"{said}\n\n{text}".strip()
+        grown.append((Cost(name, 0), Prompt(role.system, (say(said),), role.tools)))
+    costs, before = [], 0
+    for cost, prompt in grown:
+        tokens = await count(prompt)
+        costs.append(replace(cost, tokens=max(0, tokens - before)))
+        before = max(tokens, before)
+    return tuple(costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What a request costs, part by part, in tokens; `exact` when the server counted them.
+
+    `window` is 0 where nobody knows it.
+    """
+
+    model: str
+    window: int
+    exact: bool
+    costs: tuple[Cost, ...]
+
+    @property
+    def used(self) -> int:
+        """The tokens of all parts together."""
+        return sum(cost.tokens for cost in self.costs)
+
+    @property
+    def free(self) -> int:
+        """What is left of the window for what comes, replies included."""
+        return max(0, self.window - self.used)
+
+
+async def explain_task(project: Project, task: str) -> Explained:
+    """What the first request of a task would cost; it is not sent. Raises KithError."""
+    async with with_servers(project) as project, aclosing(await open_first(project)) as opened:
+        if project.servers:
+            await project.servers.served()
+        return await _explain_first(project, opened, task)
+
+
+async def explain_conversation(project: Project, past: Past, opened: Opened) -> Explained:
+    """What the next request of a conversation holds, without the person's next words; it is not sent.
+
+    System prompt and tools are counted by the server where it can; what was said is counted as a whole, and
+    its parts share that by estimate. Raises KithError.
+    """
+    said = _said(past)
+    if not said:
+        return await _explain_first(project, opened, "")
+    look = look_nowhere if past.symbols else None
+    role = make_worker(project, opened, past, gather(project.settings), look, thread=Thread("", said))
+    steps = [each for each in past.compacted if each.thread == past.thread]
+    sent = show(said, reduce(View.after, steps, View()))
+    costs = await _count_all(opened, role, sent)
+    return Explained(opened.facts.name, opened.window, await _is_exact(opened, role), costs)
+
+
+async def _explain_first(project: Project, opened: Opened, task: str) -> Explained:
+    known = opening_of(gather(project.settings), opened.window)
+    run = Run(lambda event, path: None, _nobody, project.tree)
+    parts = await opening_parts(run, task, opening_room(opened.window)) if task else ()
+    role = first_worker(project, opened)
+    costs = await explain(role, (*known, *parts), opened.count)
+    return Explained(opened.facts.name, opened.window, await _is_exact(opened, role), costs)
+
+
+async def _is_exact(opened: Opened, role: Role) -> bool:
+    return await opened.provider.count(Prompt(role.system, (say("hi"),))) is not None
+
+
+def _said(past: Past) -> tuple[Message, ...]:
+    """The conversation that goes on with the next task."""
+    return tuple(past.threads.get(past.thread or THREAD, ()))
+
+
+async def _count_all(opened: Opened, role: Role, sent: Sequence[Message]) -> tuple[Cost, ...]:
+    """The system prompt, the tools, and the sorts of what is sent."""
+    system = await opened.count(Prompt(role.system, (say(""),)))
+    tools = await opened.count(Prompt(role.system, (say(""),), role.tools))
+    whole = await opened.count(Prompt(role.system, tuple(sent), role.tools))
+    weights = weigh_parts(sent, thinking=opened.counter.thinking)
+    scale = max(0, whole - tools) / max(1, sum(weights.values()))
+    parts = (Cost(name, round(tokens * scale)) for name, tokens in weights.items())
+    named = f"{len(role.tools)} tools"
+    return (Cost("system prompt, template", system), Cost(named, max(0, tools - system)), *parts)
+
+
+async def _nobody(question: Question) -> Answer:
+    return Answer("no")
+
+
+# A conversation summed up because its person wants room, before its model's window is full.
+
+
+async def compact_now(
+    project: Project, session: Session, opened: Opened, answerer: Answerer
+) -> Compacted | None:
+    """Let an opened model sum up an open session's conversation; None where that makes it no shorter.
+
+    It reads what it has read already, and what it writes stands for it from now on. Raises ModelError.
+    """
+    past = session.past()
+    said = tuple(past.threads.get(THREAD, ()))
+    if not said:
+        return None
+    run = project.begin(session, answerer)
+    terms = Terms(project, run, session.id)
+    await terms.admit(opened)
+    look = look_nowhere if past.symbols else None
+    known, thread = gather(project.settings), Thread(THREAD, said)
+    role = make_worker(project, opened, past, known, look, terms, thread=thread)
+    prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)
+    budget = budget_of(project.settings)
+    return await opened.sum_up(prompt, past.compacted, budget, terms.permit, run.emit)

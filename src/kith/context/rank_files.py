@@ -1,0 +1,185 @@
+"""Which files a task is likely about, from their paths alone and what is already known of them."""
+
+import heapq
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from posixpath import splitext
+from typing import Final, Literal
+
+from kith.context.task_words import Words, find_words, stems_of
+
+Kind = Literal["source", "test", "docs", "data", "secret"]
+
+_CODE = """
+    .bash .bat .c .cc .clj .cmake .cpp .cs .css .cu .cxx .dart .el .erl .ex .exs .f90 .go .groovy .h .hh .hpp
+    .hs .html .hxx .inl .ipp .java .jl .js .jsx .kt .kts .lua .m .mjs .ml .mm .nim .php .pl .pm .proto .ps1
+    .py .pyi .pyx .r .rb .rs .scala .scss .sh .sql .svelte .swift .tcl .ts .tsx .v .vala .vue .zig
+"""
+_SOURCE: Final = frozenset(_CODE.split())
+_DOCS: Final = frozenset({".adoc", ".md", ".rst", ".tex", ".txt"})
+_SECRET: Final = frozenset({".env", ".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx"})
+_SECRET_NAMES: Final = frozenset(
+    {".netrc", ".npmrc", ".pypirc", "credentials", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"}
+)
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "testing", "__tests__", "spec"})
+_WEIGHTS: Final[dict[Kind, float]] = {"source": 1.0, "test": 0.5, "docs": 0.4, "data": 0.3, "secret": 0.0}
+_WANTED_TESTS = 1.2
+
+_NAMED_FULLY, _NAMED_LAST = 40.0, 25.0  # the task writes the whole path; its last part
+_IN_NAME, _IN_FOLDER, _INSIDE_WORD = 3.0, 1.0, 0.4  # times the rarity of the word
+_HIT, _RECENT = 4.0, 0.6  # times log2(1 + count)
+_FIT = 30.0  # times how well an index says that the file fits
+_SHORTLIST: Final = 200  # paths that get a closer look
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A file and how well it fits the task; `why` names the reasons, for people."""
+
+    path: str
+    score: float
+    why: str
+
+
+def rank(
+    task: str,
+    files: Sequence[str],
+    recent: Mapping[str, int] = {},
+    hits: Mapping[str, int] = {},
+    fit: Mapping[str, float] = {},
+) -> tuple[Scored, ...]:
+    """The files that have something to do with the task, best first; the rest is left out.
+
+    `recent` says in how many of the last commits a file was changed, `hits` how often it holds the
+    task's own words, `fit` how well an index of the files' contents finds that it fits (0 to about 1).
+    A word counts by its rarity among the paths (log2(files / files with it), as in inverse document
+    frequency). The order depends on the arguments alone. Secrets are never listed.
+    """
+    words = find_words(task)
+    rarity, likely = _shortlist(words.stems, files)
+    named = _match_paths(words.paths, files)
+    scored = []
+    for path in {*likely, *named, *(recent.keys() | hits.keys() | fit.keys()).intersection(files)}:
+        weight, matches = weigh_kind(path, words), _weigh(words.stems, path)
+        by_words = sum(rarity[word] * part for word, part in matches.items())
+        known = _RECENT * math.log2(1 + recent.get(path, 0)) + _HIT * math.log2(1 + hits.get(path, 0))
+        known += _FIT * fit.get(path, 0.0)
+        score = weight * (by_words + known - 0.1 * path.count("/")) + named.get(path, 0.0)
+        if weight and score > 0:
+            why = _why(path in named, matches, hits.get(path, 0), recent.get(path, 0), path in fit)
+            scored.append(Scored(path, round(score, 3), why))
+    return tuple(sorted(scored, key=lambda each: (-each.score, each.path)))
+
+
+def weigh_kind(path: str, words: Words) -> float:
+    """How much a file counts for being source, test, documentation or data; secrets count nothing."""
+    kind = kind_of(path)
+    return _WANTED_TESTS if kind == "test" and words.about_tests else _WEIGHTS[kind]
+
+
+def kind_of(path: str) -> Kind:
+    """What a file is for, told from its path."""
+    folder, _, name = path.lower().rpartition("/")
+    ending = splitext(name)[1]
+    if ending in _SECRET or name in _SECRET_NAMES or name.startswith(".env"):
+        return "secret"
+    if ending not in _SOURCE:
+        return "docs" if ending in _DOCS else "data"
+    begins = name.startswith(("test_", "test-", "tests.", "conftest."))
+    ends = name.removesuffix(ending).endswith(("_test", "-test", ".test", ".spec", "_spec", "_tests"))
+    parts = folder.split("/")
+    return "test" if begins or ends or not _TEST_FOLDERS.isdisjoint(parts) else "source"
+
+
+def _shortlist(stems: Sequence[str], files: Sequence[str]) -> tuple[dict[str, float], list[str]]:
+    """The rarity of each word among the paths, and the paths worth a closer look.
+
+    Words are looked for as plain substrings here, each folder once, which keeps 20,000 paths cheap.
+    """
+    parts = [path.rpartition("/") for path in files]
+    sizes = Counter([folder for folder, _, _ in parts])
+    folders = tuple(sizes)
+    in_folders = _find_all(stems, folders)
+    in_names = _find_all(stems, [name for _, _, name in parts])
+    rarity = {}
+    above, here = dict.fromkeys(folders, 0.0), [0.0] * len(files)
+    for word in stems:
+        spread = len(in_names[word]) + sum(sizes[folders[at]] for at in in_folders[word])
+        rarity[word] = math.log2(1 + len(files) / max(spread, 1))
+        for at in in_folders[word]:
+            above[folders[at]] += _IN_FOLDER * rarity[word]
+        for at in in_names[word]:
+            here[at] += _IN_NAME * rarity[word]
+    scores = [score + above[part[0]] for score, part in zip(here, parts, strict=True)]
+    rough = [(score * _ending_weight(path), path) for score, path in zip(scores, files, strict=True) if score]
+    return rarity, [path for _, path in heapq.nlargest(_SHORTLIST, rough)]
+
+
+def _find_all(words: Sequence[str], texts: Sequence[str]) -> dict[str, list[int]]:
+    """For each word, which texts contain it, letter case aside: one search over all texts joined."""
+    joined = "\0".join(texts)
+    lowered = joined.lower()
+    if len(lowered) != len(joined):  # a few letters (such as İ) grow in lower case
+        lowered = "\0".join(text.lower()[: len(text)].ljust(len(text)) for text in texts)
+    starts = [0, *accumulate(len(text) + 1 for text in texts)]
+    found: dict[str, list[int]] = {}
+    for word in words:
+        places = found[word] = []
+        at = lowered.find(word)
+        while at >= 0:
+            places.append(bisect_right(starts, at) - 1)
+            at = lowered.find(word, starts[places[-1] + 1])
+    return found
+
+
+def _ending_weight(path: str) -> float:
+    return 1.0 if path[path.rfind(".") :] in _SOURCE else _WEIGHTS["data"]
+
+
+def _weigh(stems: Sequence[str], path: str) -> dict[str, float]:
+    """How much each word of the task counts for this path: a whole word of its name the most."""
+    folder, _, name = path.rpartition("/")
+    matched: dict[str, float] = {}
+    for text, weight in ((folder, _IN_FOLDER), (splitext(name)[0], _IN_NAME)):
+        whole, lowered = frozenset(stems_of(text)), text.lower()
+        for word in stems:
+            if word in whole:
+                matched[word] = weight
+            elif len(word) > 3 and word in lowered:
+                matched[word] = max(weight * _INSIDE_WORD, matched.get(word, 0.0))
+    return matched
+
+
+def _match_paths(paths: Sequence[str], files: Sequence[str]) -> dict[str, float]:
+    """Files that the task names outright: by their whole path, by its last parts, or by a folder above."""
+    named: dict[str, float] = {}
+    if not paths:
+        return named
+    endings = tuple("/" + path for path in paths)
+    folders = tuple(path for path in paths if path.endswith("/"))
+    whole = frozenset(paths)
+    for path in files:
+        if path in whole:
+            named[path] = _NAMED_FULLY
+        elif path.endswith(endings):
+            named[path] = _NAMED_LAST
+        elif folders and path.startswith(folders):
+            named[path] = _IN_NAME
+    return named
+
+
+def _why(named: bool, matches: Mapping[str, float], hits: int, recent: int, fits: bool) -> str:
+    reasons = ["named in the task"] if named else []
+    if matches:
+        reasons.append("path has " + ", ".join(sorted(matches)))
+    if hits:
+        reasons.append(f"holds words of the task ({hits})")
+    if fits:
+        reasons.append("its names fit the task")
+    if recent:
+        reasons.append(f"changed lately ({recent})")
+    return "; ".join(reasons)

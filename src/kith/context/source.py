@@ -1,0 +1,227 @@
+"""Source text: its language, its lines of code, comment and blank, and its tokens."""
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from posixpath import splitext
+from typing import Final
+
+_NAMES = """
+    Ada: .adb .ads; Assembly: .asm .s; C: .c; C header: .h; C#: .cs; C++: .cc .cpp .cxx; Clojure: .clj .cljs
+    C++ header: .hh .hpp .hxx .inl .ipp; CMake: .cmake; CSS: .css .less .sass .scss; CUDA: .cu .cuh; D: .d
+    Cython: .pxd .pyx; Dart: .dart; Elixir: .ex .exs; Elm: .elm; Erlang: .erl .hrl; F#: .fs .fsx; Go: .go
+    Fortran: .f .f03 .f90 .f95 .for; GraphQL: .gql .graphql; Groovy: .gradle .groovy; HCL: .hcl .tf
+    Haskell: .hs; HTML: .htm .html .jinja .jinja2; INI: .cfg .conf .ini; Java: .java; Julia: .jl; JSON: .json
+    JavaScript: .cjs .js .jsx .mjs; Jupyter: .ipynb; Kotlin: .kt .kts; LaTeX: .tex; Lisp: .el .lisp .scm
+    Lua: .lua; Makefile: .mak .mk; Markdown: .markdown .md; Meson: .meson; Nim: .nim; Nix: .nix
+    OCaml: .ml .mli; Objective-C: .m .mm; PHP: .php; Pascal: .pas; Perl: .pl .pm; PowerShell: .ps1 .psm1
+    Protocol Buffers: .proto; Python: .py .pyi .pyw; R: .r; reStructuredText: .rst; Ruby: .gemspec .rake .rb
+    Rust: .rs; SQL: .sql; SVG: .svg; Scala: .scala; Shell: .bash .fish .sh .zsh; Starlark: .bzl
+    Svelte: .svelte; Swift: .swift; TOML: .toml; Tcl: .tcl; Text: .txt; TypeScript: .cts .mts .ts .tsx
+    VHDL: .vhd .vhdl; Verilog: .sv .svh .v; Visual Basic: .vb; Vue: .vue; XML: .xml .xsd .xsl
+    YAML: .yaml .yml; Zig: .zig
+"""
+_WHOLE_NAMES: Final = {
+    "CMakeLists.txt": "CMake",
+    "Dockerfile": "Dockerfile",
+    "Containerfile": "Dockerfile",
+    "GNUmakefile": "Makefile",
+    "Gemfile": "Ruby",
+    "Jenkinsfile": "Groovy",
+    "Makefile": "Makefile",
+    "Rakefile": "Ruby",
+    "SConstruct": "Python",
+    "makefile": "Makefile",
+    "meson.build": "Meson",
+    "BUILD.bazel": "Starlark",
+}
+_PROGRAMS: Final = {
+    "bash": "Shell",
+    "node": "JavaScript",
+    "perl": "Perl",
+    "python": "Python",
+    "ruby": "Ruby",
+    "sh": "Shell",
+    "zsh": "Shell",
+}
+_SHEBANG: Final = re.compile(r"#!\s*\S*?/(?:env\s+(?:-S\s+)?)?([a-z]+)[\d.]*(?:\s|$)")
+# What a project is not written in, however much of it there is.
+_NO_CODE = "HTML INI JSON Jupyter LaTeX Markdown SVG Text TOML XML YAML reStructuredText"
+NO_CODE: Final = frozenset(_NO_CODE.split())
+
+
+def _by_ending() -> dict[str, str]:
+    groups = (group.rpartition(":") for line in _NAMES.strip().split("\n") for group in line.split(";"))
+    return {ending: name.strip() for name, _, endings in groups for ending in endings.split()}
+
+
+_BY_ENDING: Final = _by_ending()
+
+
+@dataclass(frozen=True, slots=True)
+class LineCount:
+    """The lines of a text; what is neither blank nor comment is code, text in a docstring too."""
+
+    lines: int = 0
+    blank: int = 0
+    comment: int = 0
+
+
+def language_of(path: str, first_line: str = "") -> str:
+    """The language's name, by the file's name, or by its `#!` where the name tells nothing; "" if unknown."""
+    name = path.rpartition("/")[2]
+    if known := _WHOLE_NAMES.get(name):
+        return known
+    ending = splitext(name)[1].lower()
+    if ending or not first_line.startswith("#!"):
+        return _BY_ENDING.get(ending, "")
+    program = _SHEBANG.match(first_line[:200])
+    return _PROGRAMS.get(program[1], "") if program else ""
+
+
+# --- lines -------------------------------------------------------------------------------------
+
+_HASHED = """
+    CMake Dockerfile Elixir GraphQL HCL INI Julia Makefile Meson Nim Nix Perl PowerShell Python R Ruby Shell
+    Starlark TOML Tcl YAML Cython
+"""
+_DASHED: Final = frozenset({"Ada", "Elm", "Haskell", "Lua", "SQL", "VHDL"})
+_MARKED_UP: Final = frozenset({"HTML", "Markdown", "SVG", "Svelte", "Vue", "XML"})
+_PLAIN: Final = frozenset({"JSON", "Jupyter", "Text", "reStructuredText"})
+_BLANK: Final = re.compile(r"^[ \t\r\f\v]*+$", re.M)
+_LINE: Final = r"^[ \t]*+{}[^\n]*+"
+_COMMENTS: Final = {
+    **dict.fromkeys(_HASHED.split(), re.compile(_LINE.format(r"\#"), re.M)),
+    **dict.fromkeys(_DASHED, re.compile(_LINE.format("--"), re.M)),
+    **dict.fromkeys(_MARKED_UP, re.compile(r"^[ \t]*+<!--.*?(?:-->|\Z)", re.M | re.S)),
+    **dict.fromkeys(("Clojure", "Lisp"), re.compile(_LINE.format(";"), re.M)),
+    **dict.fromkeys(("Erlang", "LaTeX"), re.compile(_LINE.format("%"), re.M)),
+    "Fortran": re.compile(_LINE.format("!"), re.M),
+    "OCaml": re.compile(r"^[ \t]*+\(\*.*?(?:\*\)|\Z)", re.M | re.S),
+    "Visual Basic": re.compile(_LINE.format("'"), re.M),
+}
+_SLASHED: Final = re.compile(r"^[ \t]*+(?://[^\n]*+|/\*.*?(?:\*/|\Z))", re.M | re.S)
+
+
+def count_lines(language: str, text: str) -> LineCount:
+    """How many lines a text has, and of which sort.
+
+    Told by patterns: a line in a long string that looks like a comment counts as one.
+    """
+    if not text:
+        return LineCount()
+    whole = text.count("\n") + (not text.endswith("\n"))
+    blank = sum(1 for _ in _BLANK.finditer(text)) - text.endswith("\n")
+    if not language or language in _PLAIN:
+        return LineCount(whole, blank, 0)
+    found = _COMMENTS.get(language, _SLASHED).findall(text)
+    comment = sum(1 + each.strip().count("\n") for each in found)
+    inside = sum(len(_BLANK.findall(each)) for each in found if "\n" in each)
+    return LineCount(whole, blank, min(comment - inside, whole - blank))
+
+
+# Source text as tokens, without comments and white space: one scan, linear however the text is made.
+
+# Possessive throughout, and what is not closed runs to the end of the text or line: nothing is read twice.
+_TRIPLE: Final = r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|\Z)|' r"'''(?:[^'\\]++|\\.|'(?!''))*+(?:'''|\Z)"
+_DOUBLE: Final = r'"(?:[^"\\\n]++|\\.)*+"?'
+_SINGLE: Final = r"'(?:[^'\\\n]++|\\.)*+'?"
+_LETTER: Final = r"'(?:[^'\\\n]|\\[^\n']++)'"  # in Rust a quote without an end is a lifetime
+_BACK: Final = r"`(?:[^`\\]++|\\.)*+(?:`|\Z)"
+_BLOCK: Final = r"/\*.*?(?:\*/|\Z)"
+_PREFIXED: Final = rf"\w{{0,2}}(?:{_TRIPLE}|{_DOUBLE}|{_SINGLE})"
+# Imports are alike everywhere, and copied by nobody: they count as comments do.
+_IMPORT: Final = r"\n(?:from[ ]++[\w.]++[ ]++)?import\b[^\n(]*+(?:\([^)]*+\)?)?"
+_INCLUDE: Final = r"\n[ \t]*+(?:\#[ \t]*+include|import|using|use|package)\b[^\n;{(]*+"
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """The patterns of a family of languages: all tokens, what of them is skipped, and what is no code."""
+
+    token: re.Pattern[str]
+    skipped: re.Pattern[str]
+    quiet: re.Pattern[str]
+
+
+def _scanner(imports: str, comments: str, strings: str) -> Scanner:
+    """The likeliest come first: half of all tokens are words, and most others a sign or a line break."""
+    flags = re.M | re.S
+    signs = r"[()\[\]{},.;@]|[-+*%&|^=<>!:]++"
+    token = rf"[^\W\d]\w*+(?!['\"])|{imports}|\n|{comments}|{signs}|{strings}|\w++|[^\w\s]"
+    skipped = f"{imports}|{comments}"
+    return Scanner(*(re.compile(pattern, flags) for pattern in (token, skipped, f"{skipped}|{strings}")))
+
+
+_C_COMMENT: Final = rf"//[^\n]*+|{_BLOCK}"
+_PYTHON: Final = _scanner(_IMPORT, r"\#[^\n]*+", _PREFIXED)
+_HASH: Final = _scanner(r"\n(?:require|source|use)\b[^\n]*+", r"\#[^\n]*+", f"{_DOUBLE}|{_SINGLE}")
+_SLASH: Final = _scanner(_INCLUDE, _C_COMMENT, f"{_DOUBLE}|{_SINGLE}|{_BACK}")
+_RUST: Final = _scanner(_INCLUDE, _C_COMMENT, f"{_DOUBLE}|{_LETTER}")
+
+_CPP = ".c .cc .cpp .cu .cxx .h .hh .hpp .hxx .inl .ipp"
+PYTHON_ENDINGS: Final = frozenset({".py", ".pyi", ".pyw"})
+_BRACED = """
+    .cjs .cs .cts .dart .go .groovy .java .js .jsx .kt .kts .m .mjs .mm .mts .php .rs .scala .svelte .swift
+    .ts .tsx .vala .vue
+"""
+CPP_ENDINGS: Final = frozenset(_CPP.split())
+BRACED_ENDINGS: Final = frozenset(_BRACED.split()) | CPP_ENDINGS
+_SCANNERS: Final = {
+    **dict.fromkeys(BRACED_ENDINGS, _SLASH),
+    **dict.fromkeys(PYTHON_ENDINGS, _PYTHON),
+    **dict.fromkeys((".bash", ".jl", ".pl", ".pm", ".r", ".rb", ".sh", ".zsh"), _HASH),
+    ".rs": _RUST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text as numbers, the same for the same word in every text, and the line of each."""
+
+    ids: list[int]
+    lines: list[int]
+
+
+def tokenise(path: str, text: str) -> Tokens:
+    """The tokens of a text; none for a language that is not known. About 1 ms for 10 kB."""
+    scanner = _SCANNERS.get(splitext(path)[1].lower())
+    ids: list[int] = []
+    lines: list[int] = []
+    if scanner is None:
+        return Tokens(ids, lines)
+    numbers, line = _Numbers(scanner.skipped.fullmatch), 0
+    for token in scanner.token.findall(f"\n{text}"):  # an import is told by the line break before it
+        number = numbers[token]
+        if number > 1:
+            ids.append(number)
+            lines.append(line)
+        if number & 1:
+            line += token.count("\n")
+    return Tokens(ids, lines)
+
+
+class _Numbers(dict[str, int]):
+    """The number of each token: odd where it holds a line break, at most 1 where it is skipped.
+
+    All numerals are one: tables of numbers are no code that somebody copied.
+    """
+
+    def __init__(self, is_skipped: Callable[[str], object]) -> None:
+        self._is_skipped = is_skipped
+
+    def __missing__(self, token: str) -> int:
+        number = int("\n" in token)
+        if token[0].isdecimal():
+            number += 2
+        elif token[0].isalpha() or (token != "\n" and not self._is_skipped(token)):
+            number += 2 * (2 + zlib.crc32(token.encode("utf-8", "surrogatepass")))
+        self[token] = number
+        return number
+
+
+def blank_out(path: str, text: str) -> str:
+    """A text without its strings, comments and imports; its line breaks stay."""
+    scanner = _SCANNERS.get(splitext(path)[1].lower(), _SLASH)
+    return scanner.quiet.sub(lambda match: "\n" * match[0].count("\n") + " ", f"\n{text}")[1:]

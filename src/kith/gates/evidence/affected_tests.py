@@ -1,0 +1,139 @@
+"""Which tests reach a change: by the closure of imports and includes, from what is changed to the tests."""
+
+import ast
+import re
+from collections import defaultdict, deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from posixpath import basename, dirname, splitext
+from typing import Final
+
+from kith.context.imports import Resolver, find_imports, imports_of_module
+from kith.context.source import CPP_ENDINGS, NO_CODE, PYTHON_ENDINGS, language_of
+from kith.core.values import Changes
+from kith.gates.toolchains.toolchain import Runner
+from kith.gates.untouched import is_test_file
+
+_MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
+_MOST_BYTES: Final = 1_000_000  # of one source file
+_LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
+_OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
+_BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The files of tests that reach a change. `whole`: it concerns how all of them are built or run."""
+
+    tests: frozenset[str] = frozenset()
+    whole: bool = False
+
+    def __bool__(self) -> bool:
+        return self.whole or bool(self.tests)
+
+    def covers(self, id: str, runner: Runner) -> bool:
+        """Whether a test reaches the change; where its id does not tell its file, whether any does."""
+        if self.whole or runner not in _BY_FILE:
+            return bool(self)
+        return id.partition("::")[0] in self.tests or any(_is_in(id, path) for path in self.tests)
+
+
+def _is_in(id: str, path: str) -> bool:
+    """Whether unittest's `folder.module.Class.test` is in a file, wherever its discovery began."""
+    place = splitext(path)[0].replace("/", ".")
+    modules = [id]
+    while "." in modules[-1]:
+        modules.append(modules[-1].rpartition(".")[0])
+    return any(place == module or place.endswith(f".{module}") for module in modules[1:])
+
+
+def choose_sources(files: Collection[str]) -> list[str]:
+    """The files whose contents `find_reach` needs: all code, or only tests where there is very much."""
+    sources = sorted(path for path in files if _is_code(path))
+    return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
+
+
+def find_reach(contents: Mapping[str, bytes], changes: Changes) -> Reach:
+    """The tests that import or include a changed file, also through others, or name one that is no code.
+
+    `contents` are the sources of the tree with the change in it (`choose_sources`).
+    """
+    changed = {change.path for change in changes}
+    if any(basename(path) in _LOADS_ALL or path.endswith(".cmake") for path in changed):
+        return Reach(whole=True)
+    texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
+    if all(is_test_file(path) for path in texts.keys() - changed):
+        return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test_file(path)}))
+    users = _users({**dict.fromkeys(changed, ""), **texts})
+    data = {path for path in changed if not _is_code(path)}
+    reached = _closure({*changed, *_naming(data, texts)}, users)
+    return Reach(frozenset(path for path in reached if is_test_file(path) and _is_code(path)))
+
+
+def _is_code(path: str) -> bool:
+    language = language_of(path)
+    return bool(language) and language not in NO_CODE
+
+
+def _naming(paths: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
+    """The sources that name one of these files: code by its module's name, anything else by the file's."""
+    names = {_module_name(path) if _is_code(path) else basename(path) for path in paths}
+    if not names:
+        return frozenset()
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names)))})(?!\w)")
+    return frozenset(path for path, text in texts.items() if pattern.search(text))
+
+
+def _module_name(path: str) -> str:
+    """The last part of the name under which others know a source; a package's is its folder's."""
+    name = splitext(basename(path))[0]
+    return basename(dirname(path)) or name if name in _OF_FOLDERS else name
+
+
+def _users(texts: Mapping[str, str]) -> Mapping[str, set[str]]:
+    """For each file those that use it directly; the files of a Go package use each other.
+
+    A header uses the source that implements it.
+    """
+    resolver = Resolver(sorted(texts))
+    users: dict[str, set[str]] = defaultdict(set)
+    packages: dict[str, set[str]] = defaultdict(set)
+    for path, text in sorted(texts.items()):
+        if path.endswith(".go"):
+            packages[path.rpartition("/")[0] + "/"].add(path)
+        for target, _ in resolver.resolve(path, _imports(path, text)):
+            users[target].add(path)
+            if _implements(path, target):
+                users[path].add(target)
+    for folder, members in packages.items():
+        for path in members:
+            users[path] |= members | users.get(folder, set())
+    return users
+
+
+def _implements(path: str, header: str) -> bool:
+    """Whether a source of C or C++ is what a header declares, so that who includes the one runs the other."""
+    (name, ending), (declared, _) = (splitext(basename(each)) for each in (path, header))
+    return ending.lower() in CPP_ENDINGS and name == declared
+
+
+def _imports(path: str, text: str) -> tuple[str, ...]:
+    if splitext(path)[1].lower() not in PYTHON_ENDINGS:
+        return find_imports(path, text)
+    try:
+        return imports_of_module(ast.parse(text), text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+def _closure(start: Collection[str], users: Mapping[str, set[str]]) -> set[str]:
+    found, waiting = set(start), deque(start)
+    while waiting:
+        for user in users.get(waiting.popleft(), set()) - found:
+            found.add(user)
+            waiting.append(user)
+    return found
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace") if len(data) <= _MOST_BYTES else ""

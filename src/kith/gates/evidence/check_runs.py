@@ -1,0 +1,337 @@
+"""Runs a project's checks on the untouched tree, once, and on a change alone, on top of what that left."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Protocol
+
+from kith.core.codec import decode, encode
+from kith.core.errors import BusyError
+from kith.core.evidence import Standing
+from kith.core.names import blob_id
+from kith.core.run import Run
+from kith.core.values import Changes
+from kith.core.workspace import ExecLimits, Trial, Workspace
+from kith.gates.reports import SuiteReport
+from kith.gates.results.run import run_suite
+from kith.gates.toolchains import Toolchain
+
+GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
+SPARE_S: Final = 60.0  # and so much more
+LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
+LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
+_FORM: Final = "1"  # of what is kept; another one is not read
+
+
+class Kept(Protocol):
+    """Where results are kept between tasks; all of it may be thrown away."""
+
+    def load(self, key: str) -> str | None: ...
+
+    def save(self, key: str, text: str) -> None: ...
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Held while a suite runs: two at once would distort each other's times."""
+
+    def keep_only(self, trial: str) -> None:
+        """Remove the other trials that were kept for the same tree: their names differ at the end."""
+
+
+# git's blob id of every file of the tree.
+Digests = Callable[[], Awaitable[Mapping[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The untouched tree: the toolchain that served best, and what it said."""
+
+    toolchain: Toolchain
+    report: SuiteReport
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The command that serves a project best, why it was tried, and how the untouched tree stood with it."""
+
+    command: str
+    why: str
+    stands: Standing
+
+
+class Bench:
+    """One tree's checks. What was run on the same content is not run again."""
+
+    def __init__(
+        self,
+        home: Workspace,
+        limits: ExecLimits,
+        kept: Kept | None = None,
+        digests: Digests | None = None,
+        environment: str = "",
+        long_s: float = LONG_S,
+    ) -> None:
+        self.home, self.limits, self.long_s = home, limits, long_s
+        self._kept, self._read_digests, self._environment = kept, digests, environment
+        self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
+        self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}
+        self._digests: Mapping[str, str] | None = None
+        self._trees: dict[Changes, str] = {}  # a name for the content of the whole tree with these changes
+        self._alone = asyncio.Lock()
+
+    async def before(self, run: Run, group: Sequence[Toolchain]) -> Before:
+        """How the untouched tree stands, by the toolchain of the group with which most tests pass."""
+        self.begin(run, group)
+        task = self._before[tuple(group)]
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            self._before.pop(tuple(group), None)  # a broken disk may be whole again
+            raise
+
+    def begin(self, run: Run, group: Sequence[Toolchain]) -> None:
+        """Start to run the untouched tree's checks, beside whatever else is done."""
+        key = tuple(group)
+        if key not in self._before:
+            self._before[key] = asyncio.ensure_future(self._run_before(run, key))
+
+    def known(self, group: Sequence[Toolchain]) -> Before | None:
+        """How the untouched tree stands, where that is known already."""
+        task = self._before.get(tuple(group))
+        return (
+            task.result() if task and task.done() and not task.cancelled() and not task.exception() else None
+        )
+
+    async def aclose(self) -> None:
+        """Stop what still runs."""
+        tasks = [task for task in self._before.values() if not task.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=10.0)
+
+    async def after(
+        self, run: Run, before: Before, changes: Changes, only: Sequence[str] = (), seconds: float = 0.0
+    ) -> SuiteReport:
+        """The tests in a clean trial that holds the change and nothing else, on top of what `before` built.
+
+        `only` names tests or files of tests; `seconds` is the most that it may take (0: by what the untouched
+        tree took). The same change is not tested twice.
+        """
+        key = (before.toolchain, changes, tuple(only))
+        if key not in self._after:
+            limits = replace(self.limits, seconds=seconds or self._patience(before.report))
+            async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
+                await trial.apply(changes)
+                self._after[key] = await run_suite(run.inside(trial), before.toolchain, limits, only=only)
+            if not only:
+                await self._keep(before.toolchain, self._after[key], changes)
+        return self._after[key]
+
+    async def again(self, run: Run, before: Before, changes: Changes, ids: Sequence[str]) -> SuiteReport:
+        """Some tests alone, once more: with a change, or with none on the untouched tree."""
+        limits = replace(self.limits, seconds=self._patience(before.report))
+        async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
+            await trial.apply(changes)
+            return await run_suite(run.inside(trial), before.toolchain, limits, only=ids)
+
+    def _patience(self, before: SuiteReport) -> float:
+        if before.ran.timed_out or not before.cases:
+            return self.limits.seconds
+        return min(self.limits.seconds, GROWTH * before.ran.seconds + SPARE_S)
+
+    # --- the untouched tree ------------------------------------------------------------------
+
+    async def _run_before(self, run: Run, group: tuple[Toolchain, ...]) -> Before:
+        chosen = read_choice(self._kept, self.home.root) if self._kept else None
+        ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
+        best: Before | None = None
+        for toolchain in ordered:
+            found = Before(toolchain, await self._run_one(run, toolchain))
+            if best is None or _worth(found.report) > _worth(best.report):
+                best = found
+            if found.report.ok and found.report.passed:
+                break
+        assert best is not None
+        self._choose(best)
+        if self._kept and (name := await self._base_of(best)):
+            self._kept.keep_only(name)  # what the other candidates built serves nobody
+        return best
+
+    async def _run_one(self, run: Run, toolchain: Toolchain) -> SuiteReport:
+        if (known := await self._recall(toolchain)) is not None:
+            return known
+        async with self._turn():
+            if (known := await self._recall(toolchain)) is not None:  # another kith was quicker
+                return known
+            name = await self._name(toolchain)
+            async with self._base(name) as trial:
+                report = await run_suite(run.inside(trial), toolchain, self.limits)
+            if name and not _builds(toolchain, report):
+                async with self.home.trial(name):
+                    pass  # what was quick left nothing that is worth its place
+        await self._keep(toolchain, report, ())
+        return report
+
+    @asynccontextmanager
+    async def _base(self, name: str) -> AsyncIterator[Trial]:
+        """The trial of the untouched tree; a named one stays; while it is in use another one serves."""
+        trial: Trial | None = None
+        async with AsyncExitStack() as held:
+            if name:
+                with suppress(BusyError):
+                    trial = await held.enter_async_context(_staying(self.home, name))
+            if trial is None:
+                trial = await held.enter_async_context(self.home.trial())
+            yield trial
+
+    async def _base_of(self, before: Before) -> str:
+        return await self._name(before.toolchain) if _builds(before.toolchain, before.report) else ""
+
+    async def _name(self, toolchain: Toolchain) -> str:
+        """One trial for the tree's present content, where something may be built; "" where nothing is."""
+        if self._kept is None or not (toolchain.compiles or toolchain.runner == "command"):
+            return ""
+        key = await self._key(toolchain, ())
+        return f"base_{choice_key(self.home.root)[-12:]}-{key[:16]}" if key else ""
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        async with self._alone:
+            if self._kept is None:
+                yield
+                return
+            async with self._kept.turn():
+                yield
+
+    # --- what is known already ---------------------------------------------------------------
+
+    async def _recall(self, toolchain: Toolchain) -> SuiteReport | None:
+        key = await self._key(toolchain, ())
+        text = self._kept.load(key) if key and self._kept else None
+        if text is None:
+            return None
+        try:
+            found: SuiteReport = decode(json.loads(text), SuiteReport)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return None
+        return found
+
+    async def _keep(self, toolchain: Toolchain, report: SuiteReport, changes: Changes) -> None:
+        """Only what really ran: what is missing may be installed, what was slow may be quick tomorrow."""
+        if self._kept is None or report.ran.timed_out or not report.passed:
+            return
+        if key := await self._key(toolchain, changes):
+            self._kept.save(key, json.dumps(encode(replace(report, coverage=None))))
+
+    async def _key(self, toolchain: Toolchain, changes: Changes) -> str:
+        if self._read_digests is None:
+            return ""
+        if self._digests is None:
+            self._digests = await self._read_digests()
+        if changes not in self._trees:
+            self._trees[changes] = _tree_id(self._digests, changes)
+        told = (_FORM, str(self.home.root), self._environment, toolchain.test, toolchain.runner)
+        rows = [*told, self._trees[changes]]
+        return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _choose(self, best: Before) -> None:
+        """Remember what serves this project best."""
+        if self._kept and best.report.passed:
+            toolchain = best.toolchain
+            choice = Choice(toolchain.test, toolchain.why, standing_of(best.report))
+            self._kept.save(choice_key(self.home.root), json.dumps(encode(choice)))
+
+
+def _builds(toolchain: Toolchain, report: SuiteReport) -> bool:
+    """Whether a run has left behind what the next one can use."""
+    return toolchain.compiles or (toolchain.runner == "command" and report.ran.seconds >= LONG_BUILD_S)
+
+
+def _tree_id(digests: Mapping[str, str], changes: Changes) -> str:
+    """One name for the content of all files, with a change in them."""
+    known = dict(digests)
+    for change in changes:
+        known.pop(change.path, None)
+        if change.after is not None:
+            known[change.path] = blob_id(change.after)
+    rows = (f"{digest} {path}" for path, digest in sorted(known.items()))
+    return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class _StaysError(Exception):
+    """The trial is left for the next one who needs it."""
+
+
+@asynccontextmanager
+async def _staying(home: Workspace, name: str) -> AsyncIterator[Trial]:
+    """A trial that is there still when the block has ended."""
+    try:
+        async with home.trial(name) as trial:
+            yield trial
+            raise _StaysError
+    except _StaysError:
+        return
+
+
+def choice_key(root: Path) -> str:
+    """Under what it is kept which command tests the project at `root`."""
+    return f"choice-{sha256(os.fsencode(root)).hexdigest()[:24]}"
+
+
+def read_choice(kept: Kept, root: Path) -> Choice | None:
+    """The command that served a project best so far; None where nothing was run yet."""
+    text = kept.load(choice_key(root))
+    try:
+        choice: Choice | None = decode(json.loads(text), Choice) if text else None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None
+    return choice
+
+
+def standing_of(report: SuiteReport) -> Standing:
+    """How a run of tests ended, in numbers."""
+    return Standing(
+        report.ran.code,
+        len(report.passed),
+        len(report.failed),
+        sum(case.outcome == "skipped" for case in report.cases),
+        round(report.ran.seconds, 2),
+        bool(report.cases),
+        report.ran.timed_out,
+    )
+
+
+def _worth(report: SuiteReport) -> tuple[int, bool, bool]:
+    """Most passing tests, then a command that ends well, then one that ran at all."""
+    return len(report.passed), report.ran.code == 0 and not report.problem, report.ran.code not in (126, 127)
+
+
+# Tests that speak against a change run again, alone: one pass says that they are only flaky.
+
+_FEW: Final = 5  # suspects that are always run again; above that up to a tenth of the suite
+_AGAIN: Final = 2  # times that a suspect runs alone
+
+# Runs the named tests alone.
+RunAlone = Callable[[Sequence[str]], Awaitable[SuiteReport]]
+
+
+def may_be_flaky(suspects: int, tests: int) -> bool:
+    """True if so few of so many tests fail that chance may have done it."""
+    return 0 < suspects <= max(_FEW, tests // 10)
+
+
+async def pass_alone(ids: Sequence[str], run: RunAlone) -> set[str]:
+    """Those of the tests that pass at least once when they run alone."""
+    passed, left = set[str](), list(ids)
+    for _ in range(_AGAIN):
+        report = await run(left)
+        passed |= report.passed.intersection(left)
+        left = [id for id in left if id not in passed]
+        if not left or not report.cases:
+            break
+    return passed

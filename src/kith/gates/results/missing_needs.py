@@ -1,0 +1,289 @@
+"""What tests need and this machine lacks, by what they say without the change and with it."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kith.core.evidence import Blocked
+from kith.core.evidence import Missing as Kind
+from kith.core.values import Change, Changes, Ran
+from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.results.package_names import FIXTURES, OPTIONS, SERVICES, TOOLS, distribution_of, is_renowned
+from kith.gates.soundness.declared_packages import is_manifest, read_declared
+from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchains.python import normal_name
+
+PYPI: Final = ("pypi.org", "files.pythonhosted.org")
+_NPM: Final = ("registry.npmjs.org",)
+_CRATES: Final = ("index.crates.io", "static.crates.io")
+_GO: Final = ("proxy.golang.org", "sum.golang.org")
+
+
+def why_blocked(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -> Blocked | None:
+    """Why nothing could be learned from a run of an untouched tree; None where a test passed or failed by
+    itself."""
+    if ran.code == 0 or any(case.outcome == "passed" for case in cases):
+        return None
+    failing = [case for case in cases if case.outcome in ("failed", "error")]
+    told = blocked_cases(cases, toolchain)
+    if failing:
+        return told.get(failing[0].id) if len(told) == len(failing) else None
+    return _read(ran.output, toolchain) or _unknown_command(ran)
+
+
+def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain | None = None) -> Mapping[str, Blocked]:
+    """The tests that could not be what they are without something that is missing, by their ids."""
+    found = {
+        case.id: _read(f"{case.error}: {case.message}", toolchain)
+        for case in cases
+        if case.outcome in ("failed", "error")
+    }
+    return {id: blocked for id, blocked in found.items() if blocked}
+
+
+def _read(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    """The first sign that any of the readers knows; who is most exact comes first."""
+    return next((found for reader in _READERS if (found := reader(text, toolchain))), None)
+
+
+# --- Python ----------------------------------------------------------------------------------
+
+NO_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
+_NO_NAME: Final = re.compile(
+    r"cannot import name \'(\w+)\' from (?:partially initialized module )?\'([\w.]+)\'"
+)
+_NO_METADATA: Final = re.compile(
+    r"No package metadata was found for ([\w.-]+)|The '([\w.-]+)[^']*' distribution was not found"
+)
+_UNKNOWN_OPTIONS: Final = re.compile(r"error: unrecognized arguments: ([^\n]+)")
+_PLUGINS: Final = re.compile(r"Missing required plugins: ([^\n]+)|Error importing plugin \"([\w.]+)\"")
+_FIXTURE: Final = re.compile(
+    r"fixture \'(\w+)\' not found|recursive dependency involving fixture \'(\w+)\' detected"
+)
+_ASYNC: Final = re.compile(r"async def functions are not natively supported")
+
+
+def _pip(kind: Kind, what: str, distribution: str) -> Blocked:
+    return Blocked(kind, what, f"{PYTHON} -m pip install {distribution}", PYPI)
+
+
+def _pytest(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    """pytest itself, or a plugin of it."""
+    if re.search(r"No module named \'?(?:pytest|_pytest)\b", text) or re.search(
+        r"\bpytest: (?:command )?not found", text
+    ):
+        return _pip("runner", "pytest", "pytest")
+    plugin = _PLUGINS.search(text)
+    if plugin:
+        named = plugin[2] or re.split(r"[,;<>=!~ \[]", plugin[1].strip())[0]
+        return _pip("runner", named, distribution_of(named))
+    unknown = _UNKNOWN_OPTIONS.search(text)
+    words = unknown[1].split() if unknown else []
+    known = next((OPTIONS[name] for word in words if (name := word.partition("=")[0]) in OPTIONS), "")
+    fixture = _FIXTURE.search(text)
+    known = known or (FIXTURES.get(fixture[1] or fixture[2], "") if fixture else "")
+    known = known or ("pytest-asyncio" if _ASYNC.search(text) else "")
+    return _pip("runner", known, known) if known else None
+
+
+def _python_import(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    """A module that is not installed, or that the project's own build has to make."""
+    generated = toolchain.generated if toolchain else ()
+    name = _NO_NAME.search(text)
+    missing = NO_MODULE.search(text)
+    module = missing[1] if missing else f"{name[2]}.{name[1]}" if name else ""
+    metadata = _NO_METADATA.search(text)
+    if metadata:
+        what = metadata[1] or metadata[2]
+        own = toolchain is None or what in toolchain.own
+        return _pip("build", what, "-e .") if own else _pip("import", what, what)
+    if module and module in generated:
+        return _pip("build", module, "-e .")
+    if not missing or toolchain is None:
+        return _pip("import", module, distribution_of(module)) if missing else None
+    if module in toolchain.own:
+        return _pip("build", module, "-e .")
+    # A name that nothing requires may be what the task is about: no stranger's package of that name.
+    named = normal_name(distribution_of(module)) in toolchain.requires or is_renowned(module)
+    return _pip("import", module, distribution_of(module)) if named else None
+
+
+# --- programs --------------------------------------------------------------------------------
+
+_NO_TOOL: Final = re.compile(
+    r"^(?:/bin/)?(?:ba|da|z)?sh: (?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found"
+    r"|^make(?:\[\d+\])?: ([\w.+-]+): (?:No such file or directory|Permission denied)"
+    r"|^env: [\'\u2018]?([\w.+-]+)[\'\u2019]?: No such file or directory"
+    r"|FileNotFoundError: \[Errno 2\] No such file or directory: [\'\"]([\w+-]+)[\'\"]"
+    r"|^sh: \d+: ([\w.+-]+): not found|spawn ([\w.+-]+) ENOENT"
+    r"|^exec: \"([\w.+-]+)\": executable file not found",
+    re.M,
+)
+_NO_CMAKE_PACKAGE: Final = re.compile(
+    r"Could NOT find (\w+)|package configuration file provided by \"([\w.+-]+)\""
+    r"|^\s*No package '([\w.+-]+)' found",
+    re.M,
+)
+_NO_HEADER: Final = re.compile(r"fatal error: \'?([\w./+-]+)\'?(?:: No such file| file not found)")
+_NO_GENERATOR: Final = re.compile(r"CMake was unable to find a build program corresponding to \"(\w+)")
+_NO_COMPILER: Final = re.compile(r"No (CMAKE_C(?:XX)?_COMPILER) could be found")
+
+
+def _tool(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    found = _NO_TOOL.search(text)
+    name = next((group for group in found.groups() if group), "") if found else ""
+    missing = _NO_GENERATOR.search(text) or _NO_COMPILER.search(text)
+    name = name or (missing[1].removeprefix("CMAKE_").lower() if missing else "")
+    if not name:
+        return None
+    if name in ("jest", "vitest", "mocha", "ava", "tap", "tsc", "tsx", "ts-node", "c8", "nyc", "cross-env"):
+        return _npm(name, toolchain)
+    distribution = TOOLS.get(name, "")
+    kind: Kind = (
+        "runner" if name in ("ctest", "cargo", "go", "node", "npm", "tox", "nox", "yarn", "pnpm") else "tool"
+    )
+    return _pip(kind, name, distribution) if distribution else Blocked(kind, name)
+
+
+def _native(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    """A library of C or C++ that CMake or the compiler looked for."""
+    found = _NO_CMAKE_PACKAGE.search(text)
+    if found and "CMake Error" in text:
+        return Blocked("import", found[1] or found[2] or found[3])
+    header = _NO_HEADER.search(text)
+    return Blocked("import", header[1]) if header and "<" not in header[1] else None
+
+
+# --- JavaScript, Rust, Go ---------------------------------------------------------------------
+
+_NO_PACKAGE: Final = re.compile(
+    r"Cannot find (?:module|package) \'([^\'./][^\']*)\'"
+    r"|could not determine executable to run|npx canceled due to missing"
+    r"|npm (?:ERR!|error) missing: ([\w@/.-]+)"
+)
+_NO_CRATE: Final = re.compile(
+    r"no matching package named `([\w-]+)` found|failed to (?:download|get) `([\w-]+)"
+    r"|can't find crate for `(\w+)`"
+)
+_NO_GO_MODULE: Final = re.compile(
+    r"no required module provides package ([^\s;:]+)|cannot find module providing package ([^\s;:]+)"
+    r"|([\w./-]+)@v[\w.+-]+: (?:Get \"https://proxy|module lookup disabled|dial tcp)"
+    r"|missing go\.sum entry for module providing package ([^\s;:]+)"
+)
+
+
+def _npm(what: str, toolchain: Toolchain | None) -> Blocked:
+    """By the manager whose lock file is there, since that is how the project is installed."""
+    manager = toolchain.name.split()[0] if toolchain else "npm"
+    line = {"yarn": "yarn install", "pnpm": "pnpm install", "bun": "bun install"}.get(manager, "npm install")
+    return Blocked("runner" if what in ("jest", "vitest", "mocha") else "import", what, line, _NPM)
+
+
+def _packages(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    package = _NO_PACKAGE.search(text)
+    if package:
+        named = package[1] or package[2] or (toolchain.runner if toolchain else "a package")
+        parts = named.split("/")
+        name = "/".join(parts[: 2 if named.startswith("@") else 1])
+        return _npm(name, toolchain) if toolchain is None or name in toolchain.requires else None
+    crate = _NO_CRATE.search(text)
+    if crate and toolchain and toolchain.runner == "cargo":
+        return Blocked("import", crate[1] or crate[2] or crate[3], "cargo fetch", _CRATES)
+    module = _NO_GO_MODULE.search(text)
+    if module:
+        return Blocked("import", next(group for group in module.groups() if group), "go mod download", _GO)
+    return None
+
+
+# --- what is elsewhere -----------------------------------------------------------------------
+
+_REFUSED: Final = re.compile(
+    r"connection refused|ECONNREFUSED|Cannot connect to the Docker daemon|actively refused", re.I
+)
+_LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|::1\]?|0\.0\.0\.0)\D{1,12}?(\d{2,5})(?!\.?\d)")
+_OFFLINE: Final = re.compile(
+    r"Network is unreachable|ENETUNREACH|Temporary failure in name resolution|Name or service not known"
+    r"|nodename nor servname|getaddrinfo (?:ENOTFOUND|EAI_AGAIN|failed)"
+    r"|Could not resolve host|Failed to resolve '"
+    r"|No address associated with hostname|no such host|NameResolutionError|gaierror|failed to lookup address"
+    r"|lookup \S+ on \S+: ",
+    re.I,
+)
+_HOST: Final = re.compile(
+    r"https?://([\w.-]+\.[a-z]{2,})|host=\'([\w.-]+\.[a-z]{2,})\'"
+    r"|(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve) \'?([\w.-]+\.[a-z]{2,})"
+    r"|lookup ([\w.-]+\.[a-z]{2,})",
+    re.I,
+)
+
+
+def _elsewhere(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    """Services of this machine, and the network."""
+    if "Docker daemon" in text:
+        return Blocked("service", "Docker")
+    port = _LOCAL.search(text)
+    if _REFUSED.search(text) and port:
+        return Blocked("service", f"{SERVICES.get(int(port[1]), 'a service')} (localhost:{port[1]})")
+    if not _OFFLINE.search(text):
+        return None
+    host = _HOST.search(text)
+    name = next((group for group in host.groups() if group), "") if host else ""
+    return Blocked("network", name or "the network", hosts=(name,) if name else ())
+
+
+def _data(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    """Files of a submodule that was not fetched, and files that Git LFS keeps elsewhere."""
+    for folder, address in toolchain.absent if toolchain else ():
+        if re.search(rf"{re.escape(folder)}(?:/|[\'\"]|\b)", text):
+            host = re.match(r"(?:https?|ssh|git)://(?:[^@/]+@)?([\w.-]+)|[^@/]+@([\w.-]+):", address)
+            hosts = (host[1] or host[2],) if host else ()
+            return Blocked("data", folder, f"git submodule update --init {folder}", hosts)
+    if "version https://git-lfs.github.com/spec" in text:
+        return Blocked("data", "files of Git LFS", "git lfs pull")
+    return None
+
+
+def _unknown_command(ran: Ran) -> Blocked | None:
+    """127 is what a shell says of a program that it does not find."""
+    if ran.code != 127:
+        return None
+    words = [word for word in ran.command.split() if "=" not in word]
+    return Blocked("runner", words[0] if words else ran.command)
+
+
+_READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] = (
+    _data,
+    _pytest,
+    _python_import,
+    _tool,
+    _packages,
+    _elsewhere,
+    _native,
+)
+
+
+# Tests that cannot run with a change because it needs, and declares, a package that nobody installed.
+
+
+def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Blocked]:
+    """The failing tests, by their ids, that lack a Python module of a package which the change declares.
+
+    Where a whole file could not be loaded, its path stands for its tests.
+    """
+    manifests = [change for change in changes if is_manifest(change.path)]
+    if not manifests:
+        return {}
+    found: dict[str, Blocked] = {}
+    for case in after.failed:
+        missing = NO_MODULE.search(f"{case.error}: {case.message}")
+        if missing and _is_declared(missing[1], manifests):
+            name = distribution_of(missing[1])
+            found[case.id] = Blocked("import", missing[1], f"{PYTHON} -m pip install {name}", PYPI)
+    return found
+
+
+def _is_declared(module: str, manifests: list[Change]) -> bool:
+    """True if the manifests speak of the module's package, and did not before."""
+    paths = [change.path for change in manifests]
+    then, now = {each.path: each.before for each in manifests}, {each.path: each.after for each in manifests}
+    return read_declared(paths, now.get).names(module) and not read_declared(paths, then.get).names(module)

@@ -1,0 +1,180 @@
+"""What cargo, Go, Node, Jest, Vitest and Mocha report."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from typing import Any, Final
+
+from kith.gates.reports import CaseResult, Outcome
+from kith.gates.results.junit import read_junit
+from kith.gates.results.python import worst_of
+from kith.gates.results.report_paths import ProjectPaths
+
+_RUST_TEST: Final = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.M)
+_RUST_BLOCK: Final = re.compile(r"^---- (\S.*?) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", re.M | re.S)
+_RUST_PANIC: Final = re.compile(
+    r"panicked at (?:'(?P<old>.*?)', )?(?P<path>[^\s:]+):(?P<line>\d+):\d+:?\n?", re.S
+)
+_RUST_NOTE: Final = re.compile(r"^(?:note: run with `RUST_BACKTRACE|stack backtrace:$).*", re.M | re.S)
+_RUST_FRAME: Final = re.compile(r"^ +\d+: (?:0x\w+ - )?(\S+)[^\n]*\n +at (?:\./)?([^\s:]+):(\d+)", re.M)
+_GO_FRAME: Final = re.compile(r"^(\S+)\([^\n]*\)\n\t([^\n]+\.go):(\d+)", re.M)
+_OUTCOMES: Final[Mapping[str, Outcome]] = {
+    "ok": "passed",
+    "FAILED": "failed",
+    "ignored": "skipped",
+    "pass": "passed",
+    "fail": "failed",
+    "skip": "skipped",
+    "passed": "passed",
+    "failed": "failed",
+    "pending": "skipped",
+    "skipped": "skipped",
+    "todo": "skipped",
+}
+
+
+def read_cargo(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Ids are Rust's paths: `module::tests::name`. Stable Rust has no report but these lines."""
+    text = files.get("cargo.txt", b"").decode("utf-8", "replace")
+    told = dict(_RUST_BLOCK.findall(text))
+    return worst_of(
+        _rust_case(name, how, told.get(name, ""), place) for name, how in _RUST_TEST.findall(text)
+    )
+
+
+def _rust_case(name: str, how: str, block: str, place: ProjectPaths) -> CaseResult:
+    panic = _RUST_PANIC.search(block)
+    if panic is None:
+        return place.case(name, _OUTCOMES[how], block)
+    message = panic["old"] or block[panic.end() :]
+    frames = [f"{path}:{line}: in {name}" for name, path, line in reversed(_RUST_FRAME.findall(block))]
+    where = "\n".join(frames) or f"{panic['path']}:{panic['line']}: "
+    return place.case(name, _OUTCOMES[how], _RUST_NOTE.sub("", message), where, error="panic")
+
+
+def read_go(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Ids are `package.Test/subtest`, by the events of `go test -json` (`go doc test2json`)."""
+    said: dict[tuple[str, str], list[str]] = {}
+    ended: dict[tuple[str, str], tuple[Outcome, float]] = {}
+    for event in _events(files):
+        key = (str(event.get("Package", "")), str(event.get("Test", "")))
+        if event.get("Action") == "output":
+            said.setdefault(key, []).append(str(event.get("Output", "")))
+        elif event.get("Action") in ("pass", "fail", "skip") and key[1]:
+            seconds = event.get("Elapsed")
+            took = float(seconds) if isinstance(seconds, (int, float)) else 0.0
+            ended[key] = (_OUTCOMES[event["Action"]], took)
+    return tuple(_go_case(key, *end, "".join(said.get(key, ())), place) for key, end in ended.items())
+
+
+def _go_case(
+    key: tuple[str, str], outcome: Outcome, seconds: float, output: str, place: ProjectPaths
+) -> CaseResult:
+    """Go names a file without its folder, so the package says which one it is."""
+    package, test = key
+    message = "\n".join(
+        line.strip() for line in output.splitlines() if not re.match(r"\s*(?:=== |--- )", line)
+    )
+    located = re.sub(
+        r"^(\w+\.go):(\d+)", lambda m: f"{_go_file(m[1], package, place)}:{m[2]}", message, flags=re.M
+    )
+    panic = re.search(r"^\s*panic: ", output, re.M)
+    called = [f"{path}:{line}: in {name}" for name, path, line in reversed(_GO_FRAME.findall(output))]
+    where = "\n".join(called) if panic and called else located
+    return place.case(f"{package}.{test}", outcome, located, where, seconds, "panic" if panic else "")
+
+
+def _go_file(name: str, package: str, place: ProjectPaths) -> str:
+    """The deepest folder that ends as the package does."""
+    parts = package.split("/")
+    folders = ("/".join(parts[at:]) for at in range(1, len(parts) + 1))
+    paths = (f"{folder}/{name}" if folder else name for folder in folders)
+    return next((path for path in paths if path in place.files), name)
+
+
+def go_output(files: Mapping[str, bytes]) -> str:
+    """What `go test` would have printed had it not been asked for events."""
+    return "".join(str(event.get("Output", "")) for event in _events(files))
+
+
+def _events(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
+    for line in files.get("go.jsonl", b"").splitlines():
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # a program that is tested may print between the events
+        if isinstance(event, dict):
+            yield event
+
+
+def read_node(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Ids are `suite > test`. Node 20 escapes quotes in names twice."""
+    return worst_of(
+        place.case(
+            unescape(" > ".join([*entry.suites, entry.name])),
+            entry.outcome,
+            entry.said,
+            _js_frames(entry.text),
+            entry.seconds,
+            _js_error(entry.text),
+        )
+        for entry in read_junit(files.get("node.xml", b""))
+    )
+
+
+def read_jest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Ids are full names, as `-t` takes them; of a file that could not be loaded, its path."""
+    try:
+        data = json.loads(files.get("jest.json", b"") or files.get("vitest.json", b""))
+        return worst_of(case for file in data["testResults"] for case in _jest_file(file, place))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ()
+
+
+def _jest_file(file: Any, place: ProjectPaths) -> Iterator[CaseResult]:
+    for test in file["assertionResults"]:
+        text = "\n".join(map(str, test.get("failureMessages") or ()))
+        outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
+        seconds = test.get("duration")
+        took = seconds / 1_000 if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9 else 0.0
+        yield _js_case(str(test["fullName"]).strip(), outcome, text, place, took)
+    if not file["assertionResults"] and file.get("status") == "failed":
+        path = str(file.get("name", "")).removeprefix(f"{place.root}/")
+        yield _js_case(path, "error", str(file.get("message") or ""), place)
+
+
+def _js_case(name: str, outcome: Outcome, text: str, place: ProjectPaths, seconds: float = 0.0) -> CaseResult:
+    """A failure whose stack follows its message."""
+    message = re.split(r"^\s+at ", text, maxsplit=1, flags=re.M)[0]
+    return place.case(name, outcome, message, _js_frames(text), seconds, _js_error(text))
+
+
+def _js_error(text: str) -> str:
+    """The most telling name of an error that its stack has: Node wraps what was thrown."""
+    names = re.findall(r"\b(\w*(?:Error|Exception))(?: \[\w+\])?:", text)
+    return next((name for name in names if name != "Error"), names[0] if names else "")
+
+
+def read_mocha(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Ids are full titles, as `-f` takes them; what broke in a hook is told under the hook's name."""
+    try:
+        tests = json.loads(files.get("mocha.json", b""))
+        return worst_of(
+            _js_case(
+                str(test["title"]),
+                _OUTCOMES.get(str(test.get("state")), "skipped"),
+                str(test.get("stack") or ""),
+                place,
+                float(test.get("seconds") or 0),
+            )
+            for test in tests
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ()
+
+
+def _js_frames(text: str) -> str:
+    """`at name (file:///path:line:column)`, innermost first, as lines that `Place` reads, outermost first."""
+    found = re.findall(r"^\s*at (?:(?:async )?(.*?) \()?(?:file://)?([^()\n]+?):(\d+):\d+\)?", text, re.M)
+    return "\n".join(f"{path}:{line}: in {name.split(' ')[0] or '?'}" for name, path, line in reversed(found))

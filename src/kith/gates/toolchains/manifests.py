@@ -1,0 +1,138 @@
+"""The toolchains that one manifest tells of: package.json, Cargo.toml and go.mod."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kith.gates.toolchains.toolchain import Read, Runner, Toolchain, read_text
+
+NODE_CLUES: Final = ("package.json",)
+_MANAGERS: Final = {
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "bun.lock": "bun run",
+    "bun.lockb": "bun run",
+}
+_WATCHES: Final = re.compile(
+    r"\b(?:react-scripts|craco|ng) test\b"
+)  # for ever, unless it is told that nobody looks
+_WRAPPED: Final = re.compile(r"^(?:(?:cross-env|env|c8|nyc|npx|dotenv|--?[\w-]+(?:=\S+)?|[A-Z_]\w*=\S*)\s+)*")
+_RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
+    (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
+    (r"jest\b", "jest"),
+    (r"vitest\b", "vitest"),
+    (r"mocha\b", "mocha"),
+)
+_REQUIRED: Final = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+_MOST: Final = 4
+
+
+def find_node(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """A test script that is more than what `npm init` writes where there are no tests; then the same without
+    what it does besides, and scripts that are named like tests."""
+    if "package.json" not in files:
+        return ()
+    data = _parse(read_text(read, "package.json"))
+    scripts = {name: text for name, text in _dict(data.get("scripts")).items() if isinstance(text, str)}
+    manager = next((name for lock, name in _MANAGERS.items() if lock in files), "npm")
+    language = "TypeScript" if "tsconfig.json" in files else "JavaScript"
+    found = dict.fromkeys(
+        _toolchains(scripts, manager, language, "workspaces" in data or "pnpm-workspace.yaml" in files)
+    )
+    requires = tuple(sorted(name for key in _REQUIRED for name in _dict(data.get(key))))
+    return tuple(replace(each, requires=requires) for each in found)[:_MOST]
+
+
+def _toolchains(
+    scripts: Mapping[str, str], manager: str, language: str, workspaces: bool
+) -> Iterator[Toolchain]:
+    script = scripts.get("test", "").strip()
+    real = bool(script) and "no test specified" not in script
+    if real:
+        why = "package.json has a test script"
+        env = (("CI", "true"),) if _WATCHES.search(script) else ()
+        yield Toolchain(f"{manager} test", language, why, f"{manager} test", _runner(script), env=env)
+        for part in _parts(script, scripts):
+            runner = _runner(part)
+            # A manager other than npm may be missing where the packages themselves are there.
+            if runner != "command" and (part != script or manager != "npm"):
+                yield Toolchain(f"npx {runner}", language, f"{why} with it", _alone(part), runner)
+    if workspaces and (not real or "workspace" in script):
+        line = "npm test --workspaces --if-present" if manager == "npm" else f"{manager} -r test"
+        line = "yarn workspaces run test" if manager == "yarn" else line
+        yield Toolchain(line, language, "package.json has workspaces", line)
+    for name, text in scripts.items():
+        if re.fullmatch(
+            r"test[:_-](?:unit|node|run|ci|js|jest|vitest|mocha|only)|unit|jest|vitest|mocha|tests", name
+        ):
+            why = f"package.json has a script {name}"
+            run = f"{'npm run' if manager == 'npm' else manager} {name}"
+            yield Toolchain(run, language, why, run, _runner(text))
+
+
+def _parse(text: str) -> Mapping[str, Any]:
+    try:
+        return _dict(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _dict(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _parts(script: str, scripts: Mapping[str, str], depth: int = 0) -> Iterator[str]:
+    """The simple commands of a script, and of the scripts that it starts."""
+    for part in re.split(r"&&|\|\||[;|]", script):
+        inner = re.fullmatch(r"\s*(?:npm|yarn|pnpm|bun) run (?:-s |--silent )?([\w:.-]+)\s*", part)
+        if inner and inner[1] in scripts and depth < 3:
+            yield from _parts(scripts[inner[1]], scripts, depth + 1)
+        else:
+            yield part.strip()
+
+
+def _runner(script: str) -> Runner:
+    """Who runs the last command of a script: to that one managers hand options on."""
+    last = re.split(r"&&|;", script)[-1].strip()
+    if re.search(r"[|&]", last):
+        return "command"
+    bare = _WRAPPED.sub("", last)
+    return next((runner for pattern, runner in _RUNNERS if re.match(pattern, bare)), "command")
+
+
+def _alone(part: str) -> str:
+    """One command of a script by itself: its program is looked for where the package's own are."""
+    bare = _WRAPPED.sub("", part)
+    return bare if bare.startswith("node ") else f"npx --no-install {bare}"
+
+
+# Rust's and Go's toolchains: one manifest, one command.
+
+OTHER_CLUES: Final = ("Cargo.toml",)
+
+
+def find_cargo(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """All packages of a workspace, and all their programs of tests although an earlier one fails."""
+    if "Cargo.toml" not in files:
+        return ()
+    text = read_text(read, "Cargo.toml")
+    workspace = " --workspace" if re.search(r"^\[workspace\]", text, re.M) else ""
+    whole = Toolchain(
+        "cargo test", "Rust", "Cargo.toml", f"cargo test --offline{workspace} --no-fail-fast", "cargo"
+    )
+    if not workspace or not re.search(r"^\[package\]", text, re.M):
+        return (whole,)
+    top = Toolchain("cargo test", "Rust", "Cargo.toml", "cargo test --offline --no-fail-fast", "cargo")
+    return (whole, top)
+
+
+def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """All packages of the module; of a workspace, of all its modules."""
+    if "go.work" in files:
+        line = "go test $(go list -m -f '{{.Dir}}/...')"
+        return (Toolchain("go test", "Go", "go.work", line, "go"),)
+    if "go.mod" not in files:
+        return ()
+    return (Toolchain("go test", "Go", "go.mod", "go test ./...", "go"),)

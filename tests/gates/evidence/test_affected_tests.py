@@ -1,0 +1,89 @@
+"""Which tests reach a change: by imports and includes, through others, by the names of data."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from kith.core.values import Change
+from kith.gates.evidence.affected_tests import Reach, choose_sources, find_reach
+
+PYTHON = {
+    "pkg/__init__.py": "from pkg.b import g\n",
+    "pkg/a.py": "def f():\n    return 1\n",
+    "pkg/b.py": "from .a import f\n\n\ndef g():\n    return f()\n",
+    "pkg/alone.py": "def h():\n    return 1\n",
+    "tests/test_a.py": "from pkg.a import f\n",
+    "tests/test_b.py": "import pkg.b\n",
+    "tests/test_data.py": "OPEN = 'data/values.csv'\n",
+    "tests/test_other.py": "import json\n",
+}
+CPP = {
+    "include/a.h": "int a();\n",
+    "src/a.cpp": '#include "a.h"\n',
+    "src/b.cpp": '#include "b.h"\n#include "a.h"\n',
+    "include/b.h": "int b();\n",
+    "tests/test_a.cpp": '#include "a.h"\n',
+    "tests/test_b.cpp": '#include "b.h"\n',
+    "tests/test_c.cpp": "int main() {}\n",
+}
+SCRIPTS = {
+    "lib/a.js": "module.exports = 1;\n",
+    "lib/index.js": "module.exports = require('./a');\n",
+    "test/a.test.js": "const a = require('../lib');\n",
+    "test/b.test.js": "const fs = require('fs');\n",
+}
+
+
+def reach(files: Mapping[str, str], *paths: str) -> Reach:
+    contents = {path: text.encode() for path, text in files.items()}
+    return find_reach(contents, tuple(Change(path, b"x", contents.get(path)) for path in paths))
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "tests"),
+    [
+        (PYTHON, "pkg/a.py", {"tests/test_a.py", "tests/test_b.py"}),
+        (PYTHON, "pkg/alone.py", set()),
+        (PYTHON, "data/values.csv", {"tests/test_data.py"}),
+        (PYTHON, "README.md", set()),
+        (PYTHON, "tests/test_other.py", {"tests/test_other.py"}),
+        (CPP, "include/a.h", {"tests/test_a.cpp", "tests/test_b.cpp"}),
+        (CPP, "src/a.cpp", {"tests/test_a.cpp", "tests/test_b.cpp"}),
+        (CPP, "src/b.cpp", {"tests/test_b.cpp"}),
+        (SCRIPTS, "lib/a.js", {"test/a.test.js"}),
+    ],
+)
+def test_who_reaches_a_change(files: Mapping[str, str], path: str, tests: set[str]) -> None:
+    assert reach(files, path) == Reach(frozenset(tests))
+
+
+def test_a_package_by_its_own_name() -> None:
+    files = {"src/toolz/__init__.py": "def f(): ...\n", "tests/test_f.py": "import toolz\n"}
+    assert reach(files, "src/toolz/__init__.py").tests == {"tests/test_f.py"}
+    only_tests = {"tests/test_f.py": "import toolz\n", "tests/test_g.py": "import json\n"}
+    assert reach(only_tests, "src/toolz/__init__.py").tests == {"tests/test_f.py"}
+
+
+def test_a_deleted_module_still_reaches_who_imports_it() -> None:
+    contents = {path: text.encode() for path, text in PYTHON.items() if path != "pkg/a.py"}
+    assert find_reach(contents, (Change("pkg/a.py", b"x", None),)).tests >= {"tests/test_a.py"}
+
+
+@pytest.mark.parametrize(
+    "path", ["conftest.py", "tests/conftest.py", "CMakeLists.txt", "Makefile", "a.cmake"]
+)
+def test_what_all_tests_depend_on_concerns_all(path: str) -> None:
+    assert reach(PYTHON, path).whole
+
+
+def test_ids_are_known_by_their_files() -> None:
+    found = Reach(frozenset({"tests/test_a.py"}))
+    assert found.covers("tests/test_a.py::test_x[1]", "pytest")
+    assert not found.covers("tests/test_b.py::test_x", "pytest")
+    assert found.covers("tests.test_a.T.test_x", "unittest") and found.covers("test_a.T.test_x", "unittest")
+    assert not found.covers("tests.test_ab.T.test_x", "unittest")
+    assert found.covers("anything", "ctest") and not Reach().covers("anything", "ctest")
+
+
+def test_sources_are_read_and_documents_are_not() -> None:
+    assert choose_sources(["a.py", "README.md", "b.cpp", "c.json"]) == ["a.py", "b.cpp"]

@@ -1,0 +1,51 @@
+"""What kith has started does not outlive it, whatever ends it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX's")
+# Runs the command given, without a sandbox, and would wait for it for a long time.
+KITH = """
+import asyncio, sys
+from pathlib import Path
+from kith.core.workspace import Command, ExecLimits
+from kith.trees.sandbox import run_plain
+place = Path(sys.argv[1])
+asyncio.run(run_plain(place, place / "scratch", (), Command(sys.argv[2]), ExecLimits(seconds=60)))
+"""
+WAIT_S = 20.0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are read from /proc")
+def test_a_command_and_its_daemons_die_with_kith(tmp_path: Path) -> None:
+    daemon = "setsid sh -c 'echo $$ > daemon; exec sleep 60' >/dev/null 2>&1 &"
+    command = [sys.executable, "-c", KITH, str(tmp_path), f"{daemon} echo $$ > shell; sleep 60 & sleep 60"]
+    with subprocess.Popen(command) as kith:
+        pids = [wait_for_pid(tmp_path / name) for name in ("daemon", "shell")]
+        assert all(map(is_alive, pids))
+        kith.send_signal(signal.SIGKILL)
+    until = time.monotonic() + WAIT_S
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < until, "they outlived kith"
+        time.sleep(0.01)
+
+
+def wait_for_pid(file: Path) -> int:
+    until = time.monotonic() + WAIT_S
+    while not (file.exists() and file.read_text().endswith("\n")):
+        assert time.monotonic() < until, f"{file.name} did not start"
+        time.sleep(0.01)
+    return int(file.read_text())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
