@@ -49,14 +49,16 @@ HEAVY |= {"pyflakes"}  # only where a Python file is changed
 HEAVY |= {"statistics"}  # it brings fractions and decimals
 # What only some tasks need: the cloud, pools, errands, several models in one role.
 SELDOM = {
-    *("kith.models.prices", "kith.models.pool", "kith.models.providers.anthropic"),
+    *("kith.models.pool", "kith.models.providers.anthropic"),
     *("kith.models.providers.gemini", "kith.agent.asking.hidden", "kith.agent.asking.cast"),
 }
 
 
 def imports_of(file: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    """What a file imports of kith, at once or when it is needed (`Lazy("kith.view.lines:wrapped")`)."""
+    text = file.read_text(encoding="utf-8")
+    found = set(re.findall(r"\bLazy\(\s*\"(kith\.[\w.]+):", text))
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
         elif isinstance(node, ast.Import):

@@ -1,16 +1,15 @@
 """The entry point: `--version` answers before anything else is imported."""
 
+import gc
 import sys
+
+from kith import __version__
 
 
 def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
-        from kith import __version__
-
         print(f"kith {__version__}")
         return 0
-    import gc
-
     from kith.cli import main as run
 
     code = run(sys.argv[1:])

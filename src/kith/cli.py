@@ -5,17 +5,24 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import NoReturn
+from typing import IO, Final, NoReturn
 
+from kith import __version__
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
+from kith.core.feature import Lazy
 from kith.core.quick_loading import quick_loading
+from kith.settings import unknown_variables
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
 from kith.terminal.streams import FULL, drop_output, open_streams
+from kith.view.printing import printable
 
+# For few command lines: what they need is loaded then.
+_wrapped: Final[Lazy[Callable[[str, IO[str]], str]]] = Lazy("kith.view.lines:wrapped")
+_print_failure: Final[Lazy[Callable[[KithError, str], None]]] = Lazy("kith.terminal.report:print_failure")
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
 EXIT_BROKEN_PIPE = 141
 
@@ -81,8 +88,6 @@ def _tell_unknown_variables() -> None:
     """Variables that are called like settings and are none."""
     if not any(name.startswith("KITH_") for name in os.environ):
         return
-    from kith.settings import unknown_variables
-
     unknown = unknown_variables()
     for name, near in unknown.items():
         if near:
@@ -98,20 +103,15 @@ def _anchor_programs() -> None:
 
 
 def _say(text: str) -> None:
-    from kith.view.lines import wrapped
-    from kith.view.printing import printable
-
     with suppress(OSError):  # the exit code remains
-        print(wrapped(f"kith: {printable(text)}", sys.stderr), file=sys.stderr, flush=True)
+        print(_wrapped.load()(f"kith: {printable(text)}", sys.stderr), file=sys.stderr, flush=True)
 
 
 def _tell(error: KithError, format: str) -> None:
     """An error that ended a command: a sentence on stderr, and for `run` in its format on stdout."""
     _say(str(error))
     if format != "text":
-        from kith.terminal.report import print_failure
-
-        print_failure(error, format)
+        _print_failure.load()(error, format)
 
 
 def _format_of(argv: Sequence[str]) -> str:
@@ -203,8 +203,6 @@ def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Na
 
 def _run(name: str, args: argparse.Namespace) -> int:
     if name == "" and args.version:
-        from kith import __version__
-
         print(f"kith {__version__}")
         return 0
     command = commands().get(name, TALK)

@@ -15,6 +15,7 @@ from kith.agent.judges import Checking, Judges, find_project_toolchains, make_ju
 from kith.agent.known_secrets import make_redactor
 from kith.agent.models import end_of, places_of, sources_of
 from kith.agent.outside_tools import OutsideTools
+from kith.agent.prices import prices_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
 from kith.core.errors import (
@@ -49,6 +50,7 @@ from kith.models.stack import Opened as Opened
 from kith.models.stack import look
 from kith.settings import Brought, Settings, load_settings
 from kith.trees.environment import name_environment
+from kith.trees.git import commit_paths
 from kith.trees.journal import Recovered
 from kith.trees.local import LocalTree
 from kith.trees.open_tree import open_tree
@@ -283,8 +285,6 @@ class Project:
 
     def _price(self, model: str, usage: Usage) -> float | None:
         """What a call costs; the table is read when that is first asked."""
-        from kith.agent.prices import prices_of
-
         return prices_of(self.settings).cost(model, usage)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
@@ -322,8 +322,6 @@ class Project:
         )
 
         async def commit(paths: Sequence[str], message: str) -> None:
-            from kith.trees.git import commit_paths
-
             try:
                 name = await commit_paths(self.root, paths, message)
                 run.emit(Notice(f"Committed as {name[:12]}."))

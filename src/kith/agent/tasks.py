@@ -12,9 +12,11 @@ from kith.agent.asking.terms import Terms
 from kith.agent.asking.worker import make_worker
 from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct, parse_direct
+from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
+from kith.agent.mentions import read_named
 from kith.agent.open_project import with_servers
 from kith.agent.project import Project, Result
 from kith.agent.relay import GivenUp, Leg, goal_of
@@ -103,8 +105,6 @@ class Job:
         """Whether the model may stop, where hooks hear of that."""
         if not self.project.settings.hooks:
             return None
-        from kith.agent.hooks import ProjectHooks
-
         return ProjectHooks(self.project, self.id).gate()
 
     def now(self) -> "Job":
@@ -203,8 +203,6 @@ async def _hear_hooks(job: Job) -> HookAnswer:
     """What hooks say of a task that begins."""
     if job.task.resume or not job.project.settings.hooks:
         return HookAnswer()
-    from kith.agent.hooks import ProjectHooks  # few people have any
-
     told = {"task": job.task.words, "first": job.past.tasks == 1}
     return await ProjectHooks(job.project, job.id).tell(job.run, "start", told)
 
@@ -250,8 +248,6 @@ async def _add_named(job: Job, terms: Terms, opened: Opened, words: str) -> str:
     """The words that begin a task, and the files that are named in it."""
     if "@" not in job.task.words:
         return words
-    from kith.agent.mentions import read_named  # few tasks name files
-
     named = await read_named(terms, opened, job.task.words, job.past.threads.get(THREAD, ()))
     return "\n\n".join(filter(None, (words, named)))
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kith.agent.direct_tools import edit_with
 from kith.agent.index import look_nowhere
 from kith.agent.known_secrets import make_redactor
 from kith.agent.project import Project
@@ -191,8 +192,6 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
             waiting = await find_waiting(project, trials_of(session))
             await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
-            from kith.agent.direct_tools import edit_with  # with all refactorings
-
             await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
         case kind:
             await need_kind(kind).begin(project, letter, nobody_here, [listener], session)

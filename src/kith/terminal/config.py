@@ -3,11 +3,14 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
+from kith.agent.prices import OWN_FILE, prices_of
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
+from kith.core.feature import Lazy
 from kith.core.values import Consent
 from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
@@ -22,6 +25,9 @@ from kith.view.printing import printable
 
 Row = tuple[str, str, str]
 UNSET = "-"
+_forget_consents: Final[Lazy[Callable[[Log, Path], tuple[Consent, ...]]]] = Lazy(
+    "kith.agent.asking.terms:ask_again"
+)
 
 
 def config_command(args: argparse.Namespace) -> int:
@@ -132,9 +138,7 @@ def _print_json(rows: Sequence[Row]) -> int:
 
 def _ask_again(settings: Settings, root: Path) -> int:
     """Forget what was agreed to for good here."""
-    from kith.agent.asking.terms import ask_again
-
-    held = ask_again(Log(settings.state / LOG_FILE), root)
+    held = _forget_consents.load()(Log(settings.state / LOG_FILE), root)
     for consent in held:
         print(f"You are asked again before {printable(_consent(consent))}.")
     if not held:
@@ -148,7 +152,5 @@ def _consent(consent: Consent) -> str:
 
 def _prices(settings: Settings) -> str:
     """Where the table of prices comes from."""
-    from kith.agent.prices import OWN_FILE, prices_of
-
     own = settings.config / OWN_FILE
     return f"kith's own, of {prices_of(settings).seen}" + (f", and {own}" if own.is_file() else "")

@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kith.core.hosts import parse_host
+
 # What options take, read from words: numbers, amounts of money, moments, hosts.
 
 
@@ -75,8 +77,6 @@ def port(text: str) -> int:
 
 def host(text: str) -> str:
     """A host that commands may reach, in clean form."""
-    from kith.core.hosts import parse_host  # with ipaddress, for few command lines
-
     try:
         return str(parse_host(text))
     except ValueError as error:

@@ -1,7 +1,9 @@
 """Questions to a person: a key, a line of words, a diff to choose from, a text in their own editor."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
+from kith.core.feature import Lazy
 from kith.core.values import Answer, Question
 from kith.terminal.rendering.spans import Span
 from kith.terminal.screen import DIFFERENT, Screen
@@ -15,6 +17,9 @@ def question_text(question: Question) -> str:
     return "\n".join((*question.warnings, f"{question.text}{target}"))
 
 
+_ask_change: Final[Lazy[Callable[[Screen, Question], Awaitable[Answer]]]] = Lazy(
+    "kith.terminal.approving.change:ask_change"
+)  # with diffs, which most questions do without
 _KEYS: Final = (
     *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),
     *(("e", "edit", "[e]dit"), ("s", "revise", "[s]ay what to do differently")),
@@ -28,9 +33,7 @@ _GIVEN: Final = {"yes": "yes", "always": "yes, always in this project", "no": "n
 async def ask(screen: Screen, question: Question) -> Answer:
     """Put one question on the terminal."""
     if question.kind == "change":
-        from kith.terminal.approving.change import ask_change  # with diffs, which most questions do without
-
-        return await ask_change(screen, question)
+        return await _ask_change.load()(screen, question)
     _show_words(screen, question)
     if always := always_words(question):
         screen.show(always, style="dim")

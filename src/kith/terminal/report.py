@@ -3,21 +3,28 @@
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from kith.agent.models import end_of
 from kith.core.codec import encode
 from kith.core.errors import KithError, UnrecordedError
 from kith.core.events import Applied, Event
+from kith.core.feature import Lazy
 from kith.core.numbers import dollars
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
+from kith.terminal.rendering.glyphs import Glyphs
 from kith.terminal.rendering.look import Look
+from kith.terminal.rendering.spans import Line
 from kith.view.evidence import evidence_lines, read_evidence
 from kith.view.lines import count, wrapped
 
 ALL: Final = 0.995  # a share that is shown as "all"
+_READABLE: Final = 100  # columns; longer lines of words are hard to read
+_render_markdown: Final[Lazy[Callable[[str, int, Glyphs], Iterable[Line]]]] = Lazy(
+    "kith.terminal.rendering.markdown:render_markdown"
+)
 _SAYS_SO: Final = ("Nothing was applied", "Held back")  # ends that need not be told again
 
 
@@ -76,10 +83,8 @@ def print_words(text: str) -> None:
     if look.is_plain:
         print(wrapped(text, sys.stdout))
     else:
-        from kith.terminal.rendering.markdown import READABLE, render_markdown
-
-        width = min(shutil.get_terminal_size().columns, READABLE)
-        print(look.paint(render_markdown(text, width, look.glyphs)), end="", flush=True)
+        width = min(shutil.get_terminal_size().columns, _READABLE)
+        print(look.paint(_render_markdown.load()(text, width, look.glyphs)), end="", flush=True)
 
 
 def print_receipt(report: dict[str, Any]) -> None:

@@ -2,10 +2,13 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from kith.agent.start_state import look_ahead
 from kith.core.errors import UsageError
+from kith.core.feature import Lazy
 from kith.core.quick_loading import quick_loading
 from kith.terminal.folder import find_root
 
@@ -13,6 +16,12 @@ from kith.terminal.folder import find_root
 
 SILENCE_S = 3.0  # an open pipe that brings nothing for so long is not waited for, when there is a task
 _EXAMPLE = 'kith run "fix the failing test in utils.py"'
+_fill_template: Final[Lazy[Callable[[str, Sequence[str], Path], str]]] = Lazy(
+    "kith.agent.templates:fill_template"
+)
+_do_task: Final[Lazy[Callable[[argparse.Namespace, Path, str], int]]] = Lazy(
+    "kith.terminal.one_task:do_task"
+)  # takes a third of a second to load
 TASK_LIMIT = 200_000  # bytes: far more than any local window holds
 
 
@@ -23,11 +32,7 @@ def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> 
     if args.resume:
         return ""
     if args.template:
-        from kith.agent.templates import (
-            fill_template,
-        )  # for few tasks, and every one waits for this module
-
-        return fill_template(args.template, args.task, root)
+        return _fill_template.load()(args.template, args.task, root)
     piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
     task = f"{words}\n\n{piped}".strip() if words and piped else words or piped
     if not task:
@@ -77,6 +82,5 @@ def run_command(args: argparse.Namespace) -> int:
     task = read_task(args, root)
     look_ahead(root)
     with quick_loading():
-        from kith.terminal.one_task import do_task  # takes a third of a second to load
-
+        do_task = _do_task.load()
     return do_task(args, root, task)

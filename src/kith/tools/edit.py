@@ -11,6 +11,8 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
+from kith.edits import EditError, replace_text
+from kith.edits.rows import opcodes
 from kith.tools.answers import (
     clip,
     count,
@@ -64,8 +66,6 @@ PLACES = 5  # line numbers that are told
 
 @in_words
 async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
-    from kith.edits import EditError
-
     path = inner_path(run, args["path"])
     try:
         before = await run.workspace.read(path)
@@ -96,8 +96,6 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
 
 def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
     """The file's new content, in its own encoding. Raises EditError; UnicodeEncodeError for Latin-1."""
-    from kith.edits import replace_text
-
     everywhere = args.get("all", False)
     text, is_utf8 = decode(before)
     if is_utf8:
@@ -117,8 +115,6 @@ class _Span:
 
 def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_Span]:
     """Where the new lines differ."""
-    from kith.edits.rows import opcodes
-
     return [_Span(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [_Span(0, 0, 0)]
 
 

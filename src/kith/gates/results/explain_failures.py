@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kith.context.budget import fit_middle
+from kith.gates.failure_output import TROUBLE, distil
 from kith.gates.reports import CaseResult, SuiteReport
 
 _BUILD_ERROR: Final = re.compile(
@@ -25,8 +26,6 @@ def explain_report(report: SuiteReport, chars: int, *, first_only: bool = False)
     """
     if report.ok:
         return ""
-    from kith.gates.failure_output import distil  # its many patterns are compiled only when something failed
-
     headline = first_fault(report)
     room = chars - len(headline) - 2
     if report.failed and any(case.message for case in report.failed):
@@ -88,8 +87,6 @@ def _told(case: CaseResult) -> str:
 
 def _telling_line(output: str) -> str:
     """The first line that sounds like trouble, else the last one."""
-    from kith.gates.failure_output import TROUBLE
-
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return next(
         (line for line in lines if TROUBLE.search(line)), lines[-1] if lines else "It printed nothing."

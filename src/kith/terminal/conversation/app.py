@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kith.core.errors import UsageError
 from kith.core.event_loop import run_loop
+from kith.core.feature import Lazy
 from kith.settings import find_folders, load_settings
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode, badge, next_mode
@@ -28,6 +29,7 @@ from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from kith.terminal.conversation.driver import Driver
+    from kith.terminal.conversation.talk import Talk
 
 
 _END_S: Final = 10.0  # work that is asked to end may take so long
@@ -42,6 +44,17 @@ class OwnedTerminal(LiveScreen, Protocol):
     @property
     def is_suspended(self) -> bool: ...
     async def run(self, begin: Callable[[], None], end: Callable[[], Awaitable[None]]) -> int: ...
+
+
+# Loaded when it is their turn: the keys work before the code of the work is there.
+_open_terminal: Final[Lazy[Callable[..., OwnedTerminal]]] = Lazy(
+    "kith.terminal.conversation.keys:open_terminal"
+)
+_plain_terminal: Final[Lazy[Callable[..., OwnedTerminal]]] = Lazy(
+    "kith.terminal.conversation.plain:PlainTerminal"
+)
+_open_talk: Final["Lazy[Callable[..., Talk]]"] = Lazy("kith.terminal.conversation.talk:open_talk")
+_begin_driver: Final["Lazy[Callable[[Talk, str], Driver]]"] = Lazy("kith.terminal.conversation.driver:Driver")
 
 
 class ConversationApp:
@@ -73,17 +86,10 @@ class ConversationApp:
         return code
 
     def _lively(self) -> OwnedTerminal:
-        from kith.terminal.conversation.keys import make_keys
-        from kith.terminal.conversation.terminal import Terminal
-
-        keys = make_keys(lambda: terminal, self)
-        terminal = Terminal(self._submit, self._status, keys=keys, look=Look.choose())
-        return terminal
+        return _open_terminal.load()(self._submit, self._status, self, Look.choose())
 
     def _plain(self) -> OwnedTerminal:
-        from kith.terminal.conversation.plain import PlainTerminal
-
-        return PlainTerminal(self._submit, self.leave, Look.choose("none"))
+        return _plain_terminal.load()(self._submit, self.leave, Look.choose("none"))
 
     async def _live(self) -> int:
         loop = asyncio.get_running_loop()
@@ -129,14 +135,10 @@ class ConversationApp:
 
     def _converse(self) -> None:
         """Greet with what is loaded soonest, and load the rest while the person reads."""
-        from kith.terminal.conversation.talk import open_talk
-
         if self._left:
             return
-        talk = open_talk(self._root, self._flags, self.terminal, self._mode)
-        from kith.terminal.conversation.driver import Driver
-
-        self._opening = Driver(talk, self._resume)
+        talk = _open_talk.load()(self._root, self._flags, self.terminal, self._mode)
+        self._opening = _begin_driver.load()(talk, self._resume)
         if not self._left:
             run_loop(self._opening.live(self._open))
 

@@ -14,6 +14,7 @@ from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_b
 from prompt_toolkit.keys import Keys
 
 from kith.terminal.conversation.terminal import Terminal
+from kith.terminal.rendering.look import Look
 
 _LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
 TWICE_S: Final = 1.0  # two presses of a key within this mean more than one
@@ -46,6 +47,15 @@ class _Twice:
         now = time.monotonic()
         again, self._last = now - self._last < TWICE_S, now
         return again
+
+
+def open_terminal(
+    submit: Callable[[str], None], status: Callable[[int], str], actions: KeyActions, look: Look
+) -> Terminal:
+    """A terminal with the bindings of a conversation."""
+    keys = make_keys(lambda: terminal, actions)
+    terminal = Terminal(submit, status, keys=keys, look=look)
+    return terminal
 
 
 def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBase:
