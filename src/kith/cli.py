@@ -72,8 +72,8 @@ def main(argv: Sequence[str]) -> int:
         return error.code
     except KeyboardInterrupt:
         _say("interrupted")
-        # Ctrl-C inside any `exec` of a text (a dataclass is made by one) marks CPython to end itself by SIGINT
-        # later, although it was caught; the next `exec` takes the mark away (run_eval_code_obj in pythonrun.c).
+        # CPython ends itself by SIGINT, later, where a Ctrl-C that was caught came in the `exec` of a text
+        # (a dataclass is made by one); the next `exec` prevents that (run_eval_code_obj in pythonrun.c).
         exec("")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
