@@ -1,9 +1,14 @@
 """What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
 
 from kith.settings.brought import Brought
-from kith.settings.folders import find_folders
-from kith.settings.read import load_settings, read_brought, unknown_variables
-from kith.settings.show import describe_server, describe_settings
+from kith.settings.files import find_folders
+from kith.settings.read import (
+    describe_server,
+    describe_settings,
+    load_settings,
+    read_brought,
+    unknown_variables,
+)
 from kith.settings.values import (
     Building,
     Endpoint,

@@ -11,7 +11,7 @@ from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
 from kith.core.values import Sampling
 from kith.settings.features import known_features
-from kith.settings.places import Place
+from kith.settings.files import Place
 from kith.settings.values import Building, Routing, Settings
 
 # Groups of settings of kith's own.

@@ -12,6 +12,9 @@ ROUTE: Final = "route"  # in place of a model's name: kith chooses for each task
 
 T = TypeVar("T")
 
+# The keys from the top of a file down to a value; entries of a list are numbered from 0.
+KeyPath = tuple[str | int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

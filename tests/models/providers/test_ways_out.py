@@ -20,8 +20,8 @@ from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
-from kith.settings.named import read_named
-from kith.settings.places import Place
+from kith.settings.files import Place
+from kith.settings.tables import read_named
 
 KEY = "sk-very-much-mine-0123456789"
 PLACES = Places(ollama_host="http://127.0.0.1:1", usual=())
