@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kith.features.engine.home import Record
-from kith.features.engine.listing import RunningEngine, running_engines
+from kith.features.engine.running import RunningEngine, running_engines
 
 WAIT_S = 10.0
 

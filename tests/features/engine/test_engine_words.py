@@ -12,13 +12,13 @@ import pytest
 
 from engines import ignore
 from kith.core.errors import NoModelError, UsageError
-from kith.features.engine.available import find_engine
-from kith.features.engine.flags import FLAGS, Choice, set_flags
+from kith.features.engine.failures import why_it_failed
 from kith.features.engine.home import Home
-from kith.features.engine.log import EngineLog
+from kith.features.engine.keeper import EngineLog
 from kith.features.engine.options import EngineOptions, flags_of
-from kith.features.engine.share import open_engine
-from kith.features.engine.trouble import why_it_failed
+from kith.features.engine.processes import find_engine
+from kith.features.engine.running import open_engine
+from kith.features.engine.wheel import FLAGS, Choice, set_flags
 
 
 def test_no_engine_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

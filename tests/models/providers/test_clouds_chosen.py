@@ -13,7 +13,7 @@ from kith.core.events import Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Sampling, Text, ToolCall, ToolResult, say
 from kith.features.demo.standin import serve
-from kith.features.engine.own import OwnEngine
+from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
 from kith.models.discovery.places import Named, Places, addresses

@@ -13,7 +13,7 @@ from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Event, Notice
 from kith.core.model import Emit
 from kith.core.values import Reply
-from kith.features.engine.own import OwnEngine
+from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.places import Named, Places
 from kith.models.pool import Member, Pool

@@ -7,7 +7,7 @@ from typing import Final
 from kith.core.errors import NoModelError
 from kith.features.doctor.check import Check, Tell, closed
 from kith.features.doctor.servers import Ward
-from kith.features.engine.own import engine_of, rank
+from kith.features.engine.model_files import engine_of, rank
 from kith.models.choose import first_model
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import FLOOR, fits

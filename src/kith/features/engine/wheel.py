@@ -1,5 +1,8 @@
-"""The flags of llama-server that the wheel `xllamacpp` takes too, as fields of its parameters."""
+"""The engine inside: llama.cpp's server from the wheel `xllamacpp`, and the flags that it takes."""
 
+import importlib
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Any
 
 from kith.core.errors import UsageError
 from kith.features.engine.options import OURS
+from kith.features.engine.processes import WHEEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +147,32 @@ def _value(kind: type[int] | type[float] | type[str] | type[Path] | bool, word: 
     if isinstance(kind, bool):
         return kind
     return kind(word).read_text("utf-8") if issubclass(kind, Path) else kind(word)
+
+
+_HTTP_THREADS = 4  # one answers, the others are asked how it goes
+
+
+def run_engine(words: Sequence[str]) -> None:
+    """Load a model and serve it until standard input ends. `words` are as for llama-server."""
+    # Loaded by name: the wheel is an extra, and without types.
+    xllamacpp = importlib.import_module(WHEEL)
+    place, flags = _place(words)
+    params = xllamacpp.CommonParams()
+    params.model.path = place["--model"]
+    params.hostnames, params.port = [place["--host"]], int(place["--port"])
+    params.api_keys = [Path(place["--api-key-file"]).read_text("utf-8").strip()]
+    params.n_threads_http = _HTTP_THREADS
+    try:
+        set_flags(xllamacpp, params, flags)
+        server = xllamacpp.Server(params)
+    except (RuntimeError, ValueError, UsageError) as error:
+        print(error, file=sys.stderr, flush=True)
+        os._exit(1)
+    sys.stdin.buffer.read()
+    del server
+    os._exit(0)  # nothing is worth waiting for: the keeper is gone, and with it everybody who asked
+
+
+def _place(words: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
+    """What kith sets itself, four pairs at the beginning, and the other flags."""
+    return dict(zip(words[:8:2], words[1:8:2], strict=True)), words[8:]

@@ -1,4 +1,4 @@
-"""`kith models pull`: one model onto this machine, with a bar on a terminal and calm lines elsewhere."""
+"""`kith engine` and `kith models pull`: what runs, and one more model onto this machine."""
 
 import argparse
 import sys
@@ -9,21 +9,41 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from kith.agent.models import places_of
+from kith.core.errors import EXIT_DONE
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
 from kith.core.sizes import size_text
 from kith.features.engine.download.pull import pull_model as pull
-from kith.features.engine.own import engine_of
+from kith.features.engine.model_files import engine_of
+from kith.features.engine.running import running_engines, stop_engines
 from kith.settings import Settings, load_settings
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
 from kith.terminal.streams import is_lively
-from kith.view.lines import STYLES, line_of, wrapped
+from kith.view.lines import STYLES, count, line_of, wrapped
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
+
+
+def engine_command(args: argparse.Namespace) -> int:
+    """kith's own engines: what runs, or an end to it."""
+    settings = load_settings(find_root(args.folder), {})
+    running = running_engines(settings.state)
+    if not running:
+        print("No engine of kith's runs.", file=sys.stderr)
+    elif args.action == "stop":
+        print(f"Stopped {count(stop_engines(settings.state), 'engine')}.")
+    else:
+        for engine in running:
+            use = "in use" if engine.used else "idle"
+            memory = size_text(engine.memory) if engine.memory else ""
+            how = f"{engine.state}, {use}  window {engine.window:,}  {memory}".rstrip()
+            print(f"file/{printable(engine.name)}  {how}")
+    return EXIT_DONE
+
 
 GO_ON = "The same command goes on where this one stopped."
 STEP_S = 10.0  # seconds between two lines where there is no bar
