@@ -14,8 +14,7 @@ from kith.core.events import Applied, Notice, Resumed, RunEnded, RunStarted, Too
 from kith.core.options import Options
 from kith.core.values import Answer, FileChange, Question, Ran
 from kith.features.measure.measured import read_measured
-from kith.memory.inbox import Inbox, Letter
-from kith.memory.questions import can_resume, last_kind, was_cut_off
+from kith.memory.inbox import Inbox, Letter, can_resume, last_kind, was_cut_off
 from kith.memory.session import Session
 from kith.memory.turns import turns
 

@@ -12,8 +12,7 @@ from kith.context.brief import fit_nothing
 from kith.context.words import find_words
 from kith.core.events import Event, Notice
 from kith.features.scan.scans import Patience, run_scan
-from kith.memory.index import Index, open_index
-from kith.memory.refresh import Refreshed, refresh
+from kith.memory.index import Index, Refreshed, open_index, refresh
 
 TASK = find_words("the mean of numbers is wrong")
 

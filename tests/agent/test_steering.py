@@ -18,11 +18,10 @@ from kith.agent.worker import start_worker
 from kith.core.events import Answered, Delta, Notice
 from kith.core.run import Run
 from kith.core.values import Answer, Question
-from kith.memory.inbox import Inbox, Letter
+from kith.memory.inbox import Inbox, Letter, can_resume, open_question, was_cut_off
 from kith.memory.live import FOLDER, LiveTail, Watch, sweep
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
-from kith.memory.questions import can_resume, open_question, was_cut_off
 from kith.memory.session import Session
 
 WRITE = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}

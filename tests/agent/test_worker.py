@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from kith.agent.worker import start_worker
 from kith.core.events import Delta, Notice
 from kith.core.values import Answer, Kept, Question
-from kith.memory.inbox import Inbox, Letter
+from kith.memory.inbox import Inbox, Letter, open_question
 from kith.memory.live import Position, Watch
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
-from kith.memory.questions import open_question
 from kith.memory.session import Session
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"

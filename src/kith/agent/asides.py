@@ -7,7 +7,7 @@ from kith.agent.aside import run_aside
 from kith.agent.project import Project
 from kith.core.options import Options
 from kith.core.run import Answerer
-from kith.memory.asides import KIND
+from kith.memory.records import COMMAND
 from kith.memory.session import Session
 from kith.tools.lines import plain_output
 from kith.trees.exec import heard_by
@@ -31,7 +31,7 @@ async def run_command(
     told the last lines that it has printed, whenever there are more.
     """
     run = project.begin(session, answerer)
-    run.emit(project.started(command, Options(KIND, quiet=quiet)))
+    run.emit(project.started(command, Options(COMMAND, quiet=quiet)))
     keep = not project.settings.read_only
     with heard_by(_Tail(hear)):
         return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))

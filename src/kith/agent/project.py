@@ -43,9 +43,9 @@ from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.queries import paid_today
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
-from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look

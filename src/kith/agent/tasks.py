@@ -34,9 +34,9 @@ from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.trial_names import trial_name
 from kith.core.values import Verdict
 from kith.memory.applied import holds
+from kith.memory.inbox import OVER
 from kith.memory.log import Log
 from kith.memory.past import Past
-from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
 from kith.tools.hooks import Said

@@ -13,9 +13,9 @@ from kith.core.options import Options
 from kith.core.run import Answerer
 from kith.core.trial_names import trial_name, trials_of
 from kith.core.values import Changes
-from kith.memory.asides import APPLY
 from kith.memory.past import Past, go_on
 from kith.memory.receipt import describe_run
+from kith.memory.records import APPLY
 from kith.memory.session import Listener, Session
 from kith.trees.waiting import Waiting, list_waiting
 

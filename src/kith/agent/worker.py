@@ -24,11 +24,10 @@ from kith.core.events import Event, Notice, RunEnded, RunStarted
 from kith.core.loops import run_loop
 from kith.core.options import Options
 from kith.core.trial_names import trials_of
-from kith.memory.asides import APPLY
-from kith.memory.inbox import Inbox, Letter
+from kith.memory.inbox import Inbox, Letter, can_resume, last_kind, was_cut_off
 from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.questions import can_resume, last_kind, was_cut_off
+from kith.memory.records import APPLY
 from kith.memory.session import Listener, Session
 from kith.settings import Settings, find_folders
 from kith.tools import standard_tools

@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from kith.core.codec import build_event, decode_event
 from kith.core.events import Event, RunStarted
+from kith.core.median import median
 from kith.memory.log import Log
 
 _ROOTS: Final = """
@@ -117,3 +119,26 @@ def find_damage(path: Path) -> str:
     except sqlite3.DatabaseError as error:
         said = str(error)
     return "" if said == "ok" else " ".join(said.split())
+
+
+# --- what was paid ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What a session with a model cost in US dollars, the one in the middle of so many."""
+
+    usd: float
+    sessions: int
+
+
+def paid_today(log: Log, now: datetime | None = None, *, kind: str = "") -> float:
+    """US dollars since midnight, by the clock and calendar of this machine; `kind`: by one command only."""
+    midnight = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    return log.paid(midnight.timestamp(), kind)
+
+
+def usual_cost(log: Log, model: str) -> Usual | None:
+    """What sessions with a model have cost; None when none has yet."""
+    paid = log.paid_by_session(model)
+    return Usual(median(paid), len(paid)) if paid else None

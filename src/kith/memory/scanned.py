@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from kith import __version__
-from kith.memory.cache_file import CacheFile
-from kith.memory.caches import Stamp, is_storable
+from kith.memory.caches import CacheFile, Stamp, is_storable
 
 _VERSION: Final = 3  # of the tables and of what is kept in them
 _SCHEMA: Final = """

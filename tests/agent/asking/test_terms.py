@@ -25,9 +25,9 @@ from kith.core.model import Prompt
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Question, Sampling, Usage, say
 from kith.features.demo.standin import Server, serve
-from kith.memory.consents import agreed
+from kith.memory.permits import agreed
+from kith.memory.queries import paid_today, usual_cost
 from kith.memory.session import Session
-from kith.memory.spending import paid_today, usual_cost
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.openai_like import OpenAILike

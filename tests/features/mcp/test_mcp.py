@@ -22,9 +22,8 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitResult
 
 from kith.context.budget import estimate_tokens
 from kith.core.values import Answer
-from kith.memory.inbox import Inbox
+from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.questions import open_question
 
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"
 BLOCK = f"""\

@@ -15,10 +15,10 @@ from kith.core.model import Model, Tool
 from kith.core.money import dollars
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Consent, Question
-from kith.memory.consents import ALWAYS, ASK_AGAIN, agreed
 from kith.memory.log import Log
+from kith.memory.permits import ALWAYS, ASK_AGAIN, agreed
+from kith.memory.queries import paid_today, usual_cost
 from kith.memory.session import Session
-from kith.memory.spending import paid_today, usual_cost
 from kith.models.stack import Opened
 from kith.models.wrappers.consented import RejectedError, Sending
 from kith.models.wrappers.limited import Budget, Purse, Spent

@@ -20,8 +20,8 @@ from kith.features.build.build import build
 from kith.features.build.describe import describe
 from kith.features.build.options import BuildOptions
 from kith.features.build.state import Build
+from kith.memory.inbox import OVER
 from kith.memory.log import Log
-from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 
 KIND = "build"

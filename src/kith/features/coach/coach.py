@@ -28,8 +28,8 @@ from kith.features.coach.symptoms import Symptoms, find_symptoms
 from kith.features.coach.trials import HORIZON, Decision
 from kith.features.measure.measured import Measured, read_measured
 from kith.memory.log import Log
+from kith.memory.queries import paid_today
 from kith.memory.session import Listener, Session
-from kith.memory.spending import paid_today
 from kith.models.stack import Opened
 from kith.settings import Settings
 

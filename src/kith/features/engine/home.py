@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from typing import Literal
 
 from kith.core.codec import decode, encode
 from kith.models.discovery.file_names import parts_of
+
+if sys.platform != "win32":  # where no engine runs
+    import fcntl
 
 _VERSION = 1  # of the files here: two versions of kith that do not understand each other share nothing
 
@@ -207,8 +211,6 @@ def is_taken(path: Path) -> bool:
 
 def _lock(path: Path, *, alone: bool) -> FileIO | None:
     """A lock is an open file: closing it, on purpose or by dying, releases it (flock(2))."""
-    import fcntl
-
     try:
         file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+")
     except FileNotFoundError:  # its folder was just cleared away

@@ -20,8 +20,7 @@ from kith.features.review.review import Review, Reviewing, review
 from kith.features.review.sheets import Subject, find_unreadable, make_sheets
 from kith.features.review.subjects import Wish, find_subject
 from kith.features.review.suggestion import as_changes
-from kith.memory.index import Damaged, Index, open_index
-from kith.memory.refresh import refresh
+from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.memory.session import Listener
 from kith.trees.files import read_file
 

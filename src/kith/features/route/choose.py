@@ -23,7 +23,7 @@ from kith.features.route.hopeless import Habits, step_cap
 from kith.features.route.learned import Evidence, fold
 from kith.features.route.learner import Arm, Task, choose
 from kith.features.route.plans import Utility, price_of
-from kith.memory.spending import paid_today
+from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.places import servers_of
 from kith.models.discovery.servers import Wait

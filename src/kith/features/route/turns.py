@@ -14,7 +14,7 @@ from kith.features.build.state import ROLES, Build
 from kith.features.route.choose import look_around
 from kith.features.route.learner import Task
 from kith.features.route.relay import Relay
-from kith.memory.rows import Record
+from kith.memory.records import Record
 from kith.models.stack import Opened
 
 _STEPS: Final[Mapping[str, str]] = {role: str(step) for step, role in ROLES.items()}

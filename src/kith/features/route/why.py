@@ -9,7 +9,7 @@ from kith.core.decisions import Routed
 from kith.core.errors import UsageError
 from kith.core.events import Applied, Called, Event, Judged, RunEnded, RunStarted
 from kith.memory.log import Log
-from kith.memory.rows import Record
+from kith.memory.records import Record
 
 
 @dataclass(slots=True)

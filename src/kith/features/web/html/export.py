@@ -27,8 +27,8 @@ from kith.features.web.html.panels import Draw
 from kith.features.web.html.receipt import KINDS, describe
 from kith.features.web.html.scene import Scene
 from kith.features.web.html.standalone import standalone_page
-from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Seen
+from kith.memory.records import COMMAND as ASIDE
 from kith.terminal.question_text import question_text
 from kith.view.lines import line_of
 from kith.view.markup import element

@@ -18,8 +18,8 @@ from kith.features.web.html.patches import Patch
 from kith.features.web.html.receipt import KINDS, describe, receipt_html
 from kith.features.web.html.story import Story
 from kith.features.web.html.todo import todo_html
-from kith.memory.asides import KIND as ASIDE
 from kith.memory.live import Position, Seen
+from kith.memory.records import COMMAND as ASIDE
 from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter
 

@@ -2,12 +2,13 @@
 
 import gc
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
 
 from kith.core.codec import build_event, decode_event
-from kith.core.events import Event
+from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 
 Row = tuple[int, float, str, str, str]  # number, when, path, kind, body
 
@@ -51,3 +52,36 @@ def try_decode(kind: str, body: str) -> Event | None:
         return decode_event(kind, body)
     except ValueError:
         return None
+
+
+# --- what a person did between tasks: it stands beside them, and cuts none in two ------------
+
+
+COMMAND: Final = "command"  # of the run that holds such a command
+APPLY: Final = "apply waiting"  # of the run in which a change that waited is applied after all
+ASIDES: Final = (COMMAND, APPLY)
+
+
+class _Recorded(Protocol):
+    @property
+    def event(self) -> Event: ...
+
+
+R = TypeVar("R", bound=_Recorded)
+
+
+def is_aside(event: Event) -> bool:
+    """Whether a command of the person's own begins, or a change that waited is applied."""
+    return isinstance(event, RunStarted) and event.options.kind in ASIDES
+
+
+def without_asides(records: Iterable[R], *, changes: bool = False) -> Iterator[R]:
+    """The records of everything else; with `changes`, also of those that such commands made."""
+    aside = False
+    for record in records:
+        if isinstance(record.event, RunStarted | Resumed):  # whatever it was, the one before is over
+            aside = is_aside(record.event)
+        if not aside or (changes and isinstance(record.event, Applied)):
+            yield record
+        elif isinstance(record.event, RunEnded):
+            aside = False
