@@ -38,7 +38,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StopAsked:
     """Somebody asked for an end; `unheard` is what had been said before that, and nobody is told any more."""
 
     by: str
@@ -96,7 +96,7 @@ class Inbox:
         stops = [number for number, _ in self.log.posted(self.session, "stop")]
         self.log.take([number for number in stops if first is None or number < first])
 
-    def take_stop(self) -> Stopped | None:
+    def take_stop(self) -> StopAsked | None:
         """The stop that was asked for since one was last taken; what was said before it counts as heard."""
         stops = self.log.posted(self.session, "stop")
         if not stops:
@@ -104,7 +104,7 @@ class Inbox:
         number, body = stops[-1]
         unheard = [each for each in self.waiting() if each[0] < number]
         self.log.take([*(each for each, _ in stops), *(each for each, _ in unheard)])
-        return Stopped(json.loads(body)["by"], tuple(letter for _, letter in unheard))
+        return StopAsked(json.loads(body)["by"], tuple(letter for _, letter in unheard))
 
 
 def unheard_sessions(log: Log) -> tuple[str, ...]:

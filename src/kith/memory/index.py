@@ -58,7 +58,7 @@ _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IndexedFile:
     """A file in the index: bytes, lines (0: not text), and how many definitions it holds."""
 
     size: int
@@ -225,13 +225,13 @@ class Index:
 
     # --- asking ------------------------------------------------------------------------------
 
-    def files(self) -> dict[str, Row]:
+    def files(self) -> dict[str, IndexedFile]:
         """Every file, sorted by path."""
         rows = self._read(
             "SELECT path, size, lines, (SELECT count(*) FROM definitions WHERE file = id) "
             "FROM files ORDER BY path"
         )
-        return {path: Row(size, lines, count) for path, size, lines, count in rows}
+        return {path: IndexedFile(size, lines, count) for path, size, lines, count in rows}
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
         """What a file defines, in order of the first line."""

@@ -125,7 +125,7 @@ class Seen:
         return not self.position.byte
 
 
-class Watch:
+class LiveReader:
     """A reader of one session, which may be at work in any process. It never holds the writer up."""
 
     def __init__(self, log: Log, session: str, position: Position = Position()) -> None:

@@ -38,7 +38,7 @@ HAVING MAX(seq) < ? AND json_extract(began, '$.options.plan') IS NOT NULL ORDER 
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class PastConversation:
     """A session with a task or a conversation: its last event's number and time, and how it began."""
 
     session: str
@@ -70,12 +70,12 @@ def kinds_in(log: Log, session: str) -> set[str]:
     return {str(kind or "run") for (kind,) in log.query(query, (session,))}
 
 
-def conversations_before(log: Log, seq: int) -> Iterator[Conversation]:
+def conversations_before(log: Log, seq: int) -> Iterator[PastConversation]:
     """Tasks and conversations whose last event has a smaller number, the newest first."""
     for session, last, at, body in log.query(_CONVERSATIONS, (seq,)):
         began = build_event("RunStarted", json.loads(body))
         if isinstance(began, RunStarted):
-            yield Conversation(session, last, at, began)
+            yield PastConversation(session, last, at, began)
 
 
 def applied_changes(log: Log) -> list[AppliedIn]:

@@ -11,8 +11,8 @@ from kith.settings.read import (
 )
 from kith.settings.values import (
     Building,
-    Endpoint,
     Hook,
+    NamedEndpoint,
     Routing,
     Settings,
     ToolServer,
@@ -21,8 +21,8 @@ from kith.settings.values import (
 __all__ = [
     "Brought",
     "Building",
-    "Endpoint",
     "Hook",
+    "NamedEndpoint",
     "Routing",
     "Settings",
     "ToolServer",

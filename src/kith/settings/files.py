@@ -48,7 +48,7 @@ def _no_lines() -> Mapping[KeyPath, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KeyPlace:
     """Where something stands: a file, and the keys that lead to it; as a text "FILE, line N".
 
     `find` gives what is known of the file's lines, from 1, and is asked only then; what is not known is
@@ -59,7 +59,7 @@ class Place:
     find: Callable[[], Mapping[KeyPath, int]] = _no_lines
     path: KeyPath = ()
 
-    def at(self, key: str | int) -> "Place":
+    def at(self, key: str | int) -> "KeyPlace":
         """The place of a key in this table, or of a key called `table.key`."""
         return replace(self, path=(*self.path, key))
 
@@ -162,13 +162,13 @@ def is_yaml(path: Path | str) -> bool:
     return str(path).endswith((".yaml", ".yml"))
 
 
-def parse(path: Path, text: str) -> tuple[dict[str, Any], Place]:
+def parse(path: Path, text: str) -> tuple[dict[str, Any], KeyPlace]:
     """What is written in a file, and its place, by which that of each key is found. Raises UsageError."""
     try:
         if not is_yaml(path):
-            return _parse_toml(path, text), Place(path, partial(find_lines, text))
+            return _parse_toml(path, text), KeyPlace(path, partial(find_lines, text))
         data, lines = _parse_yaml(path, text)
-        return data, Place(path, lambda: lines)
+        return data, KeyPlace(path, lambda: lines)
     except RecursionError as error:
         raise UsageError(f"{path}: its values are nested too deeply.") from error
 

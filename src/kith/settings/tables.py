@@ -8,14 +8,14 @@ from typing import Any, Final, get_args, get_type_hints
 
 from kith.core.errors import UsageError
 from kith.settings.check import check_value, fit, flatten, in_words, unknown_key
-from kith.settings.files import Place
-from kith.settings.values import Endpoint, Hook, ToolServer
+from kith.settings.files import KeyPlace
+from kith.settings.values import Hook, NamedEndpoint, ToolServer
 
 # What -m NAME/MODEL means already.
 _TAKEN = ("replay", "file", "anthropic", "gemini", "route")
 
 
-def read_named(table: str, name: str, data: Any, where: Place) -> Any:
+def read_named(table: str, name: str, data: Any, where: KeyPlace) -> Any:
     """What a table holds under a name. Raises UsageError saying where it stands and what is wrong."""
     match table:
         case "endpoints":
@@ -32,8 +32,8 @@ def read_named(table: str, name: str, data: Any, where: Place) -> Any:
             return _read_project(name, data, where)
 
 
-def _read_endpoint(name: str, data: Any, where: Place) -> Endpoint:
-    kinds = get_args(get_type_hints(Endpoint)["kind"])
+def _read_endpoint(name: str, data: Any, where: KeyPlace) -> NamedEndpoint:
+    kinds = get_args(get_type_hints(NamedEndpoint)["kind"])
     if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise UsageError(f"{where}: endpoint {name!r} needs a url.")
     if not re.fullmatch(r"https?://[^/\s?#][^?#]*", data["url"]):
@@ -50,10 +50,12 @@ def _read_endpoint(name: str, data: Any, where: Place) -> Endpoint:
         raise UsageError(f"{where.at('kind')}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
     if not isinstance(data.get("cloud", True), bool):
         raise UsageError(f"{where.at('cloud')}: cloud must be true or false, not {data['cloud']!r}.")
-    return Endpoint(data.get("kind", "openai"), data["url"], str(data.get("key_env", "")), data.get("cloud"))
+    return NamedEndpoint(
+        data.get("kind", "openai"), data["url"], str(data.get("key_env", "")), data.get("cloud")
+    )
 
 
-def _read_pool(name: str, data: Any, where: Place) -> tuple[str, ...]:
+def _read_pool(name: str, data: Any, where: KeyPlace) -> tuple[str, ...]:
     """The names of the endpoints (or the addresses) that share the work."""
     _check_name("a pool", name, where)
     good = isinstance(data, list) and all(isinstance(each, str) and each.strip() for each in data)
@@ -62,7 +64,7 @@ def _read_pool(name: str, data: Any, where: Place) -> tuple[str, ...]:
     return tuple(data)
 
 
-def _read_project(folder: str, data: Any, where: Place) -> dict[str, Any]:
+def _read_project(folder: str, data: Any, where: KeyPlace) -> dict[str, Any]:
     """The user's own settings for one project, as those of a file."""
     if not isinstance(data, dict):
         raise UsageError(f"{where}: projects.{folder!r} must be a table of settings.")
@@ -71,7 +73,7 @@ def _read_project(folder: str, data: Any, where: Place) -> dict[str, Any]:
     return {key: _read_of_project(key, value, where.at(key)) for key, value in flatten(data)}
 
 
-def _read_of_project(key: str, value: Any, where: Place) -> Any:
+def _read_of_project(key: str, value: Any, where: KeyPlace) -> Any:
     if key == "hooks":
         return read_hooks(value, where, brought=False)
     if key == "mcp" and isinstance(value, dict):
@@ -79,7 +81,7 @@ def _read_of_project(key: str, value: Any, where: Place) -> Any:
     return check_value(key, value, where)
 
 
-def _check_name(what: str, name: str, where: Place) -> None:
+def _check_name(what: str, name: str, where: KeyPlace) -> None:
     if "/" in name:
         raise UsageError(f"{where}: {what} cannot be called {name!r}; a name holds no slash.")
     if name in _TAKEN:
@@ -94,14 +96,14 @@ _MOMENTS: Final = get_args(_HOOK_HINTS["on"])
 _ABOUT_TOOLS: Final = ("before_tool", "after_tool")
 
 
-def read_hooks(data: Any, place: Place, *, brought: bool) -> tuple[Hook, ...]:
+def read_hooks(data: Any, place: KeyPlace, *, brought: bool) -> tuple[Hook, ...]:
     """The hooks of one file; `brought`: of a project's. Raises UsageError saying where and what is wrong."""
     if not isinstance(data, list):
         raise UsageError(f"{place}: hooks are a list of tables, each headed by [[hooks]].")
     return tuple(_read_hook(each, place.at(number), brought) for number, each in enumerate(data))
 
 
-def _read_hook(data: Any, place: Place, brought: bool) -> Hook:
+def _read_hook(data: Any, place: KeyPlace, brought: bool) -> Hook:
     if not isinstance(data, dict):
         raise UsageError(f"{place}: a hook is a table with `on` and `command`.")
     values: dict[str, Any] = {"where": "trial" if brought else "machine"}
@@ -136,7 +138,7 @@ _ADDRESS: Final = re.compile(r"https?://[^/\s?#@]+([/?][^\s#]*)?")
 _MOST_SECONDS: Final = 600
 
 
-def read_tool_server(name: str, data: Any, where: Place) -> ToolServer:
+def read_tool_server(name: str, data: Any, where: KeyPlace) -> ToolServer:
     """A server under its name. Raises UsageError saying where it stands and what is wrong."""
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -154,7 +156,7 @@ def read_tool_server(name: str, data: Any, where: Place) -> ToolServer:
     return ToolServer(**values)
 
 
-def _read_value(key: str, value: Any, where: Place) -> Any:
+def _read_value(key: str, value: Any, where: KeyPlace) -> Any:
     if key not in _SERVER_HINTS:
         raise UsageError(f"{where.at(key)}: {unknown_key(key, sorted(_SERVER_HINTS))}")
     if key in _TABLES:
@@ -170,14 +172,14 @@ def _read_value(key: str, value: Any, where: Place) -> Any:
     return fitted
 
 
-def _split(command: str, where: Place) -> list[str]:
+def _split(command: str, where: KeyPlace) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
         raise UsageError(f"{where}: {command!r} is no command: {error}.") from error
 
 
-def _check_places(values: Mapping[str, Any], where: Place) -> None:
+def _check_places(values: Mapping[str, Any], where: KeyPlace) -> None:
     """Programs are named so that no project's folder can slip in another one; addresses hold no keys."""
     command, cwd, url = values.get("command", ()), values.get("cwd", ""), values.get("url", "")
     if command and not _is_anchored(command[0]) and re.search(r"[/\\]", command[0]):

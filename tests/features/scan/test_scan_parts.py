@@ -20,7 +20,7 @@ from kith.features.scan.picture import draw
 from kith.features.scan.report import Copied, History, LanguageSize, Report, Size, Survey
 from kith.features.scan.treemap import Box, squarify
 from kith.features.scan.visible import code, visible
-from kith.memory.scanned import Kept, ScanStore
+from kith.memory.scanned import KeptScan, ScanStore
 from kith.trees.bulk import stamp_files
 
 # --- pictures and documents ----------------------------------------------------------------------
@@ -83,15 +83,15 @@ def test_a_report_of_nothing_has_no_empty_tables() -> None:
 
 def test_the_store_keeps_replaces_and_forgets(tmp_path: Path) -> None:
     store = ScanStore(tmp_path, tmp_path)
-    kept = Kept("a.py", (3, 4), b"d", "[]", b"p")
-    store.put([kept, Kept("b.py", (1, 2), b"", "[]", b""), Kept("\udcff.py", (1, 1), b"", "[]", b"")])
-    store.put([Kept("b.py", (9, 9), b"e", "[1]", b"")])
+    kept = KeptScan("a.py", (3, 4), b"d", "[]", b"p")
+    store.put([kept, KeptScan("b.py", (1, 2), b"", "[]", b""), KeptScan("\udcff.py", (1, 1), b"", "[]", b"")])
+    store.put([KeptScan("b.py", (9, 9), b"e", "[1]", b"")])
     store.forget(["nothing"])
     store.write_note("x", "old")
     store.write_note("x", "new")
     store.close()
     again = ScanStore(tmp_path, tmp_path)
-    assert again.load() == {"a.py": kept, "b.py": Kept("b.py", (9, 9), b"e", "[1]", b"")}
+    assert again.load() == {"a.py": kept, "b.py": KeptScan("b.py", (9, 9), b"e", "[1]", b"")}
     assert (again.note("x"), again.note("y")) == ("new", "")
     again.forget(["a.py", "b.py"])
     assert again.load() == {}
@@ -101,7 +101,7 @@ def test_the_store_keeps_replaces_and_forgets(tmp_path: Path) -> None:
 def test_where_the_disk_refuses_nothing_is_kept_and_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "scan").write_text("a file where a folder should be")
     store = ScanStore(tmp_path, tmp_path)
-    store.put([Kept("a.py", (3, 4), b"d", "[]", b"")])
+    store.put([KeptScan("a.py", (3, 4), b"d", "[]", b"")])
     store.write_note("x", "y")
     assert store.load() == {} and store.note("x") == ""
     store.close()
@@ -164,7 +164,7 @@ def test_many_files_are_looked_at_by_processes_and_known_ones_not_again(tmp_path
     first, told = look(root, store)
     assert [each.functions for each in first.facts.values()] == [1] * 200
     assert told[-1] == (200, 200)
-    store.put([Kept("m009.py", store.load()["m009.py"].stamp, b"x", "no facts", b"")])
+    store.put([KeptScan("m009.py", store.load()["m009.py"].stamp, b"x", "no facts", b"")])
     (root / "m007.py").write_text("x = 1\n")
     (root / "m008.py").unlink()
     again, told = look(root, store)

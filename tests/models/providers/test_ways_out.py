@@ -20,7 +20,7 @@ from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic_facts import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
-from kith.settings.files import Place
+from kith.settings.files import KeyPlace
 from kith.settings.tables import read_named
 
 KEY = "sk-very-much-mine-0123456789"
@@ -154,7 +154,7 @@ def test_a_pool_goes_on_without_a_server_that_sends_on_to_a_cloud() -> None:
 def test_no_word_about_a_wrong_address_has_its_key(url: str) -> None:
     for read in (
         lambda: Endpoint(url),
-        lambda: read_named("endpoints", "x", {"url": url}, Place("config.toml")),
+        lambda: read_named("endpoints", "x", {"url": url}, KeyPlace("config.toml")),
     ):
         try:
             read()

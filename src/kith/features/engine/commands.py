@@ -71,7 +71,7 @@ async def pull_model(chosen: Settings, name: str, force: bool, emit: Emit) -> Pa
 
 def follow(work: Callable[[Hear], Awaitable[Path | str]], stream: IO[str]) -> int:
     """Show how a download goes on `stream`, and print what it returns; an interruption says how to go on."""
-    shown: Shown = Bar(stream) if is_lively(stream) else Lines(stream)
+    shown: PullDisplay = Bar(stream) if is_lively(stream) else Lines(stream)
 
     async def done() -> Path | str:
         return await work(shown.hear)
@@ -88,7 +88,7 @@ def follow(work: Callable[[Hear], Awaitable[Path | str]], stream: IO[str]) -> in
     return 0
 
 
-class Shown(Protocol):
+class PullDisplay(Protocol):
     """Where a person sees what happens."""
 
     def hear(self, event: Event) -> None: ...

@@ -22,7 +22,7 @@ _VERSION = 1  # of the files here: two versions of kith that do not understand e
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class EngineSpec:
     """What an engine is to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
 
     `size`: bytes of the model's files. After `idle_s` seconds without a kith that wants it, it ends.
@@ -38,7 +38,7 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EngineRecord:
     """How an engine is: written by its keeper, read by everybody who wants it.
 
     `loaded` is in percent, `window` in tokens. `trouble` is why it failed, `crash` why it last had to be
@@ -63,7 +63,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class EngineHome:
     """The folder of one engine.
 
     Two locks say all that must never be wrong. `keeper` is held by the process that keeps the engine: free,
@@ -110,15 +110,15 @@ class Home:
         """Make the folder, for this user's eyes only."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def read(self) -> Record | None:
+    def read(self) -> EngineRecord | None:
         """The record, None when there is none that can be read."""
         try:
-            record: Record = decode(json.loads(self.record.read_text("utf-8")), Record)
+            record: EngineRecord = decode(json.loads(self.record.read_text("utf-8")), EngineRecord)
         except (OSError, ValueError, TypeError):
             return None
         return record
 
-    def write(self, record: Record) -> None:
+    def write(self, record: EngineRecord) -> None:
         """Replace the record in one step: a reader sees the former one or this one."""
         self.put(self.record, json.dumps(encode(record)))
 
@@ -147,13 +147,13 @@ def engines_folder(state: Path) -> Path:
     return state / "engines"
 
 
-def all_homes(state: Path) -> Iterator[Home]:
+def all_homes(state: Path) -> Iterator[EngineHome]:
     """The folder of each engine, in order."""
     for folder in sorted(engines_folder(state).glob("*/")):
-        yield Home(folder)
+        yield EngineHome(folder)
 
 
-def home_for(spec: Spec, state: Path) -> Home:
+def home_for(spec: EngineSpec, state: Path) -> EngineHome:
     """Where the engine for just this model, run just so, is kept.
 
     A changed file, other flags, another engine or another machine (a home folder may be shared) is another.
@@ -164,7 +164,7 @@ def home_for(spec: Spec, state: Path) -> Home:
         for found in [file.stat()]
     ]
     what = repr((_VERSION, parts, spec.engine, spec.flags, platform.node()))
-    return Home(engines_folder(state) / hashlib.sha256(what.encode()).hexdigest()[:16])
+    return EngineHome(engines_folder(state) / hashlib.sha256(what.encode()).hexdigest()[:16])
 
 
 def real_path(model: Path) -> Path:

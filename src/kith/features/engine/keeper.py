@@ -17,8 +17,16 @@ from typing import Any, Literal
 
 from kith.core.codec import decode
 from kith.features.engine.failures import why_it_failed
-from kith.features.engine.home import Home, Record, Spec, take
-from kith.features.engine.processes import HOST, Engine, birth, end, end_child, resident_bytes, start_engine
+from kith.features.engine.home import EngineHome, EngineRecord, EngineSpec, take
+from kith.features.engine.processes import (
+    HOST,
+    EngineProcess,
+    birth,
+    end,
+    end_child,
+    resident_bytes,
+    start_engine,
+)
 
 _MOST_CRASHES = 5  # after so many it is not started again
 _LOADING_TICK_S, _READY_TICK_S = 0.05, 0.5
@@ -72,14 +80,14 @@ def keep(folder: str, spec_text: str) -> None:
     keeper's lock and has written a record, or another keeper was there before.
     """
     os.umask(0o077)
-    home, spec = Home(Path(folder)), decode(json.loads(spec_text), Spec)
+    home, spec = EngineHome(Path(folder)), decode(json.loads(spec_text), EngineSpec)
     lock = _claim(home)
     if lock is None:
         return
     old = home.read()
     if old is not None:  # its keeper was killed
         end(old.engine, old.engine_born)
-    home.write(Record("loading", spec.name, spec.model, since=time.time()))
+    home.write(EngineRecord("loading", spec.name, spec.model, since=time.time()))
     if os.fork():
         os._exit(0)  # the lock is the child's now: it is one open file for both
     log = EngineLog(home.log)
@@ -94,14 +102,14 @@ def keep(folder: str, spec_text: str) -> None:
         lock.close()
 
 
-def _claim(home: Home) -> FileIO | None:
+def _claim(home: EngineHome) -> FileIO | None:
     until = time.monotonic() + _CLAIM_S
     while (lock := take(home.keeper)) is None and time.monotonic() < until:
         time.sleep(0.02)
     return lock
 
 
-def _leave(home: Home) -> None:
+def _leave(home: EngineHome) -> None:
     """Let go of the terminal and of everything that was open; what this process says goes into the log."""
     # A crash must not write the memory of a model to the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -116,10 +124,10 @@ def _leave(home: Home) -> None:
 class _Keeper:
     """One engine after another, as long as somebody wants it."""
 
-    home: Home
-    spec: Spec
+    home: EngineHome
+    spec: EngineSpec
     log: EngineLog
-    record: Record = field(init=False)
+    record: EngineRecord = field(init=False)
     stopped: bool = field(default=False, init=False)
     bell: int = field(default=-1, init=False)
     last_wanted: float = field(default_factory=time.monotonic, init=False)
@@ -133,7 +141,7 @@ class _Keeper:
             signal.signal(number, self._stop)
         spec = self.spec
         self._tell(
-            Record("loading", spec.name, spec.model, os.getpid(), birth(os.getpid()), since=time.time())
+            EngineRecord("loading", spec.name, spec.model, os.getpid(), birth(os.getpid()), since=time.time())
         )
         while self._serve_once() == "crashed":
             if self.record.state == "failed" or self.record.crashes > _MOST_CRASHES:
@@ -170,7 +178,7 @@ class _Keeper:
             self._note_crash(code)
         return outcome
 
-    def _watch(self, engine: Engine) -> Outcome:
+    def _watch(self, engine: EngineProcess) -> Outcome:
         """Read what the engine says and look after it until it ends, or should."""
         assert engine.process.stdout
         said = engine.process.stdout.fileno()
@@ -188,7 +196,7 @@ class _Keeper:
             if self.record.state == "loading":
                 self._look(engine)
 
-    def _look(self, engine: Engine) -> None:
+    def _look(self, engine: EngineProcess) -> None:
         """Write down how much of the model is in memory, or that it is ready."""
         window = _window_of(engine)
         if window is not None:
@@ -228,12 +236,12 @@ class _Keeper:
     def _stop(self, number: int, frame: object) -> None:
         self.stopped = True
 
-    def _tell(self, record: Record) -> None:
+    def _tell(self, record: EngineRecord) -> None:
         self.record = record
         self.home.write(record)
 
 
-def _window_of(engine: Engine) -> int | None:
+def _window_of(engine: EngineProcess) -> int | None:
     """The window of an engine that is ready, in tokens (0 if it does not say); None while it is not ready."""
     # /health needs no key: somebody else's server that took this port meanwhile would not get to see it.
     if _ask(engine, "/health", "") is None:
@@ -244,7 +252,7 @@ def _window_of(engine: Engine) -> int | None:
         return 0
 
 
-def _ask(engine: Engine, path: str, key: str) -> Any:
+def _ask(engine: EngineProcess, path: str, key: str) -> Any:
     """The JSON at a path, None unless it is given gladly."""
     connection = http.client.HTTPConnection(HOST, int(engine.url.rpartition(":")[2]), timeout=_ASK_S)
     try:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.errors import NoModelError
-from kith.features.engine.home import Home, Spec
+from kith.features.engine.home import EngineHome, EngineSpec
 from kith.features.engine.options import standing_flags
 from kith.models.discovery.machine import find_program
 
@@ -150,7 +150,7 @@ _HELP_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineProcess:
     """A started engine: its process, where it will listen, and the key it asks for."""
 
     process: subprocess.Popen[bytes]
@@ -158,7 +158,7 @@ class Engine:
     key: str
 
 
-def start_engine(home: Home, spec: Spec) -> Engine:
+def start_engine(home: EngineHome, spec: EngineSpec) -> EngineProcess:
     """Start it; it has loaded nothing yet. Its words come on `process.stdout`. Raises OSError."""
     key, port = secrets.token_urlsafe(24), _free_port()
     home.put(home.key, key + "\n")
@@ -172,10 +172,10 @@ def start_engine(home: Home, spec: Spec) -> Engine:
         env=calm_environment(os.environ),
         preexec_fn=die_with_parent,  # the keeper has one thread: nothing can be half done here
     )
-    return Engine(process, f"http://{HOST}:{port}", key)
+    return EngineProcess(process, f"http://{HOST}:{port}", key)
 
 
-def command_line(home: Home, spec: Spec, port: int) -> list[str]:
+def command_line(home: EngineHome, spec: EngineSpec, port: int) -> list[str]:
     """The program and its arguments, llama-server's names for both engines."""
     place = ["--host", HOST, "--port", str(port), "--api-key-file", str(home.key)]
     if spec.engine == WHEEL:

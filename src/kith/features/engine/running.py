@@ -21,9 +21,9 @@ from kith.core.events import Notice, Progress
 from kith.core.model import Emit
 from kith.features.engine.failures import last_words
 from kith.features.engine.home import (
-    Home,
-    Record,
-    Spec,
+    EngineHome,
+    EngineRecord,
+    EngineSpec,
     all_homes,
     holds,
     home_for,
@@ -70,7 +70,7 @@ class RunningEngine:
     memory: int
     since: float
     crashes: int
-    home: Home
+    home: EngineHome
 
 
 def running_engines(state: Path) -> list[RunningEngine]:
@@ -104,7 +104,7 @@ def stop_engines(state: Path) -> int:
     return len(found)
 
 
-def stop_if_idle(home: Home) -> str:
+def stop_if_idle(home: EngineHome) -> str:
     """End an engine that nobody uses and clear away what is left of a dead one; the name of one that ran."""
     lease = take(home.lease)
     if lease is None:
@@ -116,7 +116,7 @@ def stop_if_idle(home: Home) -> str:
         lease.close()
 
 
-def _stop(home: Home) -> bool:
+def _stop(home: EngineHome) -> bool:
     """End an engine by its keeper; True if there was one. What is left of a dead one is cleared away.
 
     A keeper that has just begun has not said yet who it is: it is waited for. Raises BusyError when it stays.
@@ -158,7 +158,7 @@ class EngineAddress:
     digest: str
     window: int
     name: str
-    home: Home
+    home: EngineHome
     crashes: int = 0
     lease: FileIO | None = field(default=None, repr=False, compare=False)
 
@@ -210,7 +210,7 @@ async def open_engine(
     )
 
 
-async def make_room(state: Path, emit: Emit, *, spare: Collection[Home]) -> None:
+async def make_room(state: Path, emit: Emit, *, spare: Collection[EngineHome]) -> None:
     """End every other engine that nobody uses: two models seldom fit into one machine's memory."""
     for other in all_homes(state):
         if other not in spare and (name := await asyncio.to_thread(stop_if_idle, other)):
@@ -241,23 +241,23 @@ async def runs(address: EngineAddress) -> bool:
     return same and await answers(address.url)
 
 
-def _describe(model: Path, options: EngineOptions, name: str, prefer: str, idle_s: float) -> Spec:
+def _describe(model: Path, options: EngineOptions, name: str, prefer: str, idle_s: float) -> EngineSpec:
     """What is to run, checked as far as it can be checked before anything is started."""
     engine = find_engine(prefer)
     check_flags(options.extra, known=engine == WHEEL)
     path = real_path(model)
     header = read_header(path)
     size = sum(file.stat().st_size for file in model_files(path))
-    return Spec(name or path.stem, str(path), header.digest, engine, flags_of(options), size, idle_s)
+    return EngineSpec(name or path.stem, str(path), header.digest, engine, flags_of(options), size, idle_s)
 
 
-def _address(record: Record, spec: Spec, home: Home, lease: FileIO) -> EngineAddress:
+def _address(record: EngineRecord, spec: EngineSpec, home: EngineHome, lease: FileIO) -> EngineAddress:
     return EngineAddress(
         record.url, record.key, spec.digest, record.window, spec.name, home, record.crashes, lease
     )
 
 
-async def _lease(home: Home) -> FileIO:
+async def _lease(home: EngineHome) -> FileIO:
     """A share of the engine. Where one is just going away, wait until it is gone. Raises ModelError."""
     while True:
         try:
@@ -270,7 +270,7 @@ async def _lease(home: Home) -> FileIO:
         await asyncio.sleep(_PAUSE_S)
 
 
-def _start(home: Home, spec: Spec) -> None:
+def _start(home: EngineHome, spec: EngineSpec) -> None:
     """Start a keeper, unless another kith was quicker. Raises ModelError."""
     spec_text = json.dumps(encode(spec))
     try:
@@ -292,7 +292,7 @@ def _start(home: Home, spec: Spec) -> None:
         raise ModelError(f"The keeper of the engine could not be started: {words}")
 
 
-async def _follow(home: Home, emit: Emit) -> Record | None:
+async def _follow(home: EngineHome, emit: Emit) -> EngineRecord | None:
     """Wait until the engine is ready, telling how far it is; None when its keeper is gone.
 
     Raises ModelError when it failed.

@@ -14,7 +14,7 @@ from kith.features.engine.processes import WHEEL
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FlagChoice:
     """A word that stands for a member of one of xllamacpp's enumerations, named `prefix` and the word."""
 
     enum: str
@@ -22,7 +22,7 @@ class Choice:
     words: Mapping[str, str]
 
 
-Kind = type[int] | type[float] | type[str] | type[Path] | bool | Choice
+Kind = type[int] | type[float] | type[str] | type[Path] | bool | FlagChoice
 
 _SWITCH = {"on": "ENABLED", "off": "DISABLED", "auto": "AUTO"}
 _NUMBERS = {
@@ -30,7 +30,7 @@ _NUMBERS = {
 }
 _ROPE = {name: name.upper() for name in ("none", "linear", "yarn")}
 _SPLIT = {name: name.upper() for name in ("none", "layer", "row")}
-_LOAD = Choice("llama_load_mode", "LLAMA_LOAD_MODE_", {"none": "NONE", "mlock": "MMAP_MLOCK"})
+_LOAD = FlagChoice("llama_load_mode", "LLAMA_LOAD_MODE_", {"none": "NONE", "mlock": "MMAP_MLOCK"})
 
 # Names of a flag: fields of CommonParams, and what they hold. A switch (True, False) takes no value; a flag
 # with a member of a Choice after the dot is a switch as well.
@@ -43,13 +43,13 @@ _TABLE: Mapping[str, tuple[str, Kind]] = {
     "--poll": ("cpuparams.poll", int),
     "-ngl --gpu-layers --n-gpu-layers": ("n_gpu_layers", int),
     "-mg --main-gpu": ("main_gpu", int),
-    "-sm --split-mode": ("split_mode", Choice("llama_split_mode", "LLAMA_SPLIT_MODE_", _SPLIT)),
+    "-sm --split-mode": ("split_mode", FlagChoice("llama_split_mode", "LLAMA_SPLIT_MODE_", _SPLIT)),
     "-fa --flash-attn": (
         "flash_attn_type",
-        Choice("llama_flash_attn_type", "LLAMA_FLASH_ATTN_TYPE_", _SWITCH),
+        FlagChoice("llama_flash_attn_type", "LLAMA_FLASH_ATTN_TYPE_", _SWITCH),
     ),
-    "-ctk --cache-type-k": ("cache_type_k", Choice("ggml_type", "GGML_TYPE_", _NUMBERS)),
-    "-ctv --cache-type-v": ("cache_type_v", Choice("ggml_type", "GGML_TYPE_", _NUMBERS)),
+    "-ctk --cache-type-k": ("cache_type_k", FlagChoice("ggml_type", "GGML_TYPE_", _NUMBERS)),
+    "-ctv --cache-type-v": ("cache_type_v", FlagChoice("ggml_type", "GGML_TYPE_", _NUMBERS)),
     "-b --batch-size": ("n_batch", int),
     "-ub --ubatch-size": ("n_ubatch", int),
     "-cram --cache-ram": ("cache_ram_mib", int),
@@ -64,7 +64,7 @@ _TABLE: Mapping[str, tuple[str, Kind]] = {
     "--no-warmup": ("warmup", False),
     "--rope-scaling": (
         "rope_scaling_type",
-        Choice("llama_rope_scaling_type", "LLAMA_ROPE_SCALING_TYPE_", _ROPE),
+        FlagChoice("llama_rope_scaling_type", "LLAMA_ROPE_SCALING_TYPE_", _ROPE),
     ),
     "--rope-freq-base": ("rope_freq_base", float),
     "--rope-freq-scale": ("rope_freq_scale", float),
@@ -99,7 +99,7 @@ def check_flags(words: Sequence[str], *, known: bool) -> None:
 def set_flags(engine: Any, params: Any, words: Sequence[str]) -> None:
     """Set what the flags say. `engine` is the module xllamacpp, `params` its CommonParams."""
     for places, kind, word in _read(words):
-        if isinstance(kind, Choice):
+        if isinstance(kind, FlagChoice):
             value: Any = getattr(getattr(engine, kind.enum), kind.prefix + kind.words[word])
         else:
             value = _value(kind, word)
@@ -121,7 +121,7 @@ def _read(words: Sequence[str]) -> Iterator[tuple[str, Kind, str]]:
                 "named as the engine to use, every flag is passed on."
             )
         places, kind = FLAGS[name]
-        if isinstance(kind, Choice) and places.rpartition(".")[2] in kind.words:
+        if isinstance(kind, FlagChoice) and places.rpartition(".")[2] in kind.words:
             places, _, word = places.rpartition(".")
         else:
             word = "" if isinstance(kind, bool) else next(rest, "")
@@ -131,7 +131,7 @@ def _read(words: Sequence[str]) -> Iterator[tuple[str, Kind, str]]:
 
 def _check(name: str, kind: Kind, word: str) -> None:
     """Raise UsageError for a word that is not of its kind."""
-    if isinstance(kind, Choice):
+    if isinstance(kind, FlagChoice):
         if word not in kind.words:
             raise UsageError(f"{name} takes one of {', '.join(kind.words)}, not {word!r}.")
         return

@@ -23,7 +23,7 @@ from kith.features.scan.facts import (
 )
 from kith.features.scan.report import Survey
 from kith.memory.caches import Stamp, settle
-from kith.memory.scanned import Kept, ScanStore
+from kith.memory.scanned import KeptScan, ScanStore
 from kith.memory.workers import Crew
 from kith.trees.bulk import read_files, stamp_files
 
@@ -57,7 +57,7 @@ async def survey(
         for batch, looking in _in_flight(crew, _batches(wanted, stamps)):
             looked = await looking
             new = [
-                Kept(each.path, settle(stamps[each.path], now), each.digest, each.facts, each.prints)
+                KeptScan(each.path, settle(stamps[each.path], now), each.digest, each.facts, each.prints)
                 for each in looked
             ]
             store.put(new)
@@ -76,7 +76,7 @@ def _is_inside(path: str, folder: str) -> bool:
     return not folder or path == folder or path.startswith(f"{folder}/")
 
 
-def _unchanged(known: Kept | None, stamp: Stamp) -> tuple[Kept, FileFacts] | None:
+def _unchanged(known: KeptScan | None, stamp: Stamp) -> tuple[KeptScan, FileFacts] | None:
     """What is known of a file that is still the same."""
     if known is None or known.stamp != stamp:
         return None
@@ -86,7 +86,7 @@ def _unchanged(known: Kept | None, stamp: Stamp) -> tuple[Kept, FileFacts] | Non
         return None
 
 
-def _survey(found: Mapping[str, tuple[Kept, FileFacts]], stamps: Mapping[str, Stamp]) -> Survey:
+def _survey(found: Mapping[str, tuple[KeptScan, FileFacts]], stamps: Mapping[str, Stamp]) -> Survey:
     paths = sorted(found)
     return Survey(
         sorted(stamps),

@@ -16,7 +16,7 @@ from kith.core.run import new_id
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter, can_resume, open_question, unheard_sessions, was_cut_off
 from kith.memory.listing import Summary
-from kith.memory.live import Position, Watch
+from kith.memory.live import LiveReader, Position
 from kith.memory.log import Log
 from kith.memory.queries import roots_of
 
@@ -147,9 +147,9 @@ class Desk:
 
     # --- what a person sees --------------------------------------------------------------------
 
-    def watch(self, session: str, position: Position | None = None) -> Watch:
+    def watch(self, session: str, position: Position | None = None) -> LiveReader:
         """A reader of the session from a position on."""
-        return Watch(self.log, session, position or Position())
+        return LiveReader(self.log, session, position or Position())
 
 
 def open_desk(roots: Sequence[Path], flags: dict[str, Any]) -> Desk:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final
 
 from kith.features.web.problems import Refused
-from kith.memory.live import Position, Seen, Watch
+from kith.memory.live import LiveReader, Position, Seen
 
 LOOK_S: Final = 0.05  # between two looks, which cost some microseconds each
 BESIDE_S: Final = 1.0
@@ -32,7 +32,10 @@ def silence() -> bytes:
 
 
 async def stream(
-    watch: Watch, frame: Frame, is_over: Callable[[], bool] = never, beside: Callable[[], bytes] = silence
+    watch: LiveReader,
+    frame: Frame,
+    is_over: Callable[[], bool] = never,
+    beside: Callable[[], bytes] = silence,
 ) -> AsyncIterator[bytes]:
     """What happens in a session, from the position of `watch` on, as `frame` tells it.
 

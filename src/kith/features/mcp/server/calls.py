@@ -21,7 +21,7 @@ from kith.core.values import Answer, Question
 from kith.features.mcp.server.forms import LONGEST, answer_of, form_of, words_of
 from kith.features.mcp.server.progress import progress_of
 from kith.features.web.desk import Desk
-from kith.memory.live import Watch
+from kith.memory.live import LiveReader
 from kith.view.printing import printable
 
 _LOOK_S = 0.1  # between two looks into the log
@@ -34,7 +34,7 @@ class Call:
     """A tool call's session. `task` does its work here; None where a process of its own does it."""
 
     session: str
-    watch: Watch
+    watch: LiveReader
     task: "asyncio.Task[Any] | None" = None
     ended: bool = False
     waiting: bool = False  # for an answer that nobody gave in time

@@ -11,7 +11,7 @@ from kith.features.web.api.dependencies import Id, OneDesk, found
 from kith.features.web.api.refusals import problems
 from kith.features.web.desk import Desk
 from kith.features.web.sse import HEADERS, frame_events, never, position_of, stream, write_event
-from kith.memory.live import Watch
+from kith.memory.live import LiveReader
 
 _routes = APIRouter(tags=["sessions"])
 _PAGE: Final = 500  # events of one page, where nobody says otherwise
@@ -79,7 +79,7 @@ def over(desk: Desk, session: str) -> Callable[[], bool]:
     return is_over
 
 
-def _page(watch: Watch, limit: int) -> Response:
+def _page(watch: LiveReader, limit: int) -> Response:
     position = watch.position
     seen = [each for each in watch.look() if each.stored][:limit]
     position = seen[-1].position if seen else position
