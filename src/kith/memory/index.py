@@ -3,7 +3,7 @@
 index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
 told = await refresh(index, project.tree, progress)  looks at what changed, and only there
 index.find("Cache.get") -> Found                     definitions, or near names; the files that use it
-index.files() -> {path: Row(size, lines, definitions)}
+index.files() -> {path: IndexedFile(size, lines, definitions)}
 index.fitting(find_words(task)) -> {path: score}     for context/brief.py
 index.definitions(path), index.uses(path), index.defining(name), index.using(name)
 """
