@@ -1,4 +1,4 @@
-"""How kith's downloader and huggingface_hub fare with a hub that misbehaves.
+"""Compare kith's downloader with huggingface_hub, on a hub that misbehaves.
 
     python benchmarks/downloads.py PYTHON_WITH_HUGGINGFACE_HUB [--case NAME ...]
 

@@ -1,4 +1,4 @@
-"""How many rows of a damaged log are saved: by kith, by `sqlite3 .recover`, by what SQLite still reads.
+"""Count the rows of damaged logs that are saved: by kith, by `sqlite3 .recover`, by plain SQLite.
 
     python benchmarks/salvage.py [--logs 20] [--sessions 40] [--sqlite3 PROGRAM]
 

@@ -1,4 +1,4 @@
-"""What people say to a session from any face and any process, and what a session waits for."""
+"""Letters to a session from any face and any process, and the question that it waits with."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a project defines and which files use it: a cache in SQLite, made anew whenever it is in doubt.
+"""The index of a project, its definitions and their uses: a cache in SQLite, made anew when in doubt.
 
 index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
 told = await refresh(index, project.tree, progress)  looks at what changed, and only there

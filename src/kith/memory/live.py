@@ -1,4 +1,4 @@
-"""What is shown and not stored, for faces in other processes: pieces of a reply, how far a reading is.
+"""Live output, shown and not stored, for faces in other processes: pieces of a reply, progress of a reading.
 
 Between two logged events the writer keeps a file that is named after the first of them, and is finished when
 the next one is logged. So a reader that knows the log to event N reads the file of N, and nothing is lost or

@@ -1,4 +1,4 @@
-"""What a person agreed to or allowed for good: read from their answers in the log, the last one holds."""
+"""Lasting consents and permits of a person, read from their answers in the log; the last one holds."""
 
 import json
 from dataclasses import dataclass

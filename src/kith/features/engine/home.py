@@ -1,4 +1,4 @@
-"""What is known of one engine on the disk: its folder, what it runs, how far it is, and who holds it."""
+"""One engine as it is known on the disk: its folder, what it runs, how far it is, and who holds it."""
 
 import hashlib
 import json
