@@ -11,7 +11,7 @@ from kith.agent.project import Project
 from kith.context.brief import fit_nothing
 from kith.context.words import find_words
 from kith.core.events import Event, Notice
-from kith.features.scan.scans import Patience, run_scan
+from kith.features.scan.scan import Patience, run_scan
 from kith.memory.index import Index, open_index
 from kith.memory.refresh import Refreshed, refresh
 

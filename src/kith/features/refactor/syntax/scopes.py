@@ -1,4 +1,4 @@
-"""Which name means what: the scopes of a Python file, and every place where a name stands."""
+"""Bind names to scopes: the scopes of a Python file, and every place where a name stands."""
 
 import ast
 import re
@@ -7,26 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kith.features.refactor.syntax.source import Source
+from kith.features.refactor.syntax.source import PythonSource
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 How = Literal["bind", "read", "delete", "declare", "text"]
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class NameScope:
     """A module, class, function, lambda or comprehension, and the names that belong to it."""
 
     kind: Literal["module", "class", "function", "inner"]
     node: ast.AST
-    parent: "Scope | None"
+    parent: "NameScope | None"
     name: str
     bound: set[str] = field(default_factory=set)
     elsewhere: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
 
-    def up(self) -> Iterator["Scope"]:
+    def up(self) -> Iterator["NameScope"]:
         """This scope and all around it, innermost first."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
@@ -43,20 +43,20 @@ class Mention:
     start: int
     how: How
     node: ast.AST
-    scope: Scope
+    scope: NameScope
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ModuleNames:
     """All names of one file."""
 
-    source: Source
-    module: Scope
-    scopes: Mapping[ast.AST, Scope]
+    source: PythonSource
+    module: NameScope
+    scopes: Mapping[ast.AST, NameScope]
     mentions: tuple[Mention, ...]
     by_name: Mapping[str, Sequence[Mention]]
 
-    def of(self, scope: Scope, name: str) -> tuple[Mention, ...]:
+    def of(self, scope: NameScope, name: str) -> tuple[Mention, ...]:
         """Every mention of the name that belongs to this scope, in it or deeper."""
         return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is scope)
 
@@ -65,7 +65,7 @@ class Names:
         return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is None)
 
 
-def find_owner(scope: Scope, name: str) -> Scope | None:
+def find_owner(scope: NameScope, name: str) -> NameScope | None:
     """The scope that a name means when it stands in `scope`; None when nobody binds it."""
     said = scope.elsewhere.get(name)
     around = list(scope.up())
@@ -83,31 +83,31 @@ def find_owner(scope: Scope, name: str) -> Scope | None:
     return None
 
 
-def bind_names(source: Source) -> Names:
+def bind_names(source: PythonSource) -> ModuleNames:
     """Walk a file once and note every scope and every name."""
-    module = Scope("module", source.tree, None, "")
-    walk = _Walk(source, module)
+    module = NameScope("module", source.tree, None, "")
+    walk = _ScopeWalk(source, module)
     walk.visit_all(source.tree.body)
     by_name = defaultdict(list)
     for mention in walk.mentions:
         by_name[mention.name].append(mention)
-    return Names(source, module, walk.scopes, tuple(walk.mentions), by_name)
+    return ModuleNames(source, module, walk.scopes, tuple(walk.mentions), by_name)
 
 
-class _Walk(ast.NodeVisitor):
+class _ScopeWalk(ast.NodeVisitor):
     """Visits the nodes in the order in which they stand, with the scope they stand in."""
 
-    def __init__(self, source: Source, module: Scope) -> None:
+    def __init__(self, source: PythonSource, module: NameScope) -> None:
         self.source = source
         self.scope = module
-        self.scopes: dict[ast.AST, Scope] = {source.tree: module}
+        self.scopes: dict[ast.AST, NameScope] = {source.tree: module}
         self.mentions: list[Mention] = []
 
     def visit_all(self, nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> None:
         for node in nodes:
             self.visit(node)
 
-    def _note(self, name: str, start: int, how: How, node: ast.AST, scope: Scope | None = None) -> None:
+    def _note(self, name: str, start: int, how: How, node: ast.AST, scope: NameScope | None = None) -> None:
         scope = scope or self.scope
         there = self.source.text[start : start + len(name)] == name
         self.mentions.append(Mention(name, start if there else -1, how, node, scope))
@@ -116,9 +116,9 @@ class _Walk(ast.NodeVisitor):
             if scope.elsewhere.get(name) == "global":
                 list(scope.up())[-1].bound.add(name)
 
-    def _open(self, kind: Literal["class", "function", "inner"], node: ast.AST, name: str) -> Scope:
+    def _open(self, kind: Literal["class", "function", "inner"], node: ast.AST, name: str) -> NameScope:
         outer = f"{self.scope.name}." if self.scope.name else ""
-        scope = Scope(kind, node, self.scope, outer + name)
+        scope = NameScope(kind, node, self.scope, outer + name)
         self.scopes[node] = scope
         return scope
 
@@ -145,11 +145,11 @@ class _Walk(ast.NodeVisitor):
         self._body(node, "class")
         self.scope = outer
 
-    def _open_parameters(self, node: Definition) -> Scope:
+    def _open_parameters(self, node: Definition) -> NameScope:
         """`def f[T]`: the type parameters are a scope of their own. Returns the scope to go back to."""
         outer, parameters = self.scope, getattr(node, "type_params", [])
         if parameters:
-            self.scope = Scope("function", node, outer, outer.name)
+            self.scope = NameScope("function", node, outer, outer.name)
             self.visit_all(parameters)
         return outer
 
@@ -292,8 +292,8 @@ class _Walk(ast.NodeVisitor):
 _DEFINES: Final = re.compile(r"(?:async[\s\\]+)?(?:def|class)[\s\\]+")
 
 
-def name_start(source: Source, node: Definition) -> int:
-    """Where the name of a definition stands."""
+def name_start(source: PythonSource, node: Definition) -> int:
+    """The offset of a definition's name."""
     found = _DEFINES.match(source.text, source.span(node)[0])
     return found.end() if found else -1
 
@@ -305,7 +305,7 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     return [*arguments.posonlyargs, *arguments.args, *star, *arguments.kwonlyargs, *last]
 
 
-def _declare(scope: Scope, node: Definition) -> None:
+def _declare(scope: NameScope, node: Definition) -> None:
     """Note `global` and `nonlocal` first: they hold for the whole body, wherever they stand."""
     for each in own_nodes(node.body):
         if isinstance(each, ast.Global | ast.Nonlocal):

@@ -1,41 +1,23 @@
-"""What a person points at: `PATH:NAME` (`utils.py:Cache.get`) or `PATH:FIRST-LAST` (`utils.py:10-24`)."""
+"""Find the name that a person points at, such as `Cache.get`, in the scopes of a file."""
 
 import ast
 import difflib
 import keyword
-import re
 from dataclasses import dataclass
 
 from kith.core.errors import UsageError
-from kith.features.refactor.syntax.scopes import Names, Scope
+from kith.features.refactor.syntax.scopes import ModuleNames, NameScope
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class NamedTarget:
     """A name, and the scope it belongs to: of a class it may also be an attribute that only methods set."""
 
-    scope: Scope
+    scope: NameScope
     name: str
 
 
-def split_target(words: str, what: str = "NAME") -> tuple[str, str]:
-    """Path and the rest. Raises UsageError when there is no colon."""
-    path, colon, rest = words.rpartition(":")
-    if not colon or not path or not rest:
-        raise UsageError(f"{words!r} names no place; write PATH:{what}.")
-    return path.removeprefix("./"), rest
-
-
-def read_lines(words: str) -> tuple[int, int]:
-    """`10-24` as two numbers, `10` as one line. Raises UsageError."""
-    found = re.fullmatch(r"(\d+)(?:-(\d+))?", words)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-    if not 0 < first <= last:
-        raise UsageError(f"{words!r} are no lines; write FIRST-LAST, such as 10-24.")
-    return first, last
-
-
-def find_target(names: Names, dotted: str) -> Target:
+def find_target(names: ModuleNames, dotted: str) -> NamedTarget:
     """The name in a file. Raises UsageError, with the nearest name, when there is none."""
     *outer, name = dotted.split(".")
     scope = names.module
@@ -47,10 +29,10 @@ def find_target(names: Names, dotted: str) -> Target:
         raise UsageError(
             f"{names.source.path}: {name} is {scope.elsewhere[name]} in {scope.name}, not its own."
         )
-    return Target(scope, name)
+    return NamedTarget(scope, name)
 
 
-def instance_names(scope: Scope) -> set[str]:
+def instance_names(scope: NameScope) -> set[str]:
     """The attributes that the methods of a class give to `self`."""
     found = set()
     for method in scope.node.body if isinstance(scope.node, ast.ClassDef) else ():
@@ -75,7 +57,7 @@ def check_name(name: str) -> None:
         raise UsageError(f"{name} is a keyword of Python.")
 
 
-def _child(names: Names, scope: Scope, part: str, dotted: str) -> Scope:
+def _child(names: ModuleNames, scope: NameScope, part: str, dotted: str) -> NameScope:
     found = [
         each
         for each in names.scopes.values()
@@ -91,15 +73,15 @@ def _child(names: Names, scope: Scope, part: str, dotted: str) -> Scope:
     return found[0]
 
 
-def within(scope: Scope, outer: Scope) -> bool:
-    """Whether a scope lies directly in another (type parameters, which lie between, are looked through)."""
+def within(scope: NameScope, outer: NameScope) -> bool:
+    """Tell whether a scope lies directly in another; type parameters between them do not count."""
     parent = scope.parent
     while parent is not None and parent is not outer and parent.node is scope.node:
         parent = parent.parent
     return parent is outer
 
 
-def _unknown(names: Names, dotted: str) -> UsageError:
+def _unknown(names: ModuleNames, dotted: str) -> UsageError:
     known = {
         f"{scope.name}.{name}" if scope.name else name
         for scope in names.scopes.values()
