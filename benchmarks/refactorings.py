@@ -340,11 +340,12 @@ def undefined_names(files: Mapping[str, bytes | None]) -> int:
 
 def run_tests(folder: Path, command: Sequence[str]) -> tuple[int, str]:
     paths = f"{folder / 'src'}{os.pathsep}{folder}"
-    environ = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *command],
-        cwd=folder, env=environ, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as scratch:  # tests may leave files there that the next run would meet
+        environ = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": scratch}
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *command],
+            cwd=folder, env=environ, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
     return done.returncode, done.stdout
 
 

@@ -151,6 +151,7 @@ def find_traffic(names: ModuleNames, region: Region) -> Traffic:
             f"{names.source.path}:{region.last}: {name} may have no value at the end of these lines."
         )
     _check_closures(names, region, own)
+    _check_nonlocals(names, region)
     taken = _outer_names(names, region) | takes
     here = [each for each in names.mentions if region.holds(each)]
     order = {each.name: each.start for each in sorted(here, key=lambda each: -each.start)}
@@ -218,6 +219,19 @@ def _check_closures(names: ModuleNames, region: Region, own: Sequence[Mention]) 
             raise UsageError(
                 f"{names.source.path}:{line}: an inner function here sees {each.name}, which changes later."
             )
+
+
+def _check_nonlocals(names: ModuleNames, region: Region) -> None:
+    """Raises UsageError for an inner function that sets a variable which lives outside the lines."""
+    for each in names.mentions:
+        owner = find_owner(each.scope, each.name)
+        if each.how != "declare" or owner is None or owner.kind != "function" or not region.holds(each):
+            continue
+        mentions = names.of(owner, each.name)
+        if owner in region.scope.up() and not all(region.holds(other) for other in mentions):
+            line = getattr(each.node, "lineno", 0)
+            what = f"an inner function here sets {each.name}, a variable of {owner.name}"
+            raise UsageError(f"{names.source.path}:{line}: {what}.")
 
 
 # --- the extraction --------------------------------------------------------------------------
