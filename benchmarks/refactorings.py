@@ -45,8 +45,7 @@ from kith.features.refactor.syntax.inline import inline
 from kith.features.refactor.syntax.move import move
 from kith.features.refactor.syntax.organise import organise_imports
 from kith.features.refactor.syntax.rename import rename
-from kith.features.refactor.syntax.scopes import NameScope
-from kith.features.refactor.syntax.targets import find_target
+from kith.features.refactor.syntax.scopes import NameScope, find_target
 
 TESTS = Path(__file__).parent.parent / "tests"
 SECONDS = 60  # that one refactoring may take

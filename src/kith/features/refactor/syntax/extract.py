@@ -17,11 +17,12 @@ from kith.features.refactor.syntax.scopes import (
     ModuleNames,
     NameScope,
     all_arguments,
+    check_name,
     find_owner,
+    instance_names,
     own_nodes,
 )
 from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices
-from kith.features.refactor.syntax.targets import check_name, instance_names
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -10,9 +10,16 @@ from kith.features.refactor.syntax.blocks import block_of, cut_blocks
 from kith.features.refactor.syntax.codebase import Codebase, Refactoring, exported, taken_by
 from kith.features.refactor.syntax.flow import bodies_of, parents_of
 from kith.features.refactor.syntax.import_statements import is_docstring, lines_of
-from kith.features.refactor.syntax.scopes import Mention, ModuleNames, NameScope, all_arguments, find_owner
+from kith.features.refactor.syntax.scopes import (
+    Mention,
+    ModuleNames,
+    NamedTarget,
+    NameScope,
+    all_arguments,
+    find_owner,
+    find_target,
+)
 from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices
-from kith.features.refactor.syntax.targets import NamedTarget, find_target
 
 _ATOMS: Final = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Dict, ast.Set),

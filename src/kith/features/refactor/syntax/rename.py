@@ -28,9 +28,18 @@ from kith.features.refactor.syntax.codebase import (
     same_module,
     star_importers,
 )
-from kith.features.refactor.syntax.scopes import Mention, ModuleNames, NameScope, all_arguments, find_owner
+from kith.features.refactor.syntax.scopes import (
+    Mention,
+    ModuleNames,
+    NamedTarget,
+    NameScope,
+    all_arguments,
+    check_name,
+    find_owner,
+    find_target,
+    instance_names,
+)
 from kith.features.refactor.syntax.source import PythonSource, Splice
-from kith.features.refactor.syntax.targets import NamedTarget, check_name, find_target, instance_names
 
 Marks = defaultdict[str, set[Splice]]
 
