@@ -5,11 +5,17 @@ import builtins
 import io
 import re
 import tokenize
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
+from inspect import Signature
+from io import BytesIO, StringIO
+from pathlib import Path
 from posixpath import splitext
+from subprocess import Popen
+from threading import Thread
 from typing import Final
 
 from kith.core.errors import UsageError
@@ -120,20 +126,10 @@ def mark_keywords(code: Codebase, path: str, function: NameScope, old: str, new:
 # --- methods and attributes ------------------------------------------------------------------
 
 
-_BUILTIN: Final = (
-    str,
-    bytes,
-    bytearray,
-    list,
-    dict,
-    set,
-    tuple,
-    int,
-    float,
-    complex,
-    type,
-    range,
-    BaseException,
+# Types whose attributes stand behind many a name that says nothing of its class.
+_COMMON: Final = (
+    *(str, bytes, bytearray, list, dict, set, tuple, int, float, complex, type, range, BaseException),
+    *(StringIO, BytesIO, Path, datetime, deque, re.Match, re.Pattern, Popen, Thread, Signature),
 )
 
 
@@ -182,7 +178,7 @@ def _find_family(code: Codebase, first: Meaning, name: str) -> _Family:
             break
         members = grown
     others = [each for each in above if each not in kin and _defines(code, each, name)]
-    return _Family(frozenset(members), frozenset(kin | members), not others and name not in _builtin_names())
+    return _Family(frozenset(members), frozenset(kin | members), not others and name not in _common_names())
 
 
 def _defines(code: Codebase, meaning: Meaning, name: str) -> bool:
@@ -191,8 +187,8 @@ def _defines(code: Codebase, meaning: Meaning, name: str) -> bool:
 
 
 @cache
-def _builtin_names() -> frozenset[str]:
-    return frozenset(name for kind in _BUILTIN for name in dir(kind))
+def _common_names() -> frozenset[str]:
+    return frozenset(name for kind in _COMMON for name in dir(kind))
 
 
 def _mark_definition(code: Codebase, member: Meaning, old: str, new: str, marks: Marks) -> None:
