@@ -11,7 +11,7 @@ from kith.agent.project import Project
 from kith.context.brief import fit_nothing
 from kith.context.words import find_words
 from kith.core.events import Event, Notice
-from kith.features.scan.scans import Patience, run_scan
+from kith.features.scan.scan import Patience, run_scan
 from kith.memory.index import Index, Refreshed, open_index, refresh
 
 TASK = find_words("the mean of numbers is wrong")

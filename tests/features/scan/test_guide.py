@@ -1,8 +1,8 @@
 """Notes for agents from a scan: what a project's own files say of it, in few words."""
 
-from kith.features.scan.entries import Entry
+from kith.features.scan.entries import EntryPoint
 from kith.features.scan.facts import FileFacts
-from kith.features.scan.guide import Found, write_guide
+from kith.features.scan.guide import GuideFacts, write_guide
 from kith.features.scan.report import Commands, LanguageSize, Report, Size
 
 TEXTS = {
@@ -13,7 +13,7 @@ TEXTS = {
 }
 
 
-def found(*toolchains: Commands, files: dict[str, int] | None = None) -> Found:
+def found(*toolchains: Commands, files: dict[str, int] | None = None) -> GuideFacts:
     paths = files or {
         "src/app/__init__.py": 90,
         "src/app/x/a.py": 50,
@@ -25,9 +25,12 @@ def found(*toolchains: Commands, files: dict[str, int] | None = None) -> Found:
         for path, lines in {**paths, "pyproject.toml": 3, "package.json": 1}.items()
     }
     languages = (LanguageSize("Python", 3, 200, 200, 0, 0), LanguageSize("C header", 1, 9, 9, 0, 0))
-    entries = (Entry("target", "release", "Makefile"), Entry("command", "app", "pyproject.toml", "app:main"))
+    entries = (
+        EntryPoint("target", "release", "Makefile"),
+        EntryPoint("command", "app", "pyproject.toml", "app:main"),
+    )
     report = Report("thing", "", Size(4, 100, 205), languages, entries=entries, toolchains=toolchains)
-    return Found(report, facts, ("Python: indented with tabs.",), lambda path: TEXTS.get(path, ""))
+    return GuideFacts(report, facts, ("Python: indented with tabs.",), lambda path: TEXTS.get(path, ""))
 
 
 def test_it_says_how_where_and_in_which_way() -> None:

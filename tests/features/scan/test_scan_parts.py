@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from kith.features.scan import survey as surveying
 from kith.features.scan.facts import FileFacts
-from kith.features.scan.hotspots import HotSpot
-from kith.features.scan.links import Links, find_links
+from kith.features.scan.graph import Links, find_links
 from kith.features.scan.markdown import as_markdown
-from kith.features.scan.picture import draw
-from kith.features.scan.report import Copied, History, LanguageSize, Report, Size, Survey
-from kith.features.scan.treemap import Box, squarify
+from kith.features.scan.picture import TreemapBox, draw, squarify
+from kith.features.scan.report import Copied, History, HotSpot, LanguageSize, Report, Size, Survey
 from kith.features.scan.visible import code, visible
 from kith.memory.scanned import KeptScan, ScanStore
 from kith.trees.bulk import stamp_files
@@ -32,7 +30,7 @@ from kith.trees.bulk import stamp_files
     st.floats(1, 2000),
 )
 def test_a_treemap_fills_its_box_in_proportion(weights: list[float], width: float, height: float) -> None:
-    boxes = squarify(weights, Box(10, 20, width, height))
+    boxes = squarify(weights, TreemapBox(10, 20, width, height))
     assert len(boxes) == len(weights)
     for weight, box in zip(weights, boxes, strict=True):
         assert box.area == pytest.approx(weight / sum(weights) * width * height, rel=1e-6)
@@ -107,7 +105,7 @@ def test_where_the_disk_refuses_nothing_is_kept_and_nothing_fails(tmp_path: Path
     store.close()
 
 
-class Notes(dict[str, str]):
+class ScanCache(dict[str, str]):
     """Notes in memory, and how often something was written."""
 
     written = 0
@@ -120,13 +118,13 @@ class Notes(dict[str, str]):
         self[name] = text
 
 
-def links(facts: dict[str, FileFacts], notes: Notes) -> dict[str, Links]:
+def links(facts: dict[str, FileFacts], notes: ScanCache) -> dict[str, Links]:
     return find_links(Survey(list(facts), facts), notes)
 
 
 def test_links_are_found_again_only_for_what_changed() -> None:
     facts = {"a.py": FileFacts("Python", imports=("b",)), "b.py": FileFacts("Python")}
-    notes = Notes()
+    notes = ScanCache()
     assert links(facts, notes) == {"a.py": (["b.py"], [])}
     assert links(facts, notes) == {"a.py": (["b.py"], [])}
     assert notes.written == 1

@@ -5,17 +5,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from kith.features.scan.duplicates import Match, match_prints
-from kith.features.scan.entries import Entry, order_entries
+from kith.features.scan.entries import EntryPoint, order_entries
 from kith.features.scan.facts import LEAST_TOKENS, LIMIT, FileFacts
-from kith.features.scan.graph import count_dependents, find_knots, shortest_cycle
-from kith.features.scan.links import Links
+from kith.features.scan.graph import Links, count_dependents, find_knots, shortest_cycle
 from kith.features.scan.report import (
     Complex,
     Copied,
     Cycle,
     Functions,
     LanguageSize,
-    Modules,
+    ModuleGraph,
     Size,
     Survey,
     Used,
@@ -62,8 +61,8 @@ def _language_size(name: str, group: list[FileFacts]) -> LanguageSize:
     return LanguageSize(name, len(group), lines, lines - blank - comment, comment, blank)
 
 
-def find_ways_in(facts: Mapping[str, FileFacts]) -> tuple[Entry, ...]:
-    """Where the project starts; files of tests may be started too, and are left out."""
+def find_ways_in(facts: Mapping[str, FileFacts]) -> tuple[EntryPoint, ...]:
+    """Find where the project starts; files of tests are left out."""
     return order_entries(
         entry for path, each in facts.items() for entry in each.entries if not is_test_file(path)
     )
@@ -72,7 +71,7 @@ def find_ways_in(facts: Mapping[str, FileFacts]) -> tuple[Entry, ...]:
 # --- modules -----------------------------------------------------------------------------------
 
 
-def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> Modules:
+def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> ModuleGraph:
     """The graph of these files, its circles, and what most others lean on.
 
     A circle is one of imports that are carried out when the module is. A Go package is one module.
@@ -89,7 +88,7 @@ def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> 
             whole[node].update(inside.intersection(early), inside.intersection(late))
     knots = [knot for knot in find_knots(at_once) if len(knot) > 1]
     used = sorted(count_dependents(whole).items(), key=lambda pair: (-pair[1], pair[0]))
-    return Modules(
+    return ModuleGraph(
         len(whole),
         sum(len(targets - {node}) for node, targets in whole.items()),
         tuple(Cycle(shortest_cycle(at_once, knot), len(knot)) for knot in knots[:_CYCLES]),
@@ -120,7 +119,7 @@ def measure_functions(facts: Mapping[str, FileFacts]) -> Functions:
 
 
 def find_matches(survey: Survey) -> list[Match]:
-    """Where code stands twice; of files that are the same as a whole one speaks for all."""
+    """Find code that stands twice; of identical files one speaks for all."""
     seen: set[bytes] = set()
     prints = {}
     for path, each in survey.prints.items():

@@ -12,8 +12,8 @@ from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.sizes import size_text
-from kith.features.scan.progress import Shown
-from kith.features.scan.scans import NO_CODE, Patience, Report, Scanned, as_markdown, run_scan
+from kith.features.scan.progress import ProgressLine
+from kith.features.scan.scan import NO_CODE, Patience, Report, Scanned, as_markdown, run_scan
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
 from kith.view.lines import WIDTH, count, paragraph
@@ -29,7 +29,7 @@ def scan_command(args: argparse.Namespace) -> int:
         raise UsageError("Either --lint or --no-lint.")
     start = args.folder if args.folder != "." or not args.path else args.path
     project = Project.open(find_root(_folder_of(start)), {})
-    shown = Shown(sys.stderr)
+    shown = ProgressLine(sys.stderr)
     patience = Patience(lint=not args.no_lint, patient=args.lint)
     path = str(Path(args.folder, args.path)) if args.path else ""
     try:

@@ -12,11 +12,9 @@ from kith.context.languages import count_lines, language_of
 from kith.context.outline import is_readable
 from kith.context.python import parse_python
 from kith.context.tokens import PYTHON_ENDINGS, tokenise
-from kith.features.scan.complexity import functions
-from kith.features.scan.complexity_python import measure_module
+from kith.features.scan.complexity import FunctionMeasures, functions, measure_module
 from kith.features.scan.duplicates import Prints, choose_prints
-from kith.features.scan.entries import MANIFESTS, Entry, find_entries, is_main_module
-from kith.features.scan.measured import Measured
+from kith.features.scan.entries import MANIFESTS, EntryPoint, find_entries, is_main_module
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
 LEAST_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be
@@ -33,12 +31,12 @@ _TYPE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a file is and holds.
+    """The facts of one file.
 
     `complexity` is the sum over its functions; `above` LIMIT are so many; `worst` are the most complex few.
 
-    `binary` files and those over LARGEST_READ have no lines; of what no person wrote as code (data,
-    minified or generated files) only the lines are counted.
+    `binary` files and those over LARGEST_READ have no lines. Of data, minified and generated files only the
+    lines are counted.
     """
 
     language: str
@@ -50,13 +48,13 @@ class FileFacts:
     types: int = 0
     complexity: int = 0
     above: int = 0
-    worst: tuple[Measured, ...] = ()
+    worst: tuple[FunctionMeasures, ...] = ()
     imports: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[EntryPoint, ...] = ()
 
 
 def unread_facts(path: str) -> FileFacts:
-    """What there is to say of a file that is too large to be read."""
+    """The facts of a file that is too large to be read."""
     return FileFacts(language_of(path))
 
 
@@ -84,16 +82,16 @@ def find_facts(path: str, data: bytes) -> tuple[FileFacts, Prints]:
 
 def _python_facts(path: str, text: str, lines: tuple[str, int, int, int], tree: ast.Module) -> FileFacts:
     types = sum(isinstance(node, ast.ClassDef) for node in tree.body)
-    entries = (Entry("main", "__main__", path),) if is_main_module(path, tree) else ()
+    entries = (EntryPoint("main", "__main__", path),) if is_main_module(path, tree) else ()
     return _facts(lines, measure_module(tree), types, imports_of_module(tree, text), entries)
 
 
 def _facts(
     lines: tuple[str, int, int, int],
-    measured: tuple[Measured, ...],
+    measured: tuple[FunctionMeasures, ...],
     types: int,
     imports: tuple[str, ...],
-    entries: tuple[Entry, ...],
+    entries: tuple[EntryPoint, ...],
 ) -> FileFacts:
     worst = sorted(measured, key=lambda each: (-each.cyclomatic, each.first))[:_KEPT]
     return FileFacts(
@@ -117,14 +115,14 @@ def write_facts(facts: FileFacts) -> str:
     return json.dumps([*plain, [*map(_row, worst)], imports, [*map(_row, entries)]], separators=(",", ":"))
 
 
-def _row(value: FileFacts | Measured | Entry) -> list[Any]:
+def _row(value: FileFacts | FunctionMeasures | EntryPoint) -> list[Any]:
     return [getattr(value, each.name) for each in fields(value)]
 
 
 def read_facts(text: str) -> FileFacts:
     """The facts that `write_facts` wrote. Raises ValueError, TypeError for anything else."""
     *plain, worst, imports, entries = json.loads(text)
-    functions, ways_in = [Measured(*each) for each in worst], [Entry(*each) for each in entries]
+    functions, ways_in = [FunctionMeasures(*each) for each in worst], [EntryPoint(*each) for each in entries]
     return FileFacts(*plain, tuple(functions), tuple(imports), tuple(ways_in))  # type: ignore[call-arg]
 
 

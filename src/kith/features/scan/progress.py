@@ -1,4 +1,4 @@
-"""How far a scan is: one line on a terminal, and nothing anywhere else."""
+"""Show a scan's progress: one line on a terminal, and nothing anywhere else."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _SOON_S = 3.0  # seconds after which the time that is left can be told
 
 
 @dataclass(slots=True)
-class Shown:
+class ProgressLine:
     """A line that is drawn again and again, and taken away at the end; notices stay."""
 
     stream: IO[str]

@@ -1,13 +1,22 @@
-"""The scan of a codebase: what its files, its history and its own tools tell, as one report."""
+"""Scan a codebase without a model: files, history and its own tools as one report; known parts are reused."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import gc
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
+from kith.agent.index import FedIndex
+from kith.agent.project import Project
+from kith.context.languages import NO_CODE
 from kith.context.layout import show_layout
 from kith.context.tokens import Tokens, tokenise
-from kith.core.events import Progress
-from kith.core.run import Run
+from kith.core.errors import UsageError
+from kith.core.events import Event, Progress
+from kith.core.run import Limits, Run
+from kith.core.values import Answer, Question
 from kith.features.scan.assemble import (
     count_copied,
     find_matches,
@@ -17,17 +26,24 @@ from kith.features.scan.assemble import (
     measure_languages,
     measure_size,
 )
+from kith.features.scan.cache import ScanCache
 from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, refine
+from kith.features.scan.graph import find_links
 from kith.features.scan.history import find_history
-from kith.features.scan.links import find_links
-from kith.features.scan.notes import Notes
+from kith.features.scan.markdown import as_markdown
+from kith.features.scan.picture import draw
 from kith.features.scan.report import Copied, Report, Survey
+from kith.features.scan.survey import survey
+from kith.memory.scanned import ScanStore
+from kith.trees.git import head, is_repository
 
 _LAYOUT: Final = 120  # tokens of the layout: about twelve lines
 
 
-async def scan(run: Run, survey: Survey, notes: Notes, head: str, folder: str, patience: Patience) -> Report:
+async def scan(
+    run: Run, survey: Survey, notes: ScanCache, head: str, folder: str, patience: Patience
+) -> Report:
     """Tell what the files of a survey are; `folder` is the part it is of, `head` the commit checked out.
 
     Nothing is written to the tree. Linters run in a trial; git runs confined or not at all.
@@ -65,7 +81,7 @@ async def _look_closer(run: Run, copied: Copied, matches: Sequence[Match]) -> Co
 
 
 def _is_there(match: Match, tokens: Mapping[str, Tokens]) -> bool:
-    """Whether both files still hold what they held when they were looked at."""
+    """Tell whether both files still hold what they held when they were looked at."""
     found, length = match.duplicate, match.duplicate.tokens
     if found.place.path not in tokens or found.other.path not in tokens:
         return False
@@ -77,3 +93,68 @@ def _is_there(match: Match, tokens: Mapping[str, Tokens]) -> bool:
 def _text(content: bytes) -> str:
     text = content.decode("utf-8", "replace").removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# --- a project's scan ------------------------------------------------------------------------
+
+
+__all__ = ["NO_CODE", "Patience", "Report", "Scanned", "as_markdown", "run_scan"]
+
+Hear = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A report, and what it was made from."""
+
+    # Without a repr: Python's runner of asyncio makes the result's, and throws it away.
+    report: Report = field(repr=False)
+    survey: Survey = field(repr=False)
+
+    def picture(self) -> str:
+        """The codebase as SVG: folders and files as large as their code, coloured by how hot they are."""
+        return draw(self.report, self.survey)
+
+
+async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) -> Scanned:
+    """Look at the project, or at the folder or file `path` in it ("" for all of it).
+
+    Nothing is logged and nothing in the tree is changed. Raises UsageError for a path that is not in the
+    project.
+    """
+    folder = _path_inside(project.root, path)
+    gc.disable()  # many values and no cycles among them: looking for some takes a third of the time
+    store = ScanStore(project.settings.cache, project.root)
+    try:
+        hear(Progress("listing files", 0))
+        stamps = await project.tree.stamps()
+        with closing(FedIndex(project, stamps, hear)) as index:
+            known = await survey(project.root, stamps, store, _tell(hear), folder, index)
+        commit = await head(project.root) if await is_repository(project.root) else ""
+        run = Run(lambda event, _: hear(event), _nobody, project.tree, Limits())
+        return Scanned(await scan(run, known, store, commit, folder, patience), known)
+    finally:
+        store.close()
+        gc.enable()
+
+
+def _tell(hear: Hear) -> Callable[[int, int], None]:
+    return lambda done, count: hear(Progress("looking at files", done, count))
+
+
+async def _nobody(question: Question) -> Answer:
+    """A scan asks nothing."""
+    return Answer("no")
+
+
+def _path_inside(root: Path, path: str) -> str:
+    """A path that the person typed, relative to the root; "" for the root itself."""
+    if not path:
+        return ""
+    given = Path(path)
+    if not given.exists():
+        raise UsageError(f"There is no {path!r}.")
+    inside = os.path.relpath(given.resolve(), root)
+    if inside == os.pardir or inside.startswith(os.pardir + os.sep):
+        raise UsageError(f"{path!r} is not in the project at {root}.")
+    return "" if inside == os.curdir else inside.replace(os.sep, "/")

@@ -51,7 +51,7 @@ async def survey(
     inside = [path for path in sorted(stamps) if _is_inside(path, folder)]
     found = {path: known for path in inside if (known := _unchanged(kept.get(path), stamps[path]))}
     stale = [path for path in inside if path not in found or path in unknown]
-    wanted = [Wanted(path, path in unknown) for path in stale]
+    wanted = [FileToScan(path, path in unknown) for path in stale]
     now, done = time.time_ns(), 0
     with Crew(len(stale), partial(look_at, root), _unread) as crew:
         for batch, looking in _in_flight(crew, _batches(wanted, stamps)):
@@ -77,7 +77,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _unchanged(known: KeptScan | None, stamp: Stamp) -> tuple[KeptScan, FileFacts] | None:
-    """What is known of a file that is still the same."""
+    """The known facts of a file that is still the same."""
     if known is None or known.stamp != stamp:
         return None
     try:
@@ -98,7 +98,7 @@ def _survey(found: Mapping[str, tuple[KeptScan, FileFacts]], stamps: Mapping[str
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileToScan:
     """A file to look at, and whether its outline is wanted too."""
 
     path: str
@@ -106,7 +106,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ScannedFile:
     """One file as a process saw it, in the form that is kept."""
 
     path: str
@@ -116,9 +116,9 @@ class Looked:
     outline: Outline | None
 
 
-def _batches(wanted: Sequence[Wanted], stamps: Mapping[str, Stamp]) -> Iterator[list[Wanted]]:
+def _batches(wanted: Sequence[FileToScan], stamps: Mapping[str, Stamp]) -> Iterator[list[FileToScan]]:
     """Files in their order, in groups that take about half a second each."""
-    batch: list[Wanted] = []
+    batch: list[FileToScan] = []
     size = 0
     for each in wanted:
         if batch and (len(batch) == _BATCH_FILES or size + stamps[each.path][0] > _BATCH_BYTES):
@@ -131,10 +131,10 @@ def _batches(wanted: Sequence[Wanted], stamps: Mapping[str, Stamp]) -> Iterator[
 
 
 def _in_flight(
-    crew: Crew[Wanted, Looked], batches: Iterator[list[Wanted]]
-) -> Iterator[tuple[list[Wanted], asyncio.Task[list[Looked]]]]:
+    crew: Crew[FileToScan, ScannedFile], batches: Iterator[list[FileToScan]]
+) -> Iterator[tuple[list[FileToScan], asyncio.Task[list[ScannedFile]]]]:
     """The batches with their answers in their order, as many under way as the crew is wide."""
-    tasks: deque[tuple[list[Wanted], asyncio.Task[list[Looked]]]] = deque()
+    tasks: deque[tuple[list[FileToScan], asyncio.Task[list[ScannedFile]]]] = deque()
     try:
         for batch in batches:
             tasks.append((batch, asyncio.ensure_future(crew.look(batch))))
@@ -150,7 +150,7 @@ def _in_flight(
 # --- in the processes --------------------------------------------------------------------------
 
 
-def look_at(root: Path, wanted: Sequence[Wanted]) -> list[Looked]:
+def look_at(root: Path, wanted: Sequence[FileToScan]) -> list[ScannedFile]:
     """Look at some files of a tree, in their order; those that cannot be read are left out."""
     by_path = {each.path: each for each in wanted}
     sizes = stamp_files(root, by_path)
@@ -159,7 +159,7 @@ def look_at(root: Path, wanted: Sequence[Wanted]) -> list[Looked]:
     for path, data in read_files(root, [path for path in sizes if path not in large]).items():
         facts, prints = find_facts(path, data)
         seen = _outline(path, data) if by_path[path].outline else None
-        looked.append(Looked(path, digest_of(data), write_facts(facts), write_prints(prints), seen))
+        looked.append(ScannedFile(path, digest_of(data), write_facts(facts), write_prints(prints), seen))
     return looked
 
 
@@ -167,6 +167,8 @@ def _outline(path: str, data: bytes) -> Outline:
     return outline(path, data) if len(data) <= LARGEST else unread(path)
 
 
-def _unread(wanted: Wanted) -> Looked:
+def _unread(wanted: FileToScan) -> ScannedFile:
     path = wanted.path
-    return Looked(path, b"", write_facts(unread_facts(path)), b"", unread(path) if wanted.outline else None)
+    return ScannedFile(
+        path, b"", write_facts(unread_facts(path)), b"", unread(path) if wanted.outline else None
+    )

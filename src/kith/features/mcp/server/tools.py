@@ -23,7 +23,7 @@ from kith.features.review.command import as_json
 from kith.features.review.reviews import Told, run_review
 from kith.features.review.subjects import Wish
 from kith.features.scan.command import text_of
-from kith.features.scan.scans import Patience, run_scan
+from kith.features.scan.scan import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.question_text import question_text

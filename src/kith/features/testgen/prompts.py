@@ -1,4 +1,4 @@
-"""What the tester is told: the task, and after each round what was dropped, missed and not run."""
+"""Word the prompts for the tester: the task, then what was dropped, missed and not run."""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from typing import Final
 
 from kith.context.budget import fit_middle
 from kith.context.rooms import ASSUMED_WINDOW
-from kith.features.testgen.bench import WHOLE, Bench
+from kith.features.testgen.bench import WHOLE, MutationBench
+from kith.features.testgen.location import TestLocation
 from kith.features.testgen.mutants import Mutant, show_mutant
-from kith.features.testgen.place import Place
-from kith.features.testgen.result import Dropped, Ruling
-from kith.features.testgen.target import Target
+from kith.features.testgen.result import Dropped, TestRuling
+from kith.features.testgen.target import CodeUnderTest
 
 CHARS_PER_TOKEN: Final = 3
 _SURVIVORS: Final = 8  # shown at once: more than that no small model answers to
@@ -21,7 +21,7 @@ _MORE: Final = "Write the missing tests into {}: new ones only, the kept ones st
 NO_FILE: Final = "You wrote no file. Answer with the path of the test file on a line, then one fenced block."
 
 
-def first_letter(target: Target, place: Place, there: bytes, window: int, small: bool) -> str:
+def first_prompt(target: CodeUnderTest, place: TestLocation, there: bytes, window: int, small: bool) -> str:
     """The task: what is to be tested, how tests look here, what to write and how it will be judged.
 
     `there` is what the file of tests holds already.
@@ -39,8 +39,10 @@ def first_letter(target: Target, place: Place, there: bytes, window: int, small:
     return "\n\n".join(part for part in [*parts, more if there.strip() else ""] if part)
 
 
-def next_letter(bench: Bench, ruling: Ruling, survivors: Sequence[Mutant], missed: Sequence[int]) -> str:
-    """What came of a round, and what is still missing."""
+def next_prompt(
+    bench: MutationBench, ruling: TestRuling, survivors: Sequence[Mutant], missed: Sequence[int]
+) -> str:
+    """Word what came of a round, and what is still missing."""
     if ruling.refusal:
         return ruling.refusal
     kept = ", ".join(name for name in ruling.held.kills if name != WHOLE)
@@ -76,7 +78,7 @@ def _listed(dropped: Sequence[Dropped]) -> str:
     return "\n".join(f"Dropped: {each.name or 'your file'}: {each.reason}" for each in dropped)
 
 
-def _show_target(target: Target, chars: int) -> str:
+def _show_target(target: CodeUnderTest, chars: int) -> str:
     """The whole file if there is room, else the lines that matter with a few around them."""
     text = target.text
     if len(text) > chars and target.lines:
@@ -87,15 +89,15 @@ def _show_target(target: Target, chars: int) -> str:
     return f"# {target.label}\n```{language}\n{fit_middle(text, chars)}\n```"
 
 
-def _style(place: Place, chars: int) -> str:
+def _style(place: TestLocation, chars: int) -> str:
     if not place.example.strip():
         return ""
     head = "\n".join(place.example.split("\n")[:_STYLE_LINES])
     return f"# How tests look here\n```\n{fit_middle(head, chars)}\n```"
 
 
-def _import_hint(target: Target) -> str:
-    """How a Python module is called from the project's top folder."""
+def _import_hint(target: CodeUnderTest) -> str:
+    """Say how a Python module is imported from the project's top folder."""
     path = target.path
     if not path.endswith(".py"):
         return ""
@@ -103,6 +105,6 @@ def _import_hint(target: Target) -> str:
     return f"The module is imported as `{module}`. " if re.fullmatch(r"[\w.]+", module) else ""
 
 
-def _lines(target: Target, numbers: Sequence[int]) -> str:
+def _lines(target: CodeUnderTest, numbers: Sequence[int]) -> str:
     rows = target.text.split("\n")
     return "\n".join(f"{number}\t{rows[number - 1]}" for number in numbers[:_LINES] if number <= len(rows))

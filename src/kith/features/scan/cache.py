@@ -1,19 +1,19 @@
-"""What a scan need not find out again: its own words, kept under a name until what they rest on changes."""
+"""Keep what a scan found out, under a name, until what it rests on changes."""
 
 import json
 from typing import Any, Protocol
 
 
-class Notes(Protocol):
-    """Where texts are kept from one scan to the next."""
+class ScanCache(Protocol):
+    """A store of texts from one scan to the next."""
 
     def note(self, name: str) -> str: ...
 
     def write_note(self, name: str, text: str) -> None: ...
 
 
-def recall(notes: Notes, name: str, rests_on: str) -> Any:
-    """What was kept under a name, as JSON data; None when it rests on something else, or cannot be read."""
+def recall(notes: ScanCache, name: str, rests_on: str) -> Any:
+    """Read what was kept under a name, as JSON data; None if it rests on something else or is unreadable."""
     try:
         kept = json.loads(notes.note(name) or "null")
     except ValueError:
@@ -21,6 +21,6 @@ def recall(notes: Notes, name: str, rests_on: str) -> Any:
     return kept.get("told") if isinstance(kept, dict) and kept.get("rests_on") == rests_on else None
 
 
-def keep(notes: Notes, name: str, rests_on: str, told: Any) -> None:
+def keep(notes: ScanCache, name: str, rests_on: str, told: Any) -> None:
     """Keep JSON data under a name, and what it rests on."""
     notes.write_note(name, json.dumps({"rests_on": rests_on, "told": told}))

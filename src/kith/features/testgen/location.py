@@ -1,4 +1,4 @@
-"""Where a target's tests belong: the file to write, the present tests beside it, and who runs them."""
+"""Find where a target's tests belong: the file to write, the present tests beside it, the runner."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Final
 
 from kith.core.errors import TreeError, UsageError
 from kith.core.workspace import Command, Trial, Workspace
-from kith.features.testgen.target import Target
+from kith.features.testgen.target import CodeUnderTest
 from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_toolchains
 from kith.gates.untouched import is_test_file
 
@@ -22,7 +22,7 @@ _PYTHON_LINE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TestLocation:
     """The file of tests to write, the toolchain that runs it, and an example of present tests.
 
     `related` are files of tests that speak of the target, the one most like it first.
@@ -34,7 +34,9 @@ class Place:
     example: str = ""
 
 
-async def find_place(tree: Workspace, target: Target, out: str = "", commands: Sequence[str] = ()) -> Place:
+async def find_place(
+    tree: Workspace, target: CodeUnderTest, out: str = "", commands: Sequence[str] = ()
+) -> TestLocation:
     """Decide where tests go and how they run. Raises UsageError when nobody could run them.
 
     `out` and `commands` are what the person named; "" and () leave it to the project's own ways.
@@ -45,10 +47,10 @@ async def find_place(tree: Workspace, target: Target, out: str = "", commands: S
     out = out or _choose_out(target, files, tests, related)
     toolchain = await _toolchain(tree, target, out, files, commands)
     example = (*(path for path in related if path != out), *tests)[:1]
-    return Place(out, toolchain, related, await _text(tree, example[0]) if example else "")
+    return TestLocation(out, toolchain, related, await _text(tree, example[0]) if example else "")
 
 
-async def runnable(trial: Trial, place: Place) -> Place:
+async def runnable(trial: Trial, place: TestLocation) -> TestLocation:
     """The same place; where nothing was tested before and pytest is not installed, unittest's."""
     if place.toolchain.runner != "pytest" or place.example:
         return place
@@ -60,14 +62,14 @@ async def runnable(trial: Trial, place: Place) -> Place:
     return replace(place, toolchain=own)
 
 
-async def find_tests(tree: Workspace, target: Target) -> tuple[str, ...]:
+async def find_tests(tree: Workspace, target: CodeUnderTest) -> tuple[str, ...]:
     """The present files of tests that speak of a target."""
     files = await tree.files()
     return await _related(tree, target, [each for each in files if is_test_file(each)])
 
 
 async def _toolchain(
-    tree: Workspace, target: Target, out: str, files: Collection[str], commands: Sequence[str]
+    tree: Workspace, target: CodeUnderTest, out: str, files: Collection[str], commands: Sequence[str]
 ) -> Toolchain:
     planned = sorted({*files, out})  # a first file of tests makes a project one that pytest can test
     contents: dict[str, bytes] = {}
@@ -94,7 +96,7 @@ def _named(line: str, found: Sequence[Toolchain]) -> Toolchain:
     return Toolchain(line, "", "named", line)
 
 
-async def _related(tree: Workspace, target: Target, tests: Sequence[str]) -> tuple[str, ...]:
+async def _related(tree: Workspace, target: CodeUnderTest, tests: Sequence[str]) -> tuple[str, ...]:
     """Those that name the target's module or header; the one called like it is first."""
     stem = splitext(basename(target.path))[0]
     likely = sorted(tests, key=lambda path: (stem not in basename(path), path))[:_LOOKED_INTO]
@@ -102,7 +104,9 @@ async def _related(tree: Workspace, target: Target, tests: Sequence[str]) -> tup
     return tuple([path for path in likely if stem in basename(path) or word.search(await _text(tree, path))])
 
 
-def _choose_out(target: Target, files: Collection[str], tests: Sequence[str], related: Sequence[str]) -> str:
+def _choose_out(
+    target: CodeUnderTest, files: Collection[str], tests: Sequence[str], related: Sequence[str]
+) -> str:
     """A new file beside the present tests; in C++ a present one, since the build has to know of it."""
     stem = splitext(basename(target.path))[0]
     if not target.path.endswith(".py"):

@@ -8,7 +8,7 @@ from typing import Final
 
 from kith.context.modules import Modules
 from kith.core.errors import UsageError
-from kith.features.refactor.syntax.source import Source, Splice
+from kith.features.refactor.syntax.source import PythonSource, Splice
 
 Import = ast.Import | ast.ImportFrom
 WIDTH: Final = 88  # columns that an import may grow to on one line
@@ -17,7 +17,7 @@ _BLANK: Final = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n|\Z)")
 
 
 def section_of(modules: Modules, path: str, statement: Import) -> int:
-    """Which group of imports a statement belongs to."""
+    """The group of imports that a statement belongs to."""
     if isinstance(statement, ast.ImportFrom) and statement.level:
         return RELATIVE
     name = (statement.module or "") if isinstance(statement, ast.ImportFrom) else statement.names[0].name
@@ -44,14 +44,14 @@ def name_key(name: str) -> tuple[int, str, str]:
     return kind, name.lower(), name
 
 
-def is_alone(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement has its lines for itself, but for a comment behind it."""
+def is_alone(source: PythonSource, statement: ast.stmt) -> bool:
+    """Tell whether a statement has its lines for itself, but for a comment behind it."""
     start, end = source.span(statement)
     before = source.text[source.line_start(statement.lineno) : start]
     return not before.strip() and _BLANK.match(source.text, end) is not None
 
 
-def lines_of(source: Source, statement: ast.stmt) -> tuple[int, int]:
+def lines_of(source: PythonSource, statement: ast.stmt) -> tuple[int, int]:
     """The offsets of a statement's whole lines. Raises UsageError when it shares them."""
     if not is_alone(source, statement):
         raise UsageError(f"{source.path}:{statement.lineno}: several statements stand in one line.")
@@ -59,7 +59,9 @@ def lines_of(source: Source, statement: ast.stmt) -> tuple[int, int]:
     return source.line_start(statement.lineno), source.line_start(statement.end_lineno + 1)
 
 
-def drop_names(source: Source, statement: Import, dead: Sequence[ast.alias], only: bool) -> list[Splice]:
+def drop_names(
+    source: PythonSource, statement: Import, dead: Sequence[ast.alias], only: bool
+) -> list[Splice]:
     """Take names out of an import; with the last one it goes, and `pass` remains where it was the `only` one.
 
     Raises UsageError when comments inside the statement stand between the names.
@@ -74,7 +76,7 @@ def drop_names(source: Source, statement: Import, dead: Sequence[ast.alias], onl
     return list(drop_items(source, statement.names, dead))
 
 
-def _over_gap(source: Source, start: int, end: int) -> int:
+def _over_gap(source: PythonSource, start: int, end: int) -> int:
     """The end of a cut: of the blank lines around it, one gap remains."""
     if not source.text[:start].strip():
         blank = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*").match(source.text, end)
@@ -85,7 +87,7 @@ def _over_gap(source: Source, start: int, end: int) -> int:
     return below.end() if below and not above.strip() else end
 
 
-def drop_items(source: Source, items: Sequence[ast.AST], dead: Sequence[ast.AST]) -> Iterator[Splice]:
+def drop_items(source: PythonSource, items: Sequence[ast.AST], dead: Sequence[ast.AST]) -> Iterator[Splice]:
     """Take some, not all, of the items of a comma separated row out of it."""
     kept = False
     for number, item in enumerate(items):
@@ -97,8 +99,8 @@ def drop_items(source: Source, items: Sequence[ast.AST], dead: Sequence[ast.AST]
             yield Splice(source.span(item)[0], source.span(items[number + 1])[0], "")
 
 
-def add_import(source: Source, modules: Modules, line: str) -> Splice:
-    """Where and how `from x import y` or `import x` joins a file's imports; `line` holds one name."""
+def add_import(source: PythonSource, modules: Modules, line: str) -> Splice:
+    """Join `from x import y` or `import x` to a file's imports; `line` holds one name."""
     new = ast.parse(line).body[0]
     assert isinstance(new, ast.Import | ast.ImportFrom)
     header = list(header_imports(source))
@@ -111,7 +113,9 @@ def add_import(source: Source, modules: Modules, line: str) -> Splice:
     return _own_line(source, modules, header, new, line)
 
 
-def _own_line(source: Source, modules: Modules, header: Sequence[Import], new: Import, line: str) -> Splice:
+def _own_line(
+    source: PythonSource, modules: Modules, header: Sequence[Import], new: Import, line: str
+) -> Splice:
     """A line of its own, in its group, or as a new group between the others."""
     end = source.newline
     if not header:
@@ -132,7 +136,7 @@ def _own_line(source: Source, modules: Modules, header: Sequence[Import], new: I
     return Splice(at, at, ended + gap + line + end + (gap if _line_at(source, at).strip() else ""))
 
 
-def _line_at(source: Source, offset: int) -> str:
+def _line_at(source: PythonSource, offset: int) -> str:
     return source.text[offset : source.line_start(source.line_of(offset) + 1)]
 
 
@@ -140,7 +144,7 @@ def _same(one: ast.ImportFrom, other: ast.ImportFrom) -> bool:
     return (one.module, one.level) == (other.module, other.level) and one.names[0].name != "*"
 
 
-def _join(source: Source, statement: ast.ImportFrom, name: str) -> Splice | None:
+def _join(source: PythonSource, statement: ast.ImportFrom, name: str) -> Splice | None:
     """The name, put into an import that is there; None where it has no room or holds comments."""
     text, names = source.cut(statement), statement.names
     if "#" in text or not is_alone(source, statement):
@@ -160,7 +164,7 @@ def _join(source: Source, statement: ast.ImportFrom, name: str) -> Splice | None
     return Splice(at, at, f"{name},{between}" if later else f",{between}{name}")
 
 
-def header_imports(source: Source) -> Iterator[Import]:
+def header_imports(source: PythonSource) -> Iterator[Import]:
     """The imports at the top of a module, up to the first other statement."""
     for number, statement in enumerate(source.tree.body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -174,7 +178,7 @@ def is_docstring(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def after_docstring(source: Source) -> int:
+def after_docstring(source: PythonSource) -> int:
     """The offset of the line after the docstring, or after the comments that a file begins with."""
     body = source.tree.body
     if body and is_docstring(body[0]):
