@@ -12,7 +12,7 @@ from kith.core.model import Emit, Prompt
 from kith.core.values import Reply
 from kith.models.providers.facts import Facts, Provider
 from kith.models.providers.progress import ignore
-from kith.models.wrappers.queued import Queued
+from kith.models.wrappers.retry import Queue
 
 _RESTS = 30.0  # seconds that a server is left alone after it failed
 _FADES = 0.7  # of what was measured, when the next call is
@@ -105,8 +105,8 @@ class Pool:
     async def _ask(self, member: Member, prompt: Prompt, emit: Emit) -> Reply:
         began, member.asked = self.clock(), member.asked + 1
         try:
-            queued = Queued(member.provider, member.facts.server, member.facts.slots, self.clock)
-            reply = await queued(prompt, emit)
+            queue = Queue(member.facts.server, member.facts.slots, self.clock)
+            reply = await queue.ask(member.provider, prompt, emit)
         finally:
             member.asked -= 1
         member.take(reply, self.clock() - began - reply.timing.queue_s)

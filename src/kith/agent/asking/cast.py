@@ -13,9 +13,9 @@ from kith.agent.roles import Cast, Player, RoleSpec
 from kith.core.errors import LimitError, ModelError, NoModelError
 from kith.core.events import Called, Notice
 from kith.core.run import Run
+from kith.models.account import Budget
 from kith.models.parameters import billions
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
 from kith.settings.values import ROUTE
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look

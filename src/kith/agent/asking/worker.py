@@ -17,6 +17,7 @@ from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Thread
 from kith.core.values import Message
 from kith.memory.past import Past
+from kith.models.account import Account
 from kith.models.stack import Opened
 from kith.settings.features import features
 from kith.tools import ReadLimits, standard_tools
@@ -45,7 +46,7 @@ def make_worker(
     if terms:
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
-        model = opened.wrap(budget_of(project.settings), past.compacted)
+        model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
     added = tuple(tool.load() for feature in features() for tool in feature.tools)
     added += project.servers.tools(opened.window) if project.servers else ()
     added = terms.hook(added, opened) if terms else added

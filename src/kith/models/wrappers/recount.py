@@ -3,27 +3,26 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kith.core.events import Called
-from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Sampling, say
+from kith.core.model import Model, Prompt, Tab
+from kith.core.values import Charge, Sampling, say
 from kith.models.wrappers.counter import least_said
 
 _NOTHING = "."
 _CHARS_PER_TOKEN = 2  # at most so few: a part certainly fits where the whole, or what was left of it, did
 
 
-async def recount(model: Model, prompt: Prompt, skip: int, tokens: int, emit: Emit) -> int:
+async def recount(model: Model, prompt: Prompt, skip: int, tokens: int, tab: Tab) -> int:
     """At least how many tokens a prompt has, of which the first `skip` messages are known to have `tokens`.
 
     Every part is a request of its own for one token, small enough that nobody would cut it: slow, and so
-    only for a count that is in doubt. Each is told as Called. What a template writes around a message is
-    not counted. Raises ModelError.
+    only for a count that is in doubt. Each goes on the tab. What a template writes around a message is not
+    counted. Raises ModelError.
     """
 
     async def size(part: Prompt) -> int:
         asked = replace(part, sampling=Sampling(max_tokens=1, think=prompt.sampling.think), purpose="count")
         reply = await model(asked, lambda event: None)
-        emit(Called(reply.model, "count", 1, reply.usage, reply.timing, reply.stop))
+        tab.add(Charge(reply.model, "count", reply.usage, reply.usage.new, reply.timing, reply.stop))
         return reply.usage.input
 
     nothing = (say(_NOTHING),)

@@ -1,10 +1,10 @@
 """A model whose every answer is held against what it was sent: nothing is cut off silently."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kith.core.errors import EXIT_LIMIT, ModelError
 from kith.core.events import Notice
-from kith.core.model import Emit, Model, Prompt
+from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Reply
 from kith.models.wrappers.counter import SEAM, Counter, reply_room
 from kith.models.wrappers.recount import recount
@@ -26,7 +26,7 @@ class TruncatedError(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Wrapped):
     """`model`, refused prompts that do not fit its window, and believed only what it read whole.
 
     The prompt tokens that the server reports must be as many as `counter` knows that there are at least: by
@@ -36,15 +36,10 @@ class Verified:
     for a prompt that grew, because it drops old thoughts of which only a part was ever shown.
     """
 
-    model: Model
     counter: Counter
     recounts: bool = False
     trusts: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises ModelError (overflow) before a call, and TruncatedError after one."""
@@ -52,17 +47,18 @@ class Verified:
         room = reply_room(prompt, window)
         if window and tokens + room > window:
             raise _too_long(tokens, room, window)
-        reply = await self.model(prompt, emit)
-        read = reply.usage.input
-        if self.counter.is_no_count(prompt, read):
-            self._tell_blind(emit)
-        elif not self.trusts and read < await self._least(prompt, read, emit):
-            raise self._truncated(prompt, read)
-        else:
-            self.counter.learn(prompt, read)
-        return reply
+        with Tab() as tab:
+            reply = await tab.ask(self.model, prompt, emit)
+            read = reply.usage.input
+            if self.counter.is_no_count(prompt, read):
+                self._tell_blind(emit)
+            elif not self.trusts and read < await self._least(prompt, read, tab):
+                raise self._truncated(prompt, read)
+            else:
+                self.counter.learn(prompt, read)
+            return replace(reply, bill=tab.bill)
 
-    async def _least(self, prompt: Prompt, read: int, emit: Emit) -> int:
+    async def _least(self, prompt: Prompt, read: int, tab: Tab) -> int:
         """The fewest tokens that the server must have read."""
         fewest = self.counter.fewest(prompt)
         if read < fewest or not self.counter.doubts(prompt, read):
@@ -70,7 +66,7 @@ class Verified:
         known, tokens = self.counter.known_part(prompt)
         counted = await self.counter.ask(prompt)
         if counted is None and self.recounts:
-            counted = await recount(self.model, prompt, known, tokens, emit)
+            counted = await recount(self.model, prompt, known, tokens, tab)
         if counted is None:
             return fewest
         if read >= counted - SEAM:
