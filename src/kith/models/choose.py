@@ -18,12 +18,11 @@ from kith.models.discovery.servers import Server, Wait, ollama_url, wait_for_por
 from kith.models.discovery.stored import FILES
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
-from kith.models.providers.llama_server import served_name, when_loaded
-from kith.models.providers.ollama import Ollama
+from kith.models.providers.flavours import served_name, when_loaded
+from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.reach import leads_out
 from kith.models.providers.sampling import Kind
-from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback, load_http
 from kith.models.sources import Source, Sources, files_of

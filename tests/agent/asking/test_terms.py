@@ -29,8 +29,7 @@ from kith.memory.consents import agreed
 from kith.memory.session import Session
 from kith.memory.spending import paid_today, usual_cost
 from kith.models.account import Account
-from kith.models.providers.anthropic import Anthropic
-from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look

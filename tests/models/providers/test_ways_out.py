@@ -17,7 +17,7 @@ from kith.features.engine.own import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.places import Named, Places
 from kith.models.pool import Member, Pool
-from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
 from kith.settings.named import read_named

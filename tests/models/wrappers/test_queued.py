@@ -7,7 +7,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Event, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, Timing, say
-from kith.models.providers.progress import ASKED, QUEUED
+from kith.models.providers.facts import ASKED, QUEUED
 from kith.models.wrappers.retry import Queue, Retrying
 
 PROMPT = Prompt("", (say("hi"),))

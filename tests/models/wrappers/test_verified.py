@@ -18,9 +18,9 @@ from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Sampling, Text, Usage, say
 from kith.features.demo.standin import serve
 from kith.features.demo.standin.tokens import estimate, render_prompt
+from kith.models.providers.facts import ignore
+from kith.models.providers.messages import message_rows, tool_rows
 from kith.models.providers.ollama import Ollama
-from kith.models.providers.progress import ignore
-from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.counter import Counter, reply_room
 from kith.models.wrappers.verified import TruncatedError, Verified

@@ -14,8 +14,8 @@ from kith.core.errors import LimitError, ModelError, NoModelError
 from kith.core.events import Called, Notice
 from kith.core.run import Run
 from kith.models.account import Budget
-from kith.models.parameters import billions
 from kith.models.stack import Opened
+from kith.models.traits import billions
 from kith.settings.values import ROUTE
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look

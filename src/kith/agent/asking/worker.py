@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from kith.agent.asking.adaptation import USUAL, Adaptation
-from kith.agent.asking.own_words import in_own_words
-from kith.agent.asking.roles import find_role, make_player
+from kith.agent.asking.roles import find_role, in_own_words, make_player
 from kith.agent.asking.routes import find_router
 from kith.agent.asking.terms import Terms, budget_of
 from kith.agent.knowledge import Knowledge, offers_skills, skill_tool

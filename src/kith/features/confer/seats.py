@@ -19,8 +19,8 @@ from kith.features.measure.measured import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.learned import fold, sorts_of, who
 from kith.features.route.priors import expected
-from kith.models.parameters import billions
 from kith.models.stack import Opened
+from kith.models.traits import billions
 
 
 def measured_legs(project: Project) -> tuple[LegRow, ...]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kith.core.codec import decode, encode
 from kith.features.engine.locks import is_taken
-from kith.models.discovery.file_names import parts_of
+from kith.models.traits import parts_of
 
 _VERSION = 1  # of the files here: two versions of kith that do not understand each other share nothing
 

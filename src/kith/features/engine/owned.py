@@ -10,8 +10,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply
 from kith.features.engine.share import EngineAddress, runs
-from kith.models.providers.facts import Facts, Provider
-from kith.models.providers.progress import ignore
+from kith.models.providers.facts import Facts, Provider, ignore
 
 Result = TypeVar("Result")
 

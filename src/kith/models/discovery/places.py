@@ -110,11 +110,11 @@ async def servers_of(
 def endpoint_of(place: Named, stall_s: float) -> Endpoint:
     """An endpoint as its protocol wants it. Raises UsageError for an address that is none."""
     if place.kind == "anthropic":
-        from kith.models.providers.anthropic_facts import anthropic_endpoint
+        from kith.models.providers.anthropic import anthropic_endpoint
 
         return anthropic_endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
     if place.kind == "gemini":
-        from kith.models.providers.gemini_facts import gemini_endpoint
+        from kith.models.providers.gemini import gemini_endpoint
 
         return gemini_endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
     return Endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)

@@ -8,7 +8,7 @@ from kith.context.budget import estimate_tokens, fewest_tokens
 from kith.core.errors import ModelError
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Thinking
-from kith.models.providers.rows import tool_rows
+from kith.models.providers.messages import tool_rows
 
 Exact = Callable[[Prompt], Awaitable[int | None]]
 

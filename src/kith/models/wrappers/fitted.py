@@ -11,7 +11,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Compacted, Delta, Event, Notice
 from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Message, Reply
-from kith.models.providers.draft import renew_ids, used_ids
+from kith.models.providers.messages import renew_ids, used_ids
 from kith.models.wrappers.counter import Counter, reply_room
 
 AGAIN = 2  # how often a prompt is made shorter still when the server refuses it

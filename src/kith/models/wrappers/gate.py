@@ -9,8 +9,7 @@ from kith.core.errors import EXIT_REJECTED, NoModelError
 from kith.core.events import Notice
 from kith.core.model import Emit, Prompt, Wrapped
 from kith.core.values import Message, Reply, Thinking
-from kith.models.providers.facts import Facts, Provider
-from kith.models.providers.progress import ignore
+from kith.models.providers.facts import Facts, Provider, ignore
 
 Group = Literal["work", "review", "coach", "confer", "measure"]
 

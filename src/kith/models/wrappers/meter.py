@@ -10,7 +10,7 @@ from typing import Final
 
 from kith.core.model import Prompt
 from kith.core.values import CacheUse, Message, Reply, Thinking, Timing, Usage
-from kith.models.providers.rows import tool_rows
+from kith.models.providers.messages import tool_rows
 
 REMEMBERED = 64  # calls of one server
 LOADED_S = 0.5  # a shorter load is only a look at what is loaded

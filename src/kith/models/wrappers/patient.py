@@ -9,7 +9,7 @@ from kith.core.events import Delta, Event, Progress
 from kith.core.model import Emit, Prompt, Wrapped
 from kith.core.values import Reply
 from kith.models.latency import Forecast
-from kith.models.providers.progress import LOADING, QUEUED, READING
+from kith.models.providers.facts import LOADING, QUEUED, READING
 
 EVERY_S = 0.5
 LONGER = f"{READING}, longer than expected"

@@ -11,8 +11,8 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt, Tab, Wrapped
 from kith.core.values import Reply
+from kith.models.providers.facts import ASKED, QUEUED, READING
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError
-from kith.models.providers.progress import ASKED, QUEUED, READING
 
 LONGEST_WAIT_S = 60.0
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()

@@ -1,13 +1,13 @@
 """A model whose every answer is held against what it was sent: nothing is cut off silently."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from kith.core.errors import EXIT_LIMIT, ModelError
 from kith.core.events import Notice
-from kith.core.model import Emit, Prompt, Tab, Wrapped
-from kith.core.values import Reply
-from kith.models.wrappers.counter import SEAM, Counter, reply_room
-from kith.models.wrappers.recount import recount
+from kith.core.model import Emit, Model, Prompt, Tab, Wrapped
+from kith.core.values import Charge, Reply, Sampling, say
+from kith.models.wrappers.counter import SEAM, Counter, least_said, reply_room
 
 _SMALLEST_WINDOW = 1024
 
@@ -135,3 +135,37 @@ def _remedy(name: str, wanted: int, window: int) -> str:
     }
     larger = known.get(name.partition("/")[0], f"load the model with a window of {wanted} tokens")
     return f"; {larger}, or set `window = {window}` in kith's configuration, so that kith keeps within it"
+
+
+# --- counting a prompt by sending it in parts ----------------------------------------------------
+
+
+_NOTHING = "."
+_CHARS_PER_TOKEN = 2  # at most so few: a part certainly fits where the whole, or what was left of it, did
+
+
+async def recount(model: Model, prompt: Prompt, skip: int, tokens: int, tab: Tab) -> int:
+    """At least how many tokens a prompt has, of which the first `skip` messages are known to have `tokens`.
+
+    Every part is a request of its own for one token, small enough that nobody would cut it: slow, and so
+    only for a count that is in doubt. Each goes on the tab. What a template writes around a message is not
+    counted. Raises ModelError.
+    """
+
+    async def size(part: Prompt) -> int:
+        asked = replace(part, sampling=Sampling(max_tokens=1, think=prompt.sampling.think), purpose="count")
+        reply = await model(asked, lambda event: None)
+        tab.add(Charge(reply.model, "count", reply.usage, reply.usage.new, reply.timing, reply.stop))
+        return reply.usage.input
+
+    nothing = (say(_NOTHING),)
+    around = await size(Prompt("", nothing))
+    counted = tokens or await size(Prompt(prompt.system, nothing, prompt.tools))
+    text = "\n".join(least_said(message) for message in prompt.messages[skip:])
+    for part in _parts(text, max(512, counted // 2) * _CHARS_PER_TOKEN):
+        counted += await size(Prompt("", (say(part),))) - around
+    return counted
+
+
+def _parts(text: str, chars: int) -> Iterable[str]:
+    return (text[start : start + chars] for start in range(0, len(text), chars))

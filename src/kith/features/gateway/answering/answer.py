@@ -19,7 +19,7 @@ from kith.core.values import Answer, Consent, Question, Reply
 from kith.features.gateway.answering.open_models import Held, OpenModels
 from kith.features.gateway.answering.request import PURPOSE, ChatRequest
 from kith.memory.session import Session
-from kith.models.dialects.choice import read_choice
+from kith.models.dialects.read import read_choice
 from kith.models.stack import Opened
 from kith.models.wrappers.gate import Sending
 from kith.settings import Settings
