@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from kith.core.model import Billed, Emit, Model, Prompt, bill_of
 from kith.core.values import Charge, Message, Reply, Sampling, Text, Timing, Usage, say
 from kith.features.route.hopeful import Hopeful
 from kith.features.route.hopeless import Habits
+from kith.models import wrappers
 from kith.models.account import Account, Budget, longest_reply
 from kith.models.providers.faults import BrokenReplyError
 from kith.models.wrappers.counter import Counter
@@ -416,6 +418,13 @@ def test_hope_is_lost_by_the_bill_of_calls_that_nobody_was_told_of() -> None:
     asyncio.run(model(PROMPT, drop))
     with pytest.raises(HopelessError, match="of its window are full"):
         asyncio.run(model(PROMPT, drop))
+
+
+def test_no_wrapper_but_the_meter_knows_the_event_of_a_call() -> None:
+    """Who reads it on its way to the log decides by what was meant to be told."""
+    folder = Path(wrappers.__file__).parent
+    knowing = [file.name for file in folder.glob("*.py") if "Called" in file.read_text(encoding="utf-8")]
+    assert sorted(knowing) == ["foreseen.py", "metered.py"]
 
 
 def test_a_step_pays_from_the_account_of_its_task() -> None:

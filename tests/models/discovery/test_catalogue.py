@@ -12,8 +12,7 @@ from kith.models.discovery.cards import Card
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.header import Header, describe
 from kith.models.discovery.memory import GIB, Memory
-from kith.models.discovery.places import Named, Places
-from kith.models.discovery.servers import Server
+from kith.models.discovery.servers import Named, Places, Server
 from kith.models.discovery.stored import Stored
 from kith.models.traits import Template
 

@@ -15,7 +15,7 @@ from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.features.engine.own import OwnEngine
 from kith.models.choose import choose_provider
-from kith.models.discovery.places import Named, Places
+from kith.models.discovery.servers import Named, Places
 from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts

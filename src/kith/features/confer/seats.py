@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kith.agent.asking.panels import Panels
+from kith.agent.asking.cast import Panels
 from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Player, RoleSpec

@@ -25,8 +25,7 @@ from kith.features.route.learner import Arm, Task, choose
 from kith.features.route.plans import Utility, price_of
 from kith.memory.spending import paid_today
 from kith.models.discovery.advice import advise
-from kith.models.discovery.places import servers_of
-from kith.models.discovery.servers import Wait
+from kith.models.discovery.servers import Wait, servers_of
 from kith.models.sources import files_of
 from kith.models.stack import Opened
 from kith.models.traits import billions

@@ -150,6 +150,10 @@ class Counter:
             self._estimated, self._reported = self._estimated / 2, self._reported / 2
         self._known.append((prompt, reported))
 
+    def keep_within(self, window: int) -> None:
+        """Take this for what the server really runs."""
+        self.window = window
+
     def correct(self, prompt: Prompt, tokens: int) -> None:
         """Note what a server said of a prompt that it refused: the ratio was wrong."""
         self._estimated, self._reported = float(max(self._raw(prompt, None), _ENOUGH)), float(tokens)

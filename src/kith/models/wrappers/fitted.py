@@ -219,7 +219,7 @@ class Fitted(Wrapped):
         """What the next try may take, after a refusal that may say how large prompt and window really are."""
         believed = self.counter.window
         if error.window and error.window != believed:
-            self.counter.window = error.window
+            self.counter.keep_within(error.window)
             if believed:
                 emit(Notice(_OTHER_WINDOW.format(error.window, believed), "warning"))
         if error.tokens:

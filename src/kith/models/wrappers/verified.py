@@ -85,7 +85,7 @@ class Verified(Wrapped):
         sent = max(self.counter.estimate(prompt), self.counter.fewest(prompt))
         window = _window_behind(read, sent, believed)
         wanted = _next_window(sent + reply_room(prompt, believed or sent))
-        self.counter.window = window or read
+        self.counter.keep_within(window or read)
         words = _sentence(read, sent, window, believed) + _remedy(self.name, wanted, self.counter.window)
         return TruncatedError(words, read, sent, window)
 
