@@ -1,6 +1,6 @@
 """A conversation summed up because its person wants room, before its model's window is full."""
 
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.asking.worker import make_worker
 from kith.agent.index import look_nowhere
 from kith.agent.knowledge import gather
@@ -31,5 +31,4 @@ async def compact_now(
     known, thread = gather(project.settings), Thread(THREAD, said)
     role = make_worker(project, opened, past, known, look, terms, thread=thread)
     prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)
-    budget = budget_of(project.settings)
-    return await opened.sum_up(prompt, past.compacted, budget, terms.permit, run.emit)
+    return await opened.sum_up(prompt, past.compacted, terms.account, terms.permit, run.emit)

@@ -14,8 +14,7 @@ from kith.features.doctor.check import Check
 from kith.features.doctor.files import check_choice
 from kith.features.doctor.servers import Ward
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import addresses
-from kith.models.discovery.servers import Place, Server
+from kith.models.discovery.servers import Place, Server, addresses
 from kith.models.providers.wire import Endpoint as Wire
 from kith.settings import NamedEndpoint, Settings
 

@@ -13,7 +13,7 @@ from kith.features.route.learned import Evidence, fold, sorts_of, who
 from kith.features.route.plans import Errors
 from kith.features.route.priors import expected, expected_after_a_miss
 from kith.features.route.takes import Taken, Takes
-from kith.models.parameters import billions
+from kith.models.traits import billions
 
 EDIT = sorts_of("edit-small")
 

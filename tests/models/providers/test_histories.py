@@ -12,7 +12,7 @@ from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult, say
 from kith.features.demo.standin import anthropic_rules, gemini_rules
 from kith.features.demo.standin.engine import Behaviour
-from kith.models.providers import anthropic_facts, gemini_facts
+from kith.models.providers import anthropic, gemini
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.gemini import Gemini
 from kith.models.providers.ollama import Ollama
@@ -23,8 +23,8 @@ from kith.models.providers.wire import Endpoint
 HERE = "http://127.0.0.1:1"
 CLAUDE, GEMINI = Anthropic("claude-x", Endpoint(HERE)), Gemini("gemini-3-x", Endpoint(HERE))
 A_CLAUDE, A_GEMINI = Behaviour(model="claude-x"), Behaviour(model="gemini-3-x")
-ABOUT = anthropic_facts.About("claude-x", 200_000, 64_000, frozenset(A_CLAUDE.modes), shapes=True)
-ABOUT_GEMINI = gemini_facts.About("gemini-3-x", "1", 1_000_000, 64_000, thinks=True)
+ABOUT = anthropic.About("claude-x", 200_000, 64_000, frozenset(A_CLAUDE.modes), shapes=True)
+ABOUT_GEMINI = gemini.About("gemini-3-x", "1", 1_000_000, 64_000, thinks=True)
 
 
 async def nothing(args: object, run: object) -> ToolResult:

@@ -15,9 +15,9 @@ from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider
-from kith.models.discovery.places import Named, Places
+from kith.models.discovery.servers import Named, Places
 from kith.models.pool import Member, Pool
-from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
 from kith.settings.files import KeyPlace

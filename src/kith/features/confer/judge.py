@@ -1,5 +1,6 @@
 """Where nothing can be tested and the claims do not decide: a judge with reasons, which is no proof."""
 
+from dataclasses import replace
 from functools import partial
 
 from kith.core.errors import KithError
@@ -7,7 +8,7 @@ from kith.core.events import Notice
 from kith.core.run import Run
 from kith.features.confer.confer import Decision, ranking
 from kith.features.confer.letters import to_judge
-from kith.features.confer.members import Council, Member, inside_ledger, unless_hurried
+from kith.features.confer.members import Council, Member, unless_hurried
 from kith.features.confer.replies import Choice, read_choice
 from kith.features.confer.rounds import ask
 
@@ -31,9 +32,9 @@ async def _choose(run: Run, council: Council, judge: Member) -> Choice | None:
     read = partial(read_choice, labels=frozenset(council.proposals))
     try:
         with run.step(JUDGE) as step:
-            own = inside_ledger(step, council, JUDGE)
+            billed = replace(judge, role=council.ledger.bill(JUDGE, judge.role))
             room = council.ledger.left("check")
-            choice = await ask(own, judge, council.thread(JUDGE), letter, room, read)
+            choice = await ask(step, billed, council.thread(JUDGE), letter, room, read)
     except KithError as error:
         run.emit(Notice(f"The judge ({judge.name}) does not decide: {error}", "warning"))
         return None

@@ -3,15 +3,16 @@
 import asyncio
 import random
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from kith.core.council_threads import council_thread
 from kith.core.decisions import Claimed
-from kith.core.events import Called, Event
 from kith.core.loops import leave
-from kith.core.model import Role
-from kith.core.run import Run, Sink, Thread
+from kith.core.model import Billed, Role
+from kith.core.run import Thread
+from kith.core.values import Charge
 from kith.features.confer.council import UNTIL, Proposal, Round, Seat
 
 T = TypeVar("T")
@@ -55,23 +56,17 @@ class Ledger:
         """US dollars and seconds of a member's calls."""
         return self.costs.get(label, (0.0, 0.0))
 
-    def hear(self, label: str, sink: Sink) -> Sink:
-        """`sink`, with what the calls of a member cost taken down on the way."""
+    def bill(self, label: str, role: Role) -> Role:
+        """The role as a member plays it, whose calls are taken down here."""
+        return replace(role, model=Billed(role.model, partial(self._take, label)))
 
-        def listen(event: Event, path: tuple[str, ...]) -> None:
-            if isinstance(event, Called):
-                self._take(label, event)
-            sink(event, path)
-
-        return listen
-
-    def _take(self, label: str, called: Called) -> None:
-        used = called.computed
+    def _take(self, label: str, charge: Charge) -> None:
+        used = charge.computed
         self.spent += used
-        self.usd += called.usd or 0.0
+        self.usd += charge.usd or 0.0
         self.first.setdefault(label, used)
         usd, seconds = self.cost(label)
-        self.costs[label] = (usd + (called.usd or 0.0), seconds + called.timing.total_s)
+        self.costs[label] = (usd + (charge.usd or 0.0), seconds + charge.timing.total_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +114,3 @@ async def unless_hurried(hurry: asyncio.Event, work: Coroutine[Any, Any, T]) -> 
         return task.result() if task.done() else None
     finally:
         await leave(waiter, task)
-
-
-def inside_ledger(run: Run, council: Council, label: str) -> Run:
-    """The run of one member: what it says is told as its own, and what that costs is taken down."""
-    return Run(council.ledger.hear(label, run.sink), run.answerer, run.workspace, run.limits, run.path)

@@ -9,7 +9,7 @@ from kith.context.budget import fit_middle
 from kith.core.council_threads import council_thread
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice, Stepped
-from kith.core.model import Emit, Model, Prompt, Role
+from kith.core.model import Billed, Emit, Model, Prompt, Role, Tab
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Reply, Text, say
@@ -25,7 +25,7 @@ from kith.features.confer.council import (
     objections,
     take_revision,
 )
-from kith.features.confer.members import Council, Ledger, Member, draw_labels, inside_ledger
+from kith.features.confer.members import Council, Ledger, Member, draw_labels
 from kith.features.confer.replies import Objection
 from kith.features.confer.rounds import AUTHOR, Agenda, hold_round
 
@@ -76,7 +76,11 @@ class Panel:
 
         Raises what the models raise, if all of them do.
         """
-        council = self._begin(prompt)
+        with Tab() as tab:
+            reply = await self._answer(self._begin(prompt, tab), prompt, emit)
+            return replace(reply, bill=tab.bill)
+
+    async def _answer(self, council: Council, prompt: Prompt, emit: Emit) -> Reply:
         run = self._inside(emit)
         lead, reply = await self._open(run, council, prompt)
         if reply.message.calls or reply.stop == "length" or not reply.message.text.strip():
@@ -89,19 +93,16 @@ class Panel:
         author = council.members[choice].name
         return replace(reply, message=Message("assistant", (Text(texts[choice]),), author), stop="end")
 
-    def _begin(self, prompt: Prompt) -> Council:
-        members = {
-            label: Member(
-                Seat(label, each.server, each.slots),
-                Role("panelist", prompt.system, each.model, (), READ_ONLY, prompt.purpose, prompt.sampling),
-                each.cloud,
-                each.ability,
-            )
-            for label, each in zip(draw_labels(len(self.panelists)), self.panelists, strict=True)
-        }
+    def _begin(self, prompt: Prompt, tab: Tab) -> Council:
+        ledger, members = Ledger(self.tokens), {}
+        for label, each in zip(draw_labels(len(self.panelists)), self.panelists, strict=True):
+            model = Billed(each.model, tab.add)
+            role = Role("panelist", prompt.system, model, (), READ_ONLY, prompt.purpose, prompt.sampling)
+            seat = Seat(label, each.server, each.slots)
+            members[label] = Member(seat, ledger.bill(label, role), each.cloud, each.ability)
         shown = fit_middle(_as_text(prompt.messages), int(self.tokens * _SHOWN) * _CHARS)
         question = next((each.text for each in prompt.messages if each.role == "user"), "")
-        return Council(new_id(), prompt.purpose, question, shown, members, Ledger(self.tokens))
+        return Council(new_id(), prompt.purpose, question, shown, members, ledger)
 
     def _inside(self, emit: Emit) -> Run:
         """The run of this call. Its steps stay among themselves: outside they would pass for the caller's."""
@@ -116,9 +117,8 @@ class Panel:
         """The first reply, of the first that answers."""
         failure: KithError | None = None
         for label, member in council.members.items():
-            own = inside_ledger(run, council, label)
             try:
-                return label, await member.role.model(prompt, own.emit)
+                return label, await member.role.model(prompt, run.emit)
             except KithError as error:
                 failure = failure or error
                 council.silent[label] = str(error)

@@ -12,7 +12,7 @@ from kith.core.model import Prompt
 from kith.core.run import Run, Thread
 from kith.core.values import Message, Text, say
 from kith.features.confer.council import Round, Seat, make_lanes
-from kith.features.confer.members import LEAST, Council, Member, inside_ledger, unless_hurried
+from kith.features.confer.members import LEAST, Council, Member, unless_hurried
 
 T = TypeVar("T")
 # What a reply says, or None and what is wrong with it in words for the model.
@@ -69,8 +69,7 @@ async def _ask_member(run: Run, council: Council, member: Member, room: int, age
     label, letter = member.label, agenda.letters[member.label]
     try:
         with run.step(label) as step:
-            own = inside_ledger(step, council, label)
-            answer = await ask(own, member, council.thread(label), letter, room, agenda.read)
+            answer = await ask(step, member, council.thread(label), letter, room, agenda.read)
     except KithError as error:
         council.silent[label] = str(error)
         run.emit(Notice(f"{label} ({member.name}) drops out: {error}", "warning"))

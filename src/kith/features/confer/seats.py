@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kith.agent.asking.panels import Panels
+from kith.agent.asking.cast import Panels
 from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Player, RoleSpec
@@ -19,8 +19,8 @@ from kith.features.measure.measured import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.learned import fold, sorts_of, who
 from kith.features.route.priors import expected
-from kith.models.parameters import billions
 from kith.models.stack import Opened
+from kith.models.traits import billions
 
 
 def measured_legs(project: Project) -> tuple[LegRow, ...]:

@@ -136,11 +136,12 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
         return Verdict(False, "", _KEPT)
 
     with run.step(f"plan {label}", kind="plan") as step:
-        own = replace(step, sink=council.work.hear(label, _watch(step, made)))
+        own = replace(step, sink=_watch(step, made))
+        role = council.work.bill(label, player.role)
         judges = replace(how.judges, person=keep, review=False)
         words = _PLAN.format(task=how.task, plan=plan)
         try:
-            outcome = await attempt(own, Leg(player.role, thread, council.question), words, judges)
+            outcome = await attempt(own, Leg(role, thread, council.question), words, judges)
         except KithError as error:  # the other's plan is not worse for it
             made.text = f"{player.role.model.name}: {error}"
             return made

@@ -11,7 +11,7 @@ from kith.features.engine.model_files import engine_of, rank
 from kith.models.choose import first_model
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import FLOOR, fits
-from kith.models.discovery.places import full_name
+from kith.models.discovery.servers import full_name
 from kith.models.discovery.stored import find_stored
 from kith.settings import Settings
 

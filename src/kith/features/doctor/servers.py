@@ -10,8 +10,7 @@ from kith.core.errors import ModelError
 from kith.features.doctor.check import Check, Examination, Tell, closed
 from kith.features.doctor.templates import check_template
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.discovery.places import Places, addresses
-from kith.models.discovery.servers import Place, Server
+from kith.models.discovery.servers import Place, Places, Server, addresses
 from kith.models.providers.answers import part, whole
 from kith.models.providers.faults import LoadingError, UnreachableError
 from kith.models.providers.sampling import TITLES, Kind

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from kith.core.codec import decode, encode
-from kith.models.discovery.file_names import parts_of
+from kith.models.traits import parts_of
 
 if sys.platform != "win32":  # where no engine runs
     import fcntl

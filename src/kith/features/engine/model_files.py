@@ -17,9 +17,8 @@ from kith.features.engine.running import EngineAddress, make_room, open_engine, 
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import TARGET, Choice, Memory, choose_window, fits
 from kith.models.discovery.stored import Stored, find_stored, pick_stored
-from kith.models.providers.facts import Facts, Provider
+from kith.models.providers.facts import Facts, Provider, ignore
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.progress import ignore
 from kith.models.providers.wire import Endpoint, load_http
 from kith.models.sources import Source
 from kith.settings import Settings

@@ -22,8 +22,8 @@ from kith.core.model import Emit, Tool
 from kith.features.mcp.client.connection import Connection, ServerError
 from kith.features.mcp.client.places import Address, Listed, Place, Program
 from kith.features.mcp.client.tools import choose, make_tools
+from kith.models.providers.messages import tool_rows
 from kith.models.providers.reach import is_cloud
-from kith.models.providers.rows import tool_rows
 from kith.settings import Settings, ToolServer
 
 CONNECTING: Final = "connecting to servers of tools"

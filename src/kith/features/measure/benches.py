@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from kith import __version__
 from kith.agent.asking.roles import find_role
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
@@ -32,6 +32,7 @@ from kith.features.measure.bench.llama_bench import write_rows as write_rows
 from kith.features.measure.bench.result import BenchResult as BenchResult
 from kith.features.measure.bench.result import Score as Score
 from kith.memory.session import Listener, Session
+from kith.models.account import Budget
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.repeats import watch_repeats
@@ -77,12 +78,10 @@ async def bench_model(
 async def _measure(project: Project, run: Run, id: str, opened: Opened, allowance: Allowance) -> BenchResult:
     facts, terms = opened.facts, Terms(project, run, id)
     await terms.admit(opened)
-    limits = replace(budget_of(project.settings), tokens=None)
 
     async def worker(seconds: float) -> Player:
         # What is paid counts together, the time of each begins now.
-        budget = replace(limits, seconds=terms.spent.seconds + seconds)
-        model = opened.wrap(budget, tells=False, spent=terms.spent, permit=terms.permit)
+        model = terms.wrap(opened, budget=Budget(seconds=seconds), tells=False)
         tools = standard_tools(repository=False, limits=ReadLimits.of_window(opened.window))
         chosen, small = project.settings, is_small(opened.window)
         sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)

@@ -17,8 +17,8 @@ from kith.features.measure.measured import read_measured
 from kith.features.measure.successes import describe_models
 from kith.features.route.delegate_tool import Errand, Returned, make_delegation
 from kith.features.route.errand import do_errand
+from kith.models.account import Budget
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 
 

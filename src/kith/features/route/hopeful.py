@@ -3,27 +3,21 @@
 from dataclasses import dataclass, field
 
 from kith.core.errors import HopelessError
-from kith.core.events import Called, Event
-from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Reply
+from kith.core.model import Emit, Prompt, Tab, Wrapped
+from kith.core.values import Charge, Reply
 from kith.features.route.hopeless import Habits, why_hopeless
 
 
 @dataclass(frozen=True, slots=True)
-class Hopeful:
+class Hopeful(Wrapped):
     """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
 
     It sees the whole thread, so it stands outside of what shortens prompts.
     """
 
-    model: Model
     habits: Habits
     purpose: str = "edit"
-    _calls: list[Called] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.model.name
+    _calls: list[Charge] = field(default_factory=list, init=False, repr=False, compare=False)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask. Raises HopelessError before a call that would be in vain, and what the model raises."""
@@ -32,9 +26,9 @@ class Hopeful:
         if why:
             raise HopelessError(f"stopped as hopeless: {why}")
 
-        def listen(event: Event) -> None:
-            if mine and isinstance(event, Called) and event.stop != "error":
-                self._calls.append(event)
-            emit(event)
-
-        return await self.model(prompt, listen)
+        with Tab() as tab:
+            try:
+                return await tab.ask(self.model, prompt, emit)
+            finally:
+                if mine:
+                    self._calls.extend(each for each in tab.bill if each.stop != "error")

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kith.core.events import Called
-from kith.core.values import Message, ToolCall, ToolResult
+from kith.core.values import Charge, Message, ToolCall, ToolResult
 from kith.features.measure.rows import LegRow
 
 _ENOUGH: Final = 10  # successful runs, from which on their 90th percentile means something
@@ -62,7 +61,7 @@ def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") ->
     return max(_LEAST, usual)
 
 
-def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], habits: Habits) -> str:
+def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: Habits) -> str:
     """Why a model should be stopped before its next call, in words; "" while there is hope.
 
     `messages` are its thread; only what came after the last words of a person counts. `calls` are its latest
@@ -112,7 +111,7 @@ def _malformed(said: Sequence[Message]) -> str:
     return f"{times} edits or calls in a row that cannot be carried out" if times >= _MALFORMED else ""
 
 
-def _full(said: Sequence[Message], calls: Sequence[Called], window: int) -> str:
+def _full(said: Sequence[Message], calls: Sequence[Charge], window: int) -> str:
     if not window or not calls:
         return ""
     used = calls[-1].usage.total
@@ -122,7 +121,7 @@ def _full(said: Sequence[Message], calls: Sequence[Called], window: int) -> str:
     )
 
 
-def _slow(calls: Sequence[Called], usual: float) -> str:
+def _slow(calls: Sequence[Charge], usual: float) -> str:
     rates = [
         call.usage.output / call.timing.decode_s
         for call in calls

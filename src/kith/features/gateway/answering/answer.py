@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kith import __version__
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.context.kinds import kind_of
@@ -19,9 +19,9 @@ from kith.core.values import Answer, Consent, Question, Reply
 from kith.features.gateway.answering.open_models import Held, OpenModels
 from kith.features.gateway.answering.request import PURPOSE, ChatRequest
 from kith.memory.session import Session
-from kith.models.dialects.choice import read_choice
+from kith.models.dialects.read import read_choice
 from kith.models.stack import Opened
-from kith.models.wrappers.consented import Sending
+from kith.models.wrappers.gate import Sending
 from kith.settings import Settings
 from kith.settings.values import ROUTE
 
@@ -161,7 +161,7 @@ async def _call(loan: _Loan, opened: Opened, request: ChatRequest, emit: Emit | 
     emit = emit or loan.run.emit
     chosen = loan.project.settings
     usual = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
-    model, prompt = opened.lent(budget_of(chosen), loan.spent, loan.permit), request.prompt(usual)
+    model, prompt = opened.lent(loan.account, loan.permit), request.prompt(usual)
     if not request.must_call:
         return await model(prompt, emit)
     reply = await model(prompt, _without_words(emit))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kith.core.model import Prompt, Tool
 from kith.core.run import Run
 from kith.core.values import Message, Sampling, ToolResult
-from kith.models.dialects.choice import shape_of
+from kith.models.dialects.read import shape_of
 
 PURPOSE: Final = "endpoint"
 

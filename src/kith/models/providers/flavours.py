@@ -1,4 +1,4 @@
-"""What llama-server tells of itself, in router mode too, and how to wait while it loads a model."""
+"""What servers of OpenAI's protocol tell of their models: llama-server, LM Studio and vLLM."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -8,13 +8,11 @@ from kith.core.errors import ModelError
 from kith.core.events import Progress
 from kith.core.model import Emit
 from kith.models.providers.answers import Row, flag, in_billions, part, plain, rows, string, whole
-from kith.models.providers.digests import llama_digest
-from kith.models.providers.facts import Facts
+from kith.models.providers.facts import ASKED, LOADING, Facts, ignore
 from kith.models.providers.faults import LoadingError, MissingModelError, NoRouteError
-from kith.models.providers.listed import missing
-from kith.models.providers.progress import ASKED, LOADING, ignore
+from kith.models.providers.listed import llama_digest, lmstudio_digest, missing, vllm_digest
 from kith.models.providers.wire import Endpoint
-from kith.models.template import read_template
+from kith.models.traits import read_template
 
 POLL_S = 0.5
 _MARK = "a thought that is looked for"
@@ -126,3 +124,97 @@ async def _keeps(endpoint: Endpoint, model: str) -> bool:
 
 def _both(one: bool | None, other: bool | None) -> bool | None:
     return None if one is None or other is None else one and other
+
+
+# --- LM Studio, in its present API and in the one before -----------------------------------------
+
+
+async def lmstudio_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Facts:
+    """What runs; a model that is not loaded is loaded with the window of the person's own settings.
+
+    Source: LM Studio's REST API v1 (0.4 and later) and v0. Raises ModelError, NoModelError for a missing one.
+    """
+    found = await _rows(endpoint)
+    if not found:
+        return await _older_facts(endpoint, model)
+    row = _named(found, model)
+    if not row:
+        raise await missing("lmstudio", endpoint, model)
+    if not rows(row, "loaded_instances"):
+        emit(Progress(LOADING, 0))
+        await endpoint.post("/api/v1/models/load", {"model": row.get("key", model)})
+        row = _named(await _rows(endpoint), model) or row
+    running = _instance(row, model)
+    able = part(row, "capabilities")
+    return Facts(
+        name=model,
+        server=endpoint.url,
+        digest=lmstudio_digest(row),
+        window=whole(running.get("context_length")),
+        trained=whole(row.get("max_context_length")),
+        slots=whole(running.get("parallel")) or 1,
+        tools=flag(able.get("trained_for_tool_use")),
+        thinking=bool(able["reasoning"]) if "reasoning" in able else None,
+        quantisation=string(part(row, "quantization").get("name")),
+        parameters=string(row.get("params_string")),
+    )
+
+
+async def _rows(endpoint: Endpoint) -> list[Row]:
+    try:
+        return rows(await endpoint.get("/api/v1/models"), "models")
+    except NoRouteError:
+        return []
+
+
+def _named(found: list[Row], model: str) -> Row:
+    """The row of a model, which may be called by its key or by one of its loaded instances."""
+    for row in found:
+        if model == row.get("key") or any(model == each.get("id") for each in rows(row, "loaded_instances")):
+            return row
+    return {}
+
+
+def _instance(row: Row, model: str) -> Row:
+    """The settings of the instance that answers to the name: its own, or the first of the model."""
+    loaded = rows(row, "loaded_instances")
+    chosen = next((each for each in loaded if each.get("id") == model), loaded[0] if loaded else {})
+    return part(chosen, "config")
+
+
+async def _older_facts(endpoint: Endpoint, model: str) -> Facts:
+    """The same from the API before, which loads a model only when it is asked something."""
+    listed = rows(await endpoint.get("/api/v0/models"), "data")
+    row = next((row for row in listed if row.get("id") == model), {})
+    able = row.get("capabilities")
+    return Facts(
+        name=model,
+        server=endpoint.url,
+        digest=lmstudio_digest(row) if row else "",
+        window=whole(row.get("loaded_context_length")),
+        trained=whole(row.get("max_context_length")),
+        tools="tool_use" in able if isinstance(able, list) else None,
+        quantisation=string(row.get("quantization")),
+    )
+
+
+# --- vLLM ----------------------------------------------------------------------------------------
+
+
+SLOTS = 8  # it batches what comes together, and does not say how much it would take
+
+
+async def vllm_facts(endpoint: Endpoint, model: str) -> Facts:
+    """What runs. Raises ModelError, and NoModelError when the server does not have the model."""
+    listed = rows(await endpoint.get("/v1/models"), "data")
+    row = next((row for row in listed if row.get("id") == model), None)
+    if row is None:
+        raise await missing("vllm", endpoint, model)
+    window = whole(row.get("max_model_len"))
+    return Facts(
+        name=model,
+        server=endpoint.url,
+        digest=vllm_digest(row),
+        window=window,
+        slots=SLOTS,
+    )
