@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from kith.core.codec import encode_event
-from kith.core.events import Event
+from kith.core.codec import decode_event, encode_event
+from kith.core.events import Event, Notice
 from kith.memory.log import Log
 
 FOLDER = "live"  # in the folder for state
@@ -121,6 +121,14 @@ class Seen:
     @property
     def stored(self) -> bool:
         return not self.position.byte
+
+
+def read_seen(seen: Seen) -> Event:
+    """The event itself; one that cannot be read says so."""
+    try:
+        return decode_event(seen.kind, seen.body)
+    except (ValueError, TypeError, KeyError):
+        return Notice(f"An event of kind {seen.kind} cannot be read.", "warning")
 
 
 class Watch:

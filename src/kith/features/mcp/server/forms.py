@@ -6,11 +6,10 @@ from typing import Any, Final
 from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
-from kith.terminal.question_text import question_text
-from kith.view.always import always_words
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.printing import printable
+from kith.view.questions import always_words, question_text
 
 LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not show whole
 _UNSAID: Final = ("edit", "some")  # choices that need more than a word

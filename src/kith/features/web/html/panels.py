@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kith.core.values import Plan, Question
-from kith.features.web.html.plan import plan_html
+from kith.features.web.html.plans import plan_html
 from kith.features.web.html.questions import question_html
 from kith.view.markup import NOTHING, Html, element, joined
 

@@ -3,30 +3,34 @@
 import json
 from typing import Any, Final
 
-from kith.core.events import Called, Said, ToolBegan, ToolEnded
-from kith.core.values import Message, Ran, Text, Thinking, ToolCall, ToolResult
-from kith.features.web.html.entries import Entry
+from kith.core.events import Called, ToolEnded
+from kith.core.values import Message, Ran, Text, Thinking, ToolCall
 from kith.features.web.html.markdown import render_markdown
 from kith.features.web.html.outputs import clipped, output_html
+from kith.view.items import Item, ModelStep, ToolUse
 from kith.view.markup import NOTHING, Html, element, joined
+from kith.view.wording import word_exit
 
 
-def step_html(entry: Entry, whole: str | None) -> Html:
+def step_html(step: ModelStep, whole: str | None) -> Html:
     """One turn of a model: the figures of the call, thoughts, words, and the tools that it used."""
-    called, said = entry.first(Called), entry.first(Said)
-    who = said.message.author if said and said.message.author else called.model if called else ""
+    called, message, id = step.called, step.message, id_of(step)
+    who = message.author if message and message.author else called.model if called else ""
     head = element(
         "header",
-        element(
-            "a", f"{entry.number}", href=f"#{entry.id}", class_="number", aria_label=f"Step {entry.number}"
-        ),
+        element("a", f"{step.number}", href=f"#{id}", class_="number", aria_label=f"Step {step.number}"),
         element("span", who, class_="who"),
         _figures(called) if called else NOTHING,
     )
-    words = message_html(said.message) if said else _wordless(called)
-    actions = (action_html(each, whole) for each in entry.inside)
-    inside = element("ol", *actions, class_="actions") if entry.inside else NOTHING
-    return element("li", head, words, inside, id=entry.id, class_="step")
+    words = message_html(message) if message else _wordless(called)
+    uses = (use_html(each, whole) for each in step.tools)
+    inside = element("ol", *uses, class_="actions") if step.tools else NOTHING
+    return element("li", head, words, inside, id=id, class_="step")
+
+
+def id_of(item: Item) -> str:
+    """The id of an item's element."""
+    return f"e{item.key}"
 
 
 def message_html(message: Message) -> Html:
@@ -75,49 +79,28 @@ def _figures(called: Called) -> Html:
     return element("span", ", ".join(parts), slow, class_="figures")
 
 
-def action_html(entry: Entry, whole: str | None) -> Html:
+def use_html(use: ToolUse, whole: str | None) -> Html:
     """One tool that was used: what on, and what came of it; folded, with a line that says enough."""
-    call, began, ended, result = _call(entry), entry.first(ToolBegan), entry.first(ToolEnded), _result(entry)
-    name = next((each.name for each in (call, began, ended) if each), "tool")
-    ok = ended.ok if ended else result.ok if result else None
-    told = name in _SAID and ok  # its words are the next thing that is said
+    ended, id = use.ended, id_of(use)
+    told = use.name in _SAID and bool(use.ok)  # its words are the next thing that is said
     line = (
-        element("span", name, class_="tool"),
-        NOTHING if told else _target(call, began),
+        element("span", use.name, class_="tool"),
+        NOTHING if told or not use.target else element("code", clipped(use.target), class_="target"),
         NOTHING if told else _outcome(ended),
         element("span", f"{ended.seconds:.1f} s", class_="took")
         if ended and ended.seconds >= 0.05
         else NOTHING,
     )
-    inner = NOTHING if told else joined((_arguments(call), _observation(ended, result, whole)))
+    inner = NOTHING if told else joined((_arguments(use.call), _observation(use, whole)))
     if inner:
-        body = element("details", element("summary", *line), inner, id=f"{entry.id}-d")
+        body = element("details", element("summary", *line), inner, id=f"{id}-d")
     else:
         body = element("div", *line, class_="summary")
-    return element("li", body, id=entry.id, class_=f"action {_STATES[ok]}{' told' if told else ''}")
+    return element("li", body, id=id, class_=f"action {_STATES[use.ok]}{' told' if told else ''}")
 
 
 _STATES: Final = {None: "running", True: "ok", False: "bad"}
 _SAID: Final = ("done",)
-
-
-def _call(entry: Entry) -> ToolCall | None:
-    messages = (event.message for event in entry.events if isinstance(event, Said))
-    return next((call for message in messages for call in message.calls if call.id == entry.call), None)
-
-
-def _result(entry: Entry) -> ToolResult | None:
-    messages = (event.message for event in entry.events if isinstance(event, Said))
-    return next(
-        (each for message in messages for each in message.results if each.call_id == entry.call), None
-    )
-
-
-def _target(call: ToolCall | None, began: ToolBegan | None) -> Html:
-    """What the tool is used on: as the policy saw it, else the call's first argument."""
-    first = next((str(value) for value in call.args.values()), "") if call else ""
-    target = began.target if began else first
-    return element("code", clipped(target), class_="target") if target else NOTHING
 
 
 def _outcome(ended: ToolEnded | None) -> Html:
@@ -125,8 +108,7 @@ def _outcome(ended: ToolEnded | None) -> Html:
     if ended is None:
         return NOTHING
     if ended.ran is not None:
-        words = "timed out" if ended.ran.timed_out else f"exit {ended.ran.code}"
-        return element("span", words, class_="good" if ended.ran.code == 0 else "bad")
+        return element("span", word_exit(ended.ran), class_="good" if ended.ran.code == 0 else "bad")
     return element("span", clipped(ended.line), class_="line") if ended.line else NOTHING
 
 
@@ -147,11 +129,11 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _observation(ended: ToolEnded | None, result: ToolResult | None, whole: str | None) -> Html:
+def _observation(use: ToolUse, whole: str | None) -> Html:
     """What came out: the command's own output where one ran, else what the model was told."""
-    if ended is not None and ended.ran is not None:
-        return ran_html(ended.ran, whole)
-    return output_html(result.text, "Result", whole) if result else NOTHING
+    if use.ended and use.ended.ran:
+        return ran_html(use.ended.ran, whole)
+    return output_html(use.result.text, "Result", whole) if use.result else NOTHING
 
 
 def ran_html(ran: Ran, whole: str | None) -> Html:

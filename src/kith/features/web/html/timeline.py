@@ -3,9 +3,9 @@
 import math
 from typing import Final
 
-from kith.core.events import Called, Judged, ToolEnded
 from kith.core.values import Timing
-from kith.features.web.html.entries import Entry
+from kith.features.web.html.steps import id_of
+from kith.view.items import GateVerdict, Item, ModelStep
 from kith.view.markup import NOTHING, Html, element, joined
 
 PHASES: Final = ("waiting", "reading", "writing", "tools", "checks")
@@ -13,11 +13,16 @@ _HEIGHT, _WIDTH = 48, 8  # of a bar, in pixels
 _LEAST_S, _MOST_S = 0.05, 1_000.0  # the scale is logarithmic: bars of long sessions need no other one
 
 
-def bar_html(entry: Entry) -> Html:
+def has_bar(item: Item) -> bool:
+    """Whether an item is part of the time line: a step, or a check that ran."""
+    return isinstance(item, ModelStep) or (isinstance(item, GateVerdict) and bool(item.judged.ran))
+
+
+def bar_html(item: Item) -> Html:
     """A step's bar, which leads to it; nothing for what takes no time."""
-    spent = {phase: seconds for phase, seconds in seconds_of(entry).items() if seconds >= _LEAST_S / 10}
+    spent = {phase: seconds for phase, seconds in seconds_of(item).items() if seconds >= _LEAST_S / 10}
     total = sum(spent.values())
-    words = f"Step {entry.number}" if entry.number else "Checks"
+    words = f"Step {item.number}" if isinstance(item, ModelStep) else "Checks"
     told = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
     label = f"{words}: {total:.1f} s" + (f" ({told})" if told else "")
     picture = element(
@@ -28,20 +33,19 @@ def bar_html(entry: Entry) -> Html:
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         aria_hidden="true",
     )
-    link = element("a", picture, href=f"#{entry.id}", title=label, aria_label=label)
-    return element("li", link, id=f"{entry.id}-bar")
+    link = element("a", picture, href=f"#{id_of(item)}", title=label, aria_label=label)
+    return element("li", link, id=f"{id_of(item)}-bar")
 
 
-def seconds_of(entry: Entry) -> dict[str, float]:
+def seconds_of(item: Item) -> dict[str, float]:
     """What a step's seconds went into, by phase."""
     spent = dict.fromkeys(PHASES, 0.0)
-    for event in entry.events:
-        if isinstance(event, Called):
-            spent["waiting"], spent["reading"], spent["writing"] = _phases(event.timing)
-        elif isinstance(event, Judged):
-            spent["checks"] += sum(ran.seconds for ran in event.ran)
-    actions = (each.first(ToolEnded) for each in entry.inside)
-    spent["tools"] += sum(each.seconds for each in actions if each)
+    if isinstance(item, ModelStep):
+        if item.called:
+            spent["waiting"], spent["reading"], spent["writing"] = _phases(item.called.timing)
+        spent["tools"] = sum(each.ended.seconds for each in item.tools if each.ended)
+    elif isinstance(item, GateVerdict):
+        spent["checks"] = sum(ran.seconds for ran in item.judged.ran)
     return spent
 
 

@@ -14,12 +14,11 @@ from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, found
 from kith.features.web.desk import Desk
 from kith.features.web.html.controls import CONTROLLING, Controls
-from kith.features.web.html.entries import read_body
 from kith.features.web.html.patches import Patch
 from kith.features.web.html.scene import Scene
 from kith.features.web.part import draw_panel
 from kith.features.web.sse import HEADERS, position_of, stream
-from kith.memory.live import Position, Seen
+from kith.memory.live import Position, Seen, read_seen
 from kith.memory.queries import is_undone
 from kith.view.markup import Html, element
 
@@ -94,7 +93,7 @@ class Shown:
         return self.scene.take_all(events) + talked
 
     def _talked(self, seen: Seen) -> Iterable[Patch]:
-        return self.controls.take(seen.kind, read_body(seen), seen.at) if seen.kind in CONTROLLING else ()
+        return self.controls.take(read_seen(seen), seen.at) if seen.kind in CONTROLLING else ()
 
 
 @_routes.get("/sessions/{id}/patches")
