@@ -45,7 +45,7 @@ from kith.memory.turns import FORK
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a person sees of a session, in one piece.
+    """One piece of what a person sees of a session.
 
     `key` is the number of the event with which it began, and stays as later events complete it. `at` is when
     that was, in seconds since the epoch (0.0: nobody said).
@@ -90,7 +90,7 @@ class ToolUse(Item):
 
     @property
     def state(self) -> Literal["asked", "running", "ended", "answered"]:
-        """How far it is; the last thing that was told of it made it so."""
+        """The progress of the call, by the last thing that was told of it."""
         if self.result:
             return "answered"
         return "ended" if self.ended else "running" if self.began else "asked"
@@ -106,7 +106,7 @@ class ToolUse(Item):
 
     @property
     def target(self) -> str:
-        """What it is about: as the policy saw it, else the call's first argument."""
+        """The file, command or address it is about: as the policy saw it, else the call's first argument."""
         if self.began:
             return self.began.target
         return next((str(value) for value in self.call.args.values()), "") if self.call else ""
@@ -191,7 +191,7 @@ class AskedQuestion(Item):
 
 @dataclass(frozen=True, slots=True)
 class RunResult(Item):
-    """How a task ended; `said`: its words are those that a model said last."""
+    """The end of a task; `said`: its words are those that a model said last."""
 
     ended: RunEnded
     said: bool = False
@@ -221,7 +221,7 @@ class Changed(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where and when an event happened, as the item says it that begins with it."""
+    """The fields of every item: its key, path and time."""
 
     key: str
     path: tuple[str, ...]
@@ -246,7 +246,10 @@ class Items:
     def take(
         self, event: Event, path: tuple[str, ...] = (), at: float = 0.0, number: int = 0
     ) -> tuple[Changed, ...]:
-        """What one more event changes. `number` is the event's own in its session (0: the next one)."""
+        """Fold one more event in, and return the items that changed.
+
+        `number` is the event's own in its session (0: the next one).
+        """
         if is_transient(event):
             return ()
         self._last = number or self._last + 1
@@ -344,7 +347,7 @@ class Items:
         return self._change(whole) if step.key in self.by_key else self._add(whole)
 
     def _copy(self, forked: Forked, place: _Place) -> Iterator[Changed]:
-        """What a fork has copied, as if it were said here; each piece has a key of its own."""
+        """Show copied messages as if they were said here; each has a key of its own."""
         turns = {turn.after: turn for turn in forked.spoken}
         numbers = count(1)
 
@@ -360,7 +363,7 @@ class Items:
     # --- what belongs to an item that is there -------------------------------------------------
 
     def _use(self, place: _Place, call_id: str, **told: Any) -> Changed:
-        """What a tool does and answers belongs to its call; without one it stands by itself."""
+        """Complete a tool call; an event without its call stands by itself."""
         key, number = self._uses.get(call_id, ("", -1))
         item = self.by_key.get(key)
         if isinstance(item, ModelStep):

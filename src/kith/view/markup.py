@@ -34,7 +34,7 @@ def text(foreign: str) -> Html:
 
 
 def visible(foreign: str) -> str:
-    """What `printable` gives, quickly: most text is plain."""
+    """Do what `printable` does, quickly: most text is plain."""
     return _ODD.sub(lambda odd: printable(odd[0]), foreign)
 
 

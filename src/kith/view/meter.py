@@ -1,4 +1,4 @@
-"""What models took so far: window, cache, speed, money, time; a fold of events."""
+"""The cost of a task so far: window, cache, speed, money, time; a fold of events."""
 
 from dataclasses import dataclass, field
 

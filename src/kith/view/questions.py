@@ -26,7 +26,7 @@ def question_text(question: Question) -> str:
 
 
 def word_answer(answer: Answer) -> str:
-    """What was chosen."""
+    """Word the choice of an answer."""
     return _ANSWERS.get(answer.choice, answer.choice)
 
 

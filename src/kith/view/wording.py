@@ -119,7 +119,7 @@ def note_line(event: Event) -> tuple[str, str]:
 
 
 def fact_line(event: Event) -> str:
-    """What a whole record tells, and who only follows the work need not see; "" for other events."""
+    """The line of an event that only a whole record tells; "" for other events."""
     match event:
         case Engaged(model=model, server=server, window=window, cloud=cloud):
             where = "in the cloud" if cloud else f"at {server}" if server else "here"
@@ -144,7 +144,7 @@ def fact_line(event: Event) -> str:
 
 
 def word_result(status: str) -> str:
-    """How a task ended, for a heading."""
+    """Word a task's end, for a heading."""
     return _RESULTS.get(status, status.capitalize())
 
 
@@ -154,7 +154,7 @@ def word_applied(applied: Applied) -> str:
 
 
 def word_verdict(judged: Judged) -> str:
-    """How a gate's look ended, in a word or two."""
+    """Word a gate's verdict."""
     if judged.skipped:
         return "was not checked"
     if judged.ok:
@@ -163,12 +163,12 @@ def word_verdict(judged: Judged) -> str:
 
 
 def word_exit(ran: Ran) -> str:
-    """How a command ended."""
+    """Word a command's end."""
     return "timed out" if ran.timed_out else f"exit {ran.code}"
 
 
 def status_of(event: Event) -> str | None:
-    """What is going on now, for a status line; None when the event says nothing about it."""
+    """The present activity for a status line; None where an event says nothing about it."""
     match event:
         case Stepped(state="began", kind=kind):
             return _STATUS.get(kind, "waiting for the model")
@@ -294,7 +294,7 @@ def _standing(figures: Mapping[str, float]) -> str:
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """What a review says of a change, one line each; the rest is counted."""
+    """Findings of a review, one line each; the rest is counted."""
     lines = [
         f"  ! {each.path}:{each.line}: {_in_a_line(each.text)} ({each.by})" for each in findings[:_FINDINGS]
     ]
@@ -322,7 +322,7 @@ def tasks_text(tasks: tuple[BuildTask, ...]) -> str:
 
 
 def _advanced_line(event: Advanced) -> tuple[str, str]:
-    """What a person should see of a build's finished step; the gates have lines of their own."""
+    """The line of a build's finished step; the gates have lines of their own."""
     style, words = _STEPS.get((event.step, event.outcome), ("", ""))
     why = _first_line(event.text)
     return (style, words.format(task=event.task, why=why)) if words else ("", "")

@@ -68,7 +68,7 @@ def _start(use: ToolUse, target: str, status: ToolCallStatus, root: Path) -> Too
 
 
 def ended(use: ToolUse, root: Path) -> ToolCallProgress:
-    """What a tool answered."""
+    """Report the answer of a tool."""
     return ToolCallProgress(
         session_update="tool_call_update",
         tool_call_id=use.call_id,
@@ -189,7 +189,7 @@ def _locations(args: Mapping[str, Any], root: Path) -> Iterator[ToolCallLocation
 
 
 def _place(root: Path, path: str) -> Path | None:
-    """Where a path leads; None for links in a circle, and for what can be no name."""
+    """Resolve a path; None for links in a circle, and for what can be no name."""
     try:
         return (root / path).resolve()
     except (OSError, RuntimeError, ValueError):
@@ -221,7 +221,7 @@ def _console(ran: Ran) -> ContentToolCallContent:
 
 
 def _text(data: bytes | None) -> str | None:
-    """What a file holds, "" for none; None for what is no text."""
+    """Decode a file's text: "" for no file, None for bytes that are no text."""
     try:
         return (data or b"").decode("utf-8") if b"\0" not in (data or b"") else None
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What happens in a session, as updates for an editor: while it happens, or again from the log."""
+"""Session items as updates for an editor: while they happen, or again from the log."""
 
 import re
 from collections.abc import Callable
@@ -137,7 +137,7 @@ class Updates:
         self._streamed = self._thought = ""
 
     def _hear_person(self, text: str) -> None:
-        """What steers, or says what to do differently."""
+        """Show words that steer the model; the editor shows its own already."""
         if text in self.own:
             self.own.remove(text)
         else:
@@ -207,7 +207,7 @@ class Updates:
     # --- the way out -------------------------------------------------------------------------
 
     def _gap(self, kind: type[Update]) -> str:
-        """What parts a message from one of the same kind before it: editors join chunks."""
+        """Separate a message from one of the same kind before it: editors join chunks."""
         return "\n\n" if self._last is kind else ""
 
     def _chunk(self, text: str) -> None:

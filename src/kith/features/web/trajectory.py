@@ -1,4 +1,4 @@
-"""What a model did, step by step: what it thought, which tool it used, what that answered."""
+"""A model's work as steps: its thoughts, the tool that it used, the answer of that tool."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -60,7 +60,7 @@ def _taken(message: Message, called: Called | None, tools: Sequence[ToolUse]) ->
 
 
 def _thought(message: Message) -> str:
-    """What a model thought and said."""
+    """A model's thoughts and words."""
     thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()]
     return "\n\n".join(filter(None, (*thoughts, message.text)))
 

@@ -21,14 +21,14 @@ class Details:
     kept: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def keep_use(self, use: ToolUse) -> None:
-        """What a tool was given, and what it answered."""
+        """Keep a tool's arguments and its answer."""
         name = f"{use.call.name}({', '.join(_arguments(use.call.args))})" if use.call else "tool"
         if use.result:
             mark = "" if use.result.ok else "  (failed)"
             self.kept.append((f"{name}{mark}", use.result.text[:_LONGEST]))
 
     def keep_thoughts(self, text: str) -> None:
-        """What a model thought before it spoke."""
+        """Keep a model's thoughts."""
         self.kept.append(("thought", text.strip()[-_LONGEST:]))
 
     def lines(self, width: int) -> list[Line]:

@@ -1,4 +1,4 @@
-"""What happens in a session, as a conversation shows it: words as they come, a line for each tool."""
+"""A session's items as a conversation shows them: words as they come, a line for each tool."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -186,7 +186,7 @@ class Voice:
             self.screen.show(line, style=style)
 
     def _follow(self, event: Event) -> None:
-        """What goes on now, after an event."""
+        """Show the present activity after an event."""
         if isinstance(event, Asked | RunEnded):
             self.rest()
         elif isinstance(event, ToolBegan | Progress):

@@ -110,7 +110,7 @@ class Attendant:
             call.task.cancel()
 
     async def _tell(self, call: Call, context: Context[Any, Any]) -> None:
-        """What happened since, as progress: a number that grows, and a line."""
+        """Report what happened since as progress: a number that grows, and a line."""
         line = ""
         for seen in call.watch.look():
             call.ended = call.ended or seen.kind == "RunEnded"

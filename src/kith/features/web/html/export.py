@@ -10,8 +10,7 @@ from kith.core.events import Called, Event, Named, RunStarted, Said
 from kith.core.values import Message, Ran
 from kith.features.web.html.outputs import clipped
 from kith.features.web.html.page import standalone_page
-from kith.features.web.html.panels import Draw
-from kith.features.web.html.scene import RECEIPT, Scene
+from kith.features.web.html.scene import RECEIPT, Draw, Scene
 from kith.memory.asides import is_aside
 from kith.memory.live import Seen, read_seen
 from kith.memory.past import fold

@@ -1,4 +1,4 @@
-"""What changes on a page when something happens; it is drawn when somebody wants to see it."""
+"""Changes of a page; they are drawn when somebody wants to see them."""
 
 import sys
 import traceback
@@ -28,7 +28,7 @@ class Patch:
 
 
 def shielded(make: Callable[[], str], id: str = "", name: str = "div") -> Html:
-    """What `make` draws; where that fails, a sentence in its place, and the traceback for the terminal."""
+    """Draw with `make`; where that fails, say so in its place, and print the traceback to the terminal."""
     try:
         return Html(make())
     except Exception:  # whatever it is: the rest of the page, and all that is to come, can be shown
@@ -87,6 +87,6 @@ def draw_all(changes: Iterable[LazyPatch]) -> list[Patch]:
 
 
 def _is_inside(target: str, others: Iterable[str]) -> bool:
-    """Whether an action (`e7-0`) is drawn anyway, with its step (`e7`); a bar stands elsewhere."""
+    """True for an action (`e7-0`) that is drawn with its step (`e7`); a bar stands elsewhere."""
     step, dash, part = target.partition("-")
     return bool(dash) and part != "bar" and step in others

@@ -1,4 +1,4 @@
-"""What is planned, as lists: a plan, and the model's own list."""
+"""Plans as lists: the plan of a task, and the model's own list."""
 
 from collections.abc import Sequence
 from typing import Final

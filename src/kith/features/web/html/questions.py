@@ -92,7 +92,7 @@ def _kept(question: Question, kept: Kept) -> str:
 
 
 def _parts(question: Question, project: str, plan: Plan | None) -> tuple[Html, list[Html]]:
-    """What a question shows, and the buttons that answer it."""
+    """The body of a question, and the buttons that answer it."""
     if question.kind == "change":
         choose = "some" in question.choices
         hints = _hints() if choose else NOTHING

@@ -1,4 +1,4 @@
-"""What was really done, and what it took, as the log tells it and no model: the receipt and the meter."""
+"""The receipt of a task, and the meter of its cost, as the log tells it and no model."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -36,7 +36,7 @@ def _parts(report: Mapping[str, Any]) -> Iterator[Html]:
 
 
 def _commands(commands: Sequence[Mapping[str, Any]]) -> Html:
-    """What the model ran, folded; of very many, the last ones."""
+    """The model's commands, folded; of very many, the last ones."""
     if not commands:
         return NOTHING
     last = f", the last {_MOST} of them" if len(commands) > _MOST else ""

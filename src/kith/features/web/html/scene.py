@@ -1,6 +1,6 @@
 """A session as a page: its events folded into HTML, all at once or one change after another."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -22,11 +22,10 @@ from kith.core.events import (
     ToolEnded,
 )
 from kith.core.values import Plan, Question, TodoItem
-from kith.features.web.html.activity import Activity
-from kith.features.web.html.drafts import SLOT
-from kith.features.web.html.panels import Draw, build_section, plan_section, question_section
+from kith.features.web.html.activity import SLOT, Activity
 from kith.features.web.html.patches import LazyPatch, Patch, draw_all, shielded, tell_bug
-from kith.features.web.html.plans import todo_html
+from kith.features.web.html.plans import plan_html, todo_html
+from kith.features.web.html.questions import question_html
 from kith.features.web.html.receipt import meter_html, receipt_html
 from kith.features.web.html.story import Story
 from kith.memory.asides import KIND as ASIDE
@@ -36,6 +35,33 @@ from kith.memory.receipt import describe_run
 from kith.view.items import AskedQuestion, Items, TodoList, WorkPlan
 from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter
+
+Draw = Callable[[], Html]
+
+
+def plan_section(plan: Plan | None) -> Html:
+    """The section `plan`, hidden while there is none."""
+    return _section("plan", "Plan", plan_html(plan) if plan else NOTHING)
+
+
+def question_section(session: str, question: Question | None, plan: Plan | None, project: str = "") -> Html:
+    """The section `question`, empty and hidden while nobody is asked."""
+    if question is None:
+        return _section("question", "", NOTHING)
+    return _section("question", "", question_html(session, question, project, plan))
+
+
+def build_section(draw: Draw | None) -> Html:
+    """The section `build`, hidden where nothing is built."""
+    return _section("build", "Build", draw() if draw else NOTHING)
+
+
+def _section(id: str, title: str, inner: Html) -> Html:
+    if not inner:
+        return element("section", id=id, hidden=True)
+    head = element("h2", title) if title else NOTHING
+    return element("section", joined((head, inner)), id=id)
+
 
 NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for
 # What a receipt is made of; calls are summed up by the meter.
@@ -100,13 +126,13 @@ class Scene:
         return self._story.item_html(id)
 
     def log_html(self, newest: int | None = NEWEST) -> Html:
-        """What happened, with so many of the newest items (None: all); then what waits, or came of it."""
+        """The log with so many of its newest items (None: all); then the question, and the receipt."""
         live = shielded(self._activity.live_html, SLOT)
         question, receipt = shielded(self._question_html, "question"), shielded(self._receipt_html, "receipt")
         return joined((self._story.log_html(newest), live, question, receipt))
 
     def panels_html(self, newest: int | None = NEWEST) -> Html:
-        """What stands beside it: to do, plan, build, time line, meter."""
+        """The panels beside the log: to do, plan, build, time line, meter."""
         return joined(
             (
                 shielded(partial(todo_html, self._todo), "todo"),
@@ -118,7 +144,7 @@ class Scene:
         )
 
     def status_html(self) -> Html:
-        """What goes on now, in words that are read aloud, and how far it is."""
+        """The present activity, in words that are read aloud, and how far it is."""
         words = element("p", self._activity.now_html(), id="status", role="status", aria_live="polite")
         return joined((words, self._activity.progress_html()))
 
@@ -150,7 +176,7 @@ class Scene:
                 yield from self._show(lost, seen)
 
     def _show(self, event: Event, seen: Seen) -> Iterator[LazyPatch]:
-        """What changes in the log, and in the panels that show one of its items."""
+        """Fold an event into the log, and into the panels that show one of its items."""
         for changed in self._items.take(event, seen.path, seen.at, seen.position.seq):
             yield from self._story.show(changed, len(seen.body))
             match changed.item:
@@ -164,7 +190,7 @@ class Scene:
                     yield from self._ask(None if answer else question)
 
     def _panels(self, event: Event, at: float) -> Iterator[LazyPatch]:
-        """What changes beside the log."""
+        """Fold an event into the other panels."""
         if self._meter.take(event, at):
             yield LazyPatch("replace", "meter", lambda: meter_html(self._meter))
         if isinstance(event, Named):

@@ -1,16 +1,94 @@
-"""The log of a session as a list of its items: what each change of an item changes on the page."""
+"""The log of a session as a list of its items, and as a time line; what each change of an item changes.
 
+The time line has a bar for each step, of what its seconds went into, on a scale that never changes.
+"""
+
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from kith.features.web.html.items import item_html
+from kith.core.values import Timing
+from kith.features.web.html.items import id_of, item_html
 from kith.features.web.html.patches import LazyPatch, shielded
-from kith.features.web.html.steps import id_of
-from kith.features.web.html.timeline import bar_html, has_bar, timeline_html
-from kith.view.items import Changed, Item, Items, ModelStep, TodoList, ToolUse
+from kith.view.items import Changed, GateVerdict, Item, Items, ModelStep, TodoList, ToolUse
 from kith.view.lines import count
-from kith.view.markup import Html, element, joined
+from kith.view.markup import NOTHING, Html, element, joined
+
+PHASES: Final = ("waiting", "reading", "writing", "tools", "checks")
+_HEIGHT, _WIDTH = 48, 8  # of a bar, in pixels
+_LEAST_S, _MOST_S = 0.05, 1_000.0  # the scale is logarithmic: bars of long sessions need no other one
+
+
+def has_bar(item: Item) -> bool:
+    """True for a part of the time line: a step, or a check that ran."""
+    return isinstance(item, ModelStep) or (isinstance(item, GateVerdict) and bool(item.judged.ran))
+
+
+def bar_html(item: Item) -> Html:
+    """A step's bar, which leads to it; nothing for what takes no time."""
+    spent = {phase: seconds for phase, seconds in seconds_of(item).items() if seconds >= _LEAST_S / 10}
+    total = sum(spent.values())
+    words = f"Step {item.number}" if isinstance(item, ModelStep) else "Checks"
+    told = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
+    label = f"{words}: {total:.1f} s" + (f" ({told})" if told else "")
+    picture = element(
+        "svg",
+        *_stacked(spent, total),
+        width=_WIDTH,
+        height=_HEIGHT,
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        aria_hidden="true",
+    )
+    link = element("a", picture, href=f"#{id_of(item)}", title=label, aria_label=label)
+    return element("li", link, id=f"{id_of(item)}-bar")
+
+
+def seconds_of(item: Item) -> dict[str, float]:
+    """Sum up a step's seconds by phase."""
+    spent = dict.fromkeys(PHASES, 0.0)
+    if isinstance(item, ModelStep):
+        if item.called:
+            spent["waiting"], spent["reading"], spent["writing"] = _phases(item.called.timing)
+        spent["tools"] = sum(each.ended.seconds for each in item.tools if each.ended)
+    elif isinstance(item, GateVerdict):
+        spent["checks"] = sum(ran.seconds for ran in item.judged.ran)
+    return spent
+
+
+def _phases(timing: Timing) -> tuple[float, float, float]:
+    """Seconds of waiting, reading and writing; where a server tells none, its first token parts the two."""
+    waiting = timing.load_s + timing.queue_s
+    if timing.prefill_s or timing.decode_s:
+        return waiting, timing.prefill_s, timing.decode_s
+    reading = timing.first_token_s or timing.total_s
+    return waiting, max(reading - waiting, 0.0), max(timing.total_s - reading, 0.0)
+
+
+def _stacked(spent: dict[str, float], total: float) -> list[Html]:
+    if not total:
+        return [NOTHING]
+    scale = math.log(max(total, _LEAST_S) / _LEAST_S) / math.log(_MOST_S / _LEAST_S)
+    height, top, bars = max(2.0, min(scale, 1.0) * _HEIGHT), float(_HEIGHT), []
+    for phase, seconds in spent.items():
+        part = height * seconds / total
+        top -= part
+        bars.append(element("rect", class_=phase, width=_WIDTH - 1, height=f"{part:.1f}", y=f"{top:.1f}"))
+    return bars
+
+
+def timeline_html(bars: Html) -> Html:
+    """The section `timeline`, with what its colours mean."""
+    key = (joined((element("dt", class_=phase), element("dd", phase))) for phase in PHASES)
+    return element(
+        "section",
+        element("h2", "Time"),
+        element("ol", bars, id="bars"),
+        element("dl", *key, class_="key"),
+        id="timeline",
+        class_="panel",
+    )
+
 
 _MOST: Final = 400_000  # characters of the events that a page begins with: what is long counts for more
 _FEWEST: Final = 20  # items, however long they are
@@ -69,7 +147,7 @@ class Story:
         return timeline_html(self._slice(len(self._keys), newest)[1])
 
     def earlier(self, before: str, count: int) -> tuple[tuple[str, Html], ...]:
-        """What takes the places of `earlier` and `earlier-bars`: items before an item, by its id."""
+        """Items before an item, by its id, for the places of `earlier` and `earlier-bars`."""
         end = next((n for n, key in enumerate(self._keys) if f"e{key}" == before), 0)
         items, bars = self._slice(end, count)
         return ("earlier", items), ("earlier-bars", bars)
@@ -85,7 +163,7 @@ class Story:
         return joined((self._door(begin), *items)), joined((element("li", id="earlier-bars"), *bars))
 
     def _begin_of(self, end: int, most: int) -> int:
-        """Where the newest items up to `end` begin: so many, or fewer where they are long."""
+        """Find where the newest items up to `end` begin: so many, or fewer where they are long."""
         begin, left = end, _MOST
         while begin > max(0, end - most) and (left > 0 or end - begin < _FEWEST):
             begin -= 1
