@@ -25,7 +25,7 @@ from kith.core.events import (
 )
 from kith.core.evidence import CheckEvidence, Standing
 from kith.core.money import dollars
-from kith.core.values import BuildTask, Finding, Plan, Ran, TodoItem
+from kith.core.values import BuildTask, FileChange, Finding, Plan, Ran, TodoItem
 from kith.memory.applied import short_id
 from kith.view.items import (
     AppliedChange,
@@ -151,6 +151,12 @@ def word_result(status: str) -> str:
 def word_applied(applied: Applied) -> str:
     """`Applied`, or `Undone` for a change that takes another one back."""
     return "Undone" if applied.undoes else "Applied"
+
+
+def word_size(files: Sequence[FileChange]) -> str:
+    """`2 files, +4 -1`."""
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    return f"{count(len(files), 'file')}, +{added} -{removed}"
 
 
 def word_verdict(judged: Judged) -> str:

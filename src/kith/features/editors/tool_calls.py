@@ -21,11 +21,10 @@ from kith.core.passages import Passage, passage_of
 from kith.core.values import Changes, FileChange, Question, Ran
 from kith.features.editors.buffers import read_small
 from kith.view.items import GateVerdict, ToolUse
-from kith.view.lines import count
 from kith.view.markup import fenced
 from kith.view.printing import printable
 from kith.view.questions import question_text
-from kith.view.wording import line_of, word_exit
+from kith.view.wording import line_of, word_exit, word_size
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 
@@ -160,8 +159,7 @@ def _question(question: Question) -> str:
     text = question_text(question).split("\n")[0]
     if question.kind != "change" or not question.files:
         return printable(text)
-    added, removed = (sum(getattr(file, way) for file in question.files) for way in ("added", "removed"))
-    return f"{printable(text)} {count(len(question.files), 'file')}, +{added} -{removed}"
+    return f"{printable(text)} {word_size(question.files)}"
 
 
 def _title(name: str, target: str, args: Mapping[str, Any]) -> str:

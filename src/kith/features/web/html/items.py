@@ -34,7 +34,6 @@ from kith.view.items import (
     WorkPart,
     WorkPlan,
 )
-from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.questions import question_text
 from kith.view.wording import (
@@ -44,6 +43,7 @@ from kith.view.wording import (
     word_applied,
     word_exit,
     word_result,
+    word_size,
     word_verdict,
 )
 
@@ -171,7 +171,7 @@ def _verdict(verdict: GateVerdict, whole: str | None) -> Parts:
 def _proposed(change: ProposedChange) -> Parts:
     """A change as it stands."""
     if change.files:
-        yield _diff(change, change.files, f"Change: {_size(change.files)}")
+        yield _diff(change, change.files, f"Change: {word_size(change.files)}")
     else:
         yield element("p", "No change so far.", class_="dim")
 
@@ -181,18 +181,13 @@ def _applied(change: AppliedChange) -> Parts:
     applied = change.applied
     head = element("span", f"{word_applied(applied)}: ", class_="good")
     undo = element("code", f"kith undo {short_id(applied.change_id)}")
-    yield element("p", head, _size(applied.files), ". To take it back: ", undo)
+    yield element("p", head, word_size(applied.files), ". To take it back: ", undo)
     if applied.files:
         yield _diff(change, applied.files, "What was changed")
 
 
 def _diff(item: Item, files: Sequence[FileChange], name: str) -> Html:
     return element("details", element("summary", name), diff_html(files), id=f"{id_of(item)}-d")
-
-
-def _size(files: Sequence[FileChange]) -> str:
-    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
-    return f"{count(len(files), 'file')}, +{added} -{removed}"
 
 
 def _end(result: RunResult, whole: str | None) -> Parts:
