@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from kith.core.council_threads import place_of
 from kith.core.decisions import Claimed, Concluded, Convened
@@ -110,6 +110,17 @@ class ToolUse(Item):
         if self.began:
             return self.began.target
         return next((str(value) for value in self.call.args.values()), "") if self.call else ""
+
+    def completed(self, told: ToolBegan | ToolEnded | ToolResult) -> "ToolUse":
+        """The same with what is told of it now."""
+        began, ended, result = self.began, self.ended, self.result
+        if isinstance(told, ToolBegan):
+            began = told
+        elif isinstance(told, ToolEnded):
+            ended = told
+        else:
+            result = told
+        return ToolUse(self.key, self.path, self.at, self.call_id, self.call, began, ended, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +231,10 @@ class Changed(NamedTuple):
     step: str = ""
 
 
+_Name = tuple[str, str | tuple[str, ...]]  # by which later events find the item that they complete
+_TASK: Final[_Name] = ("task", "")
+
+
 class _Place(NamedTuple):
     """The fields of every item: its key, path and time."""
 
@@ -240,7 +255,7 @@ class Items:
         self._last = 0  # number of the last event
         self._steps = 0
         self._spoken = ""  # by a model, last
-        self._open: dict[str, str] = {}  # keys of items that later events complete, by what these name
+        self._open: dict[_Name, str] = {}  # keys of items that later events complete
         self._uses: dict[str, tuple[str, int]] = {}  # by tool call: a step and the place in it (or -1)
 
     def take(
@@ -262,14 +277,12 @@ class Items:
             case Called():
                 self._steps += 1
                 step = ModelStep(*place, self._steps, event)
-                yield self._add(step, f"called:{'/'.join(place.path)}")
-            case ToolBegan():
-                yield self._use(place, event.call_id, began=event)
-            case ToolEnded():
-                yield self._use(place, event.call_id, ended=event)
+                yield self._add(step, ("called", place.path))
+            case ToolBegan() | ToolEnded():
+                yield self._use(place, event.call_id, event)
             case RunStarted():
                 if event.options.kind != FORK:  # the other session's name is no task of this one
-                    yield self._add(TaskBegun(*place, event.task), "task")
+                    yield self._add(TaskBegun(*place, event.task), _TASK)
             case Forked():
                 yield from self._copy(event, place)
             case Answered(id, answer):
@@ -299,7 +312,7 @@ class Items:
             case TodoSet(entries):
                 return self._add(TodoList(*place, entries))
             case Asked(question):
-                return self._add(AskedQuestion(*place, question), f"asked:{question.id}")
+                return self._add(AskedQuestion(*place, question), ("asked", question.id))
             case RunEnded():
                 said = event.text.strip() == self._spoken.strip()
                 return self._add(RunResult(*place, event, said))
@@ -316,23 +329,23 @@ class Items:
             yield self._answer(message, place)
         elif message.role == "tool":
             for result in message.results:
-                yield self._use(place, result.call_id, result=result)
+                yield self._use(place, result.call_id, result)
         elif message.author != "person":
             yield self._add(ModelTold(*place, message))
         elif task := self._task_of(message):
-            del self._open["task"]
+            del self._open[_TASK]
             yield self._change(replace(task, given=message))
         else:
             yield self._add(PersonSpoke(*place, message.text))
 
     def _task_of(self, message: Message) -> TaskBegun | None:
         """The task that a person's message tells the model, with what it is given beside it."""
-        task = self.by_key.get(self._open.get("task", ""))
+        task = self.by_key.get(self._open.get(_TASK, ""))
         return task if isinstance(task, TaskBegun) and task.words in message.text else None
 
     def _answer(self, message: Message, place: _Place) -> Changed:
         """A model's message joins the call that it answers."""
-        step = self.by_key.get(self._open.pop(f"called:{'/'.join(place.path)}", ""))
+        step = self.by_key.get(self._open.pop(("called", place.path), ""))
         if not isinstance(step, ModelStep) and message.author == "kith":
             return self._add(ClosingWords(*place, message))
         if not isinstance(step, ModelStep):
@@ -343,7 +356,7 @@ class Items:
             for number, call in enumerate(message.calls)
         )
         self._uses |= {each.call_id: (step.key, number) for number, each in enumerate(tools)}
-        whole = replace(step, message=message, tools=tools)
+        whole = ModelStep(step.key, step.path, step.at, step.number, step.called, message, tools)
         return self._change(whole) if step.key in self.by_key else self._add(whole)
 
     def _copy(self, forked: Forked, place: _Place) -> Iterator[Changed]:
@@ -357,44 +370,47 @@ class Items:
         for number, said in enumerate(forked.said):
             if turn := turns.get(number):
                 place = place._replace(at=turn.at)
-                yield self._add(TaskBegun(*inside(), turn.words), "task")
+                yield self._add(TaskBegun(*inside(), turn.words), _TASK)
             yield from self._hear(said, said.thread, said.message, inside())
 
     # --- what belongs to an item that is there -------------------------------------------------
 
-    def _use(self, place: _Place, call_id: str, **told: Any) -> Changed:
+    def _use(self, place: _Place, call_id: str, told: ToolBegan | ToolEnded | ToolResult) -> Changed:
         """Complete a tool call; an event without its call stands by itself."""
         key, number = self._uses.get(call_id, ("", -1))
         item = self.by_key.get(key)
         if isinstance(item, ModelStep):
-            use = replace(item.tools[number], **told)
-            self.by_key[key] = replace(item, tools=(*item.tools[:number], use, *item.tools[number + 1 :]))
+            use = item.tools[number].completed(told)
+            tools = (*item.tools[:number], use, *item.tools[number + 1 :])
+            step = ModelStep(item.key, item.path, item.at, item.number, item.called, item.message, tools)
+            self.by_key[key] = step
             return Changed(use, False, key)
         if isinstance(item, ToolUse):
-            return self._change(replace(item, **told))
+            return self._change(item.completed(told))
         self._uses[call_id] = (place.key, -1)
-        return self._add(ToolUse(*place, call_id, **told))
+        return self._add(ToolUse(*place, call_id).completed(told))
 
     def _settle(self, question: str, answer: Answer) -> Iterator[Changed]:
-        asked = self.by_key.get(self._open.get(f"asked:{question}", ""))
+        asked = self.by_key.get(self._open.get(("asked", question), ""))
         if isinstance(asked, AskedQuestion):
             yield self._change(replace(asked, answer=answer))
 
     def _enter(self, stepped: Stepped, place: _Place) -> Changed:
         """A part of the work begins or ends."""
-        name = f"part:{'/'.join(place.path)}"
+        name = ("part", place.path)
         part = self.by_key.get(self._open.get(name, ""))
         if stepped.state != "began" and isinstance(part, WorkPart):
             return self._change(replace(part, step=stepped))
         return self._add(WorkPart(*place, stepped), name)
 
     def _confer(self, council: str, event: Event, place: _Place) -> Changed:
-        talk = self.by_key.get(self._open.get(f"council:{council}", ""))
+        name = ("council", council)
+        talk = self.by_key.get(self._open.get(name, ""))
         if isinstance(talk, CouncilTalk):
             return self._change(replace(talk, events=(*talk.events, event)))
-        return self._add(CouncilTalk(*place, council, (event,)), f"council:{council}")
+        return self._add(CouncilTalk(*place, council, (event,)), name)
 
-    def _add(self, item: Item, name: str = "") -> Changed:
+    def _add(self, item: Item, name: _Name | None = None) -> Changed:
         """A new item; with a name, later events can find it."""
         if name:
             self._open[name] = item.key
