@@ -1,6 +1,7 @@
 """The items that a person sees of a session, and the one fold that makes them of its events."""
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, Literal, NamedTuple
@@ -269,6 +270,12 @@ class Items:
             return ()
         self._last = number or self._last + 1
         return tuple(self._fold(event, _Place(str(self._last), path, at)))
+
+    def copied(self) -> "Items":
+        """The same items, to be gone on with apart from these."""
+        same = copy(self)
+        same.by_key, same._open, same._uses = {**self.by_key}, {**self._open}, {**self._uses}
+        return same
 
     def _fold(self, event: Event, place: _Place) -> Iterator[Changed]:
         match event:

@@ -214,7 +214,7 @@ def _tool_line(event: ToolEnded) -> tuple[str, str]:
     took = f"  {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
     said = f"{event.name:<6} {_first_line(event.line)}"
     if event.ran is not None:
-        said = f"$ {_first_line(event.ran.command)}  exit {event.ran.code}{_network(event.ran)}"
+        said = f"$ {_first_line(event.ran.command)}  {word_exit(event.ran)}{_network(event.ran)}"
     return ("tool" if event.ok else "bad", f"  {'·' if event.ok else '!'} {said}{took}")
 
 

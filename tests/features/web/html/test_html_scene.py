@@ -79,6 +79,19 @@ def test_several_events_at_once_give_the_same_page(told: list[Told], data: st.Da
     assert page == page_of(scene)
 
 
+@settings(deadline=None, max_examples=settings().max_examples // 3)  # each is a whole session
+@given(stories(), st.data())
+def test_a_copy_goes_on_as_the_scene_would_and_leaves_it_alone(told: list[Told], data: st.DataObject) -> None:
+    events, scene, whole = seen(told), Scene("s"), Scene("s")
+    begin = data.draw(st.integers(0, len(events)))
+    scene.skip(events[:begin])
+    before = page_of(scene)
+    copied = scene.copied()
+    copied.skip(events[begin:])
+    whole.skip(events)
+    assert page_of(copied) == page_of(whole) and page_of(scene) == before
+
+
 def test_earlier_items_come_when_they_are_asked_for() -> None:
     scene = Scene("s")
     scene.skip(seen([told for number in range(40) for told in turn("look", number)]))

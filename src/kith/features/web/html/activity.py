@@ -5,6 +5,7 @@ Pieces of a reply are shown at once, and read as Markdown when a block is whole.
 
 import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -155,6 +156,12 @@ class Activity:
         self._piece = piece
         if not again:
             yield from (LazyPatch("replace", name, make) for name, make in self.slots()[1:])
+
+    def copied(self) -> "Activity":
+        """The same, to be gone on with apart from this."""
+        same = copy(self)
+        same._drafts = {path: copy(draft) for path, draft in self._drafts.items()}
+        return same
 
     def _write(self, delta: Delta, seen: Seen) -> Iterator[LazyPatch]:
         draft = self._drafts.get(seen.path)

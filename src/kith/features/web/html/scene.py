@@ -1,6 +1,7 @@
 """A session as a page: its events folded into HTML, all at once or one change after another."""
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -93,6 +94,14 @@ class Scene:
         self._plan: Plan | None = None
         self._task: list[Event] = []  # what the receipt of the present task is made of
         self._done: tuple[list[Event], Meter] | None = None  # a task that is over, and what it took
+
+    def copied(self, build: Draw | None = None) -> "Scene":
+        """The same, to be gone on with apart from this; cheap, since no item ever changes."""
+        same = copy(self)
+        same._items, same._activity, same._build = self._items.copied(), self._activity.copied(), build
+        same._story = self._story.copied(same._items)
+        same._meter, same._task = replace(self._meter), [*self._task]
+        return same
 
     def take(self, seen: Seen) -> tuple[Patch, ...]:
         """One more event: what changes on the page."""

@@ -122,6 +122,12 @@ class Story:
         if isinstance(item, ToolUse) and changed.step and item.state == "ended":
             yield LazyPatch("replace", f"e{key}-bar", partial(self._bar, key))
 
+    def copied(self, items: Items) -> "Story":
+        """The same list, of items that are copied."""
+        same = Story(items, self._base)
+        same._keys, same._sizes = [*self._keys], {**self._sizes}
+        return same
+
     def _html(self, key: str, use: str = "") -> Html:
         """An item, or one use of a tool in it, as it is now."""
         item = self._items.by_key[key]
