@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from kith.context.redact import Redactor
-from kith.core.codec import encode_event
-from kith.core.events import Called, Delta, Event, RunEnded, Said
+from kith.core.codec import decode_event, encode_event
+from kith.core.events import Called, Delta, Event, Notice, RunEnded, Said
 from kith.memory.log import Log
 
 FOLDER = "live"  # in the folder for state
@@ -123,6 +123,14 @@ class Seen:
     @property
     def stored(self) -> bool:
         return not self.position.byte
+
+
+def read_seen(seen: Seen) -> Event:
+    """The event itself; one that cannot be read says so."""
+    try:
+        return decode_event(seen.kind, seen.body)
+    except (ValueError, TypeError, KeyError):
+        return Notice(f"An event of kind {seen.kind} cannot be read.", "warning")
 
 
 class LiveReader:

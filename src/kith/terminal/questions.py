@@ -3,11 +3,10 @@
 from typing import Final
 
 from kith.core.values import Answer, Question
-from kith.terminal.question_text import question_text
 from kith.terminal.rendering.spans import Span
 from kith.terminal.screen import DIFFERENT, Screen
-from kith.view.always import always_words
 from kith.view.printing import whole
+from kith.view.questions import always_words, question_text
 
 _KEYS: Final = (
     *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),

@@ -150,7 +150,7 @@ def test_a_trial_tells_how_a_check_ends_and_leaves_the_tree_alone(
         assert "private" not in out["output"] and "made.txt" not in out["diff"]
 
     asyncio.run(look())
-    assert any("yes" in (step or "") for step in steps), steps
+    assert any((step or "").startswith("✓") for step in steps), steps
     assert OLD in (repository / "utils.py").read_text() and not (home / "mark").exists()
     status = subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True)
     assert not status.stdout

@@ -33,7 +33,7 @@ from kith.memory.applied import short_id
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.session import Session
 from kith.models.stack import Opened
-from kith.view.quoting import fenced
+from kith.view.markup import fenced
 
 _STEPS: Final = "steps"  # the word by which a limit of calls is told from one of tokens, time or money
 

@@ -20,8 +20,9 @@ from kith.settings import Settings, load_settings
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
 from kith.terminal.streams import is_lively
-from kith.view.lines import STYLES, count, line_of, wrapped
+from kith.view.lines import count, wrapped
 from kith.view.printing import printable
+from kith.view.wording import STYLES, note_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -107,7 +108,7 @@ class Lines:
 
     def hear(self, event: Event) -> None:
         if isinstance(event, Notice):
-            print(printable(line_of(event)[1]), file=self.stream, flush=True)
+            print(printable(note_line(event)[1]), file=self.stream, flush=True)
         elif isinstance(event, Progress) and event.what == "downloading":
             now = self.clock()
             if self._first is None:
@@ -151,7 +152,7 @@ class Bar:
     def hear(self, event: Event) -> None:
         bar = self._open()
         if isinstance(event, Notice):
-            style, line = line_of(event)
+            style, line = note_line(event)
             words = printable(wrapped(line, self.stream, indent="    "))
             bar.console.print(words, style=STYLES[style], markup=False)
         elif isinstance(event, Progress):

@@ -18,8 +18,7 @@ from kith.features.measure.rows import CallRow
 from kith.features.measure.speeds import Speed, write_rate
 from kith.features.measure.successes import Success
 from kith.features.measure.trends import LAST, Shift, Trend
-from kith.view.figures import day, figure, tokens
-from kith.view.lines import WIDTH, count, from_home, paragraph
+from kith.view.lines import WIDTH, count, day, figure, from_home, paragraph, tokens
 from kith.view.printing import printable
 
 _BAR, _HEIGHT, _PLOTTED = 22, 4, 8  # columns, lines, and calls from which on a plot says anything

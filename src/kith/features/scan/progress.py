@@ -7,8 +7,8 @@ from typing import IO, TYPE_CHECKING
 
 from kith.core.events import Event, Notice, Progress
 from kith.terminal.streams import is_lively
-from kith.view.lines import line_of
 from kith.view.printing import printable
+from kith.view.wording import note_line
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -29,7 +29,7 @@ class ProgressLine:
 
     def hear(self, event: Event) -> None:
         if isinstance(event, Notice):
-            print(printable(line_of(event)[1]), file=self.stream, flush=True)
+            print(printable(note_line(event)[1]), file=self.stream, flush=True)
         elif isinstance(event, Progress) and is_lively(self.stream):
             if event.what != self._what:
                 self._what, self._since = event.what, self.clock()

@@ -26,8 +26,8 @@ from kith.features.scan.command import text_of
 from kith.features.scan.scan import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
-from kith.terminal.question_text import question_text
 from kith.terminal.report import waiting_line
+from kith.view.questions import question_text
 
 T = TypeVar("T")
 R = TypeVar("R")

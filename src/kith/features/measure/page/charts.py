@@ -8,8 +8,7 @@ from kith.features.measure.intervals import Share
 from kith.features.measure.page.svg import TOP, Field, draw_parts, draw_share, path_of, plot, round_top
 from kith.features.measure.series import Bin, Cached, Paid
 from kith.features.measure.trends import Shift
-from kith.view.figures import day, figure
-from kith.view.lines import count
+from kith.view.lines import count, day, figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 BANDED: Final = 4  # values of a bin, with fewer of which there is no band

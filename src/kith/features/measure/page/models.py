@@ -8,7 +8,7 @@ from kith.features.measure.intervals import Share
 from kith.features.measure.page.charts import grouped, interval_of, quiet
 from kith.features.measure.successes import Success
 from kith.terminal.models import ModelRow
-from kith.view.figures import figure
+from kith.view.lines import figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 

@@ -24,9 +24,8 @@ from kith.features.measure.series import bin_values, cached_by, period_of
 from kith.features.measure.speeds import Speed, read_rate, write_rate
 from kith.features.measure.successes import Success
 from kith.features.measure.trends import LAST
-from kith.features.web.html.standalone import standalone_page
-from kith.view.figures import day, figure
-from kith.view.lines import count
+from kith.features.web.html.page import standalone_page
+from kith.view.lines import count, day, figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 _DRAWN: Final = 8  # calls, from which on a line says anything

@@ -8,7 +8,7 @@ from kith.features.measure.intervals import Share
 from kith.features.measure.page.charts import grouped, interval_of, quiet, table
 from kith.features.measure.profile import Profile, describe_errors, describe_gates
 from kith.features.measure.trends import LAST, Shift, Trend
-from kith.view.figures import day, figure
+from kith.view.lines import day, figure
 from kith.view.markup import NOTHING, Html, element
 
 

@@ -9,10 +9,9 @@ from kith.core.loops import leave
 from kith.core.values import Answer, Question
 from kith.features.web.client.remote import Find, follow, reach
 from kith.terminal.prompts import ConsoleScreen
-from kith.terminal.question_text import question_text
 from kith.terminal.questions import ask
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
-from kith.view.always import always_words
+from kith.view.questions import always_words, question_text
 
 
 async def show_to_the_end(find: Find, session: str, yes: bool) -> int:

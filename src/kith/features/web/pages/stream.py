@@ -3,9 +3,11 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
+from copy import copy
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
@@ -14,12 +16,11 @@ from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, found
 from kith.features.web.desk import Desk
 from kith.features.web.html.controls import CONTROLLING, Controls
-from kith.features.web.html.entries import read_body
 from kith.features.web.html.patches import Patch
 from kith.features.web.html.scene import Scene
 from kith.features.web.part import draw_panel
 from kith.features.web.sse import HEADERS, position_of, stream
-from kith.memory.live import Position, Seen
+from kith.memory.live import Position, Seen, read_seen
 from kith.memory.queries import is_undone
 from kith.view.markup import Html, element
 
@@ -29,12 +30,18 @@ _routes = APIRouter(include_in_schema=False)
 class Shown:
     """A session's page as it is now, here or in a browser."""
 
-    def __init__(self, desk: Desk, session: str) -> None:
-        """Raises Refused for a session that is not of these projects."""
+    def __init__(self, desk: Desk, session: str, upto: Position | None = None) -> None:
+        """Begin with what was folded for another page, if that is no more than `upto` (None: all there is).
+
+        Raises Refused for a session that is not of these projects.
+        """
         project = found(desk, session).root.name
-        self.desk, self.watch = desk, desk.watch(session)
-        self.scene = Scene(session, project=project, build=partial(draw_panel, desk.log, session))
-        self.controls = Controls(session, project)
+        build = partial(draw_panel, desk.log, session)
+        scene, controls = _FOLDED.get((desk.log.path, session), (None, None))
+        if scene is None or controls is None or (upto and _order(scene.position) > _order(upto)):
+            scene, controls = Scene(session, project=project), Controls(session, project)
+        self.desk, self.scene, self.controls = desk, scene.copied(build), copy(controls)
+        self.watch = desk.watch(session, scene.position)
         self._stands: tuple[bool, bool, bool] | None = None
 
     def html(self, newest: int | None) -> Html:
@@ -54,18 +61,24 @@ class Shown:
 
     async def catch_up(self, position: Position | None = None) -> list[Seen]:
         """Fold what happened up to a position (None: all there is); returns what was found beyond it."""
-        until = (position.seq, position.byte) if position else None
         while seen := self.watch.look():
-            known = [
-                each for each in seen if until is None or (each.position.seq, each.position.byte) <= until
-            ]
+            known = [each for each in seen if position is None or _order(each.position) <= _order(position)]
             self.scene.skip(known)
             for each in known:
                 list(self._talked(each))
             if len(known) < len(seen):
                 return list(seen[len(known) :])
             await asyncio.sleep(0)  # a long session lets others go on meanwhile
+        self._keep()
         return []
+
+    def _keep(self) -> None:
+        """Let the next page begin where this one is: its stream follows at once."""
+        key = self.watch.log.path, self.scene.session
+        _FOLDED.pop(key, None)
+        _FOLDED[key] = self.scene.copied(), copy(self.controls)
+        while len(_FOLDED) > _MOST:
+            del _FOLDED[next(iter(_FOLDED))]
 
     def look_after(self) -> list[Patch]:
         """What changes by what no event here tells: its process may have died, its change been taken back."""
@@ -94,7 +107,15 @@ class Shown:
         return self.scene.take_all(events) + talked
 
     def _talked(self, seen: Seen) -> Iterable[Patch]:
-        return self.controls.take(seen.kind, read_body(seen), seen.at) if seen.kind in CONTROLLING else ()
+        return self.controls.take(read_seen(seen), seen.at) if seen.kind in CONTROLLING else ()
+
+
+_MOST: Final = 3  # sessions whose folds are kept
+_FOLDED: Final[dict[tuple[Path, str], tuple[Scene, Controls]]] = {}  # the oldest first
+
+
+def _order(position: Position) -> tuple[int, int]:
+    return position.seq, position.byte
 
 
 @_routes.get("/sessions/{id}/patches")
@@ -105,7 +126,8 @@ async def patches(
     last_event_id: Annotated[str, Header(max_length=60)] = "",
 ) -> StreamingResponse:
     """The changes of a session's page from a position on."""
-    told = _told(Shown(desk, id), position_of(after, last_event_id))
+    position = position_of(after, last_event_id)
+    told = _told(Shown(desk, id, position), position)
     return StreamingResponse(told, headers=HEADERS, media_type="text/event-stream")
 
 

@@ -1,8 +1,33 @@
-"""What "always" would allow, in the words that every face shows beside that choice."""
+"""Questions and answers in words, the same on every surface."""
+
+from typing import Final
 
 from kith.core.calls import bare_call
-from kith.core.values import CallTarget, Question
+from kith.core.values import Answer, CallTarget, Question
 from kith.view.printing import printable
+
+_ANSWERS: Final = {
+    "all": "Everything was kept",
+    "none": "Nothing was kept",
+    "some": "A part was kept",
+    "edit": "It was edited",
+    "revise": "Something else was asked for",
+    "back": "Back to the whole change",
+    "yes": "Yes",
+    "no": "No",
+    "always": "Yes, always",
+}
+
+
+def question_text(question: Question) -> str:
+    """A question in one piece: warnings, then the question, then the command that it is about."""
+    target = f": {question.target.text}" if question.target and question.target.text else ""
+    return "\n".join((*question.warnings, f"{question.text}{target}"))
+
+
+def word_answer(answer: Answer) -> str:
+    """Word the choice of an answer."""
+    return _ANSWERS.get(answer.choice, answer.choice)
 
 
 def always_words(question: Question) -> str:
