@@ -9,8 +9,8 @@ from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
 from kith.core.values import Consent
-from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.permits import agreed
 from kith.settings import Settings, describe_settings, find_folders, load_settings
 from kith.settings.brought import find_brought
 from kith.settings.check import tables, unknown_key
